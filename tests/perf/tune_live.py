@@ -41,6 +41,7 @@ from workbench.bench.tune import SweepExperiment, TuningExperiment
 from workbench.engine.machine import usable_cores
 from workbench.errors import CancelledError
 from workbench.graph import load_recipe
+from workbench.graph.model import Executor
 
 SIZE = (500, 375)
 QUALITY = 90
@@ -83,7 +84,8 @@ def grids(device: str, cores: int) -> tuple[Grid, Grid, tuple[int, ...]]:
     """What the tuner searches, the small grid, and the threads of the plain scripts."""
     if device == "mixed":
         threads = tuple(sorted({2, 3, 6} & set(range(1, cores + 1)) or {1}))
-        searched = Grid(threads, (64, 128, 256), (2, 4), (0.85, 1.0), (1, 2, 3))
+        executors: tuple[Executor, ...] = ("dynamic", "static")
+        searched = Grid(threads, (64, 128, 256), (2, 4), (0.85, 1.0), (1, 2, 3), executors)
         small = Grid((2, 6), (128,), (2, 4), (1.0,), (1, 2))
         return searched, small, (2, 3, 6, cores)
     threads = tuple(sorted({1, cores, 2 * cores}))

@@ -203,8 +203,8 @@ class Settings:
     """How many run side by side in one process, each on a shard of its own (``graph.pipelines``):
     ``num_threads`` and ``prefetch_queue_depth`` are those of each."""
     executor: Executor = "dynamic"
-    """``static``: DALI's ``exec_dynamic=False``. ``separate``: two queues besides, the device's as deep as
-    ``prefetch_queue_depth``, that of what lies ready on the host twice as deep."""
+    """``static``: DALI's ``exec_dynamic=False``. ``separate``: two queues besides, the device's as
+    deep as ``prefetch_queue_depth``, that of what lies ready on the host twice as deep."""
 
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
