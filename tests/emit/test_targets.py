@@ -265,7 +265,7 @@ def test_any_chain_goes_to_every_target(graph: Graph) -> None:
 def test_who_names_the_files_is_asked_for_no_folder(target: str, name: str) -> None:
     graph = load_recipe("imagenet-train")
     named = set_arg(graph, CATALOG, "reader", name, ("a.jpg",) if name == "files" else "list.txt")
-    told = re.compile(r"--data|find_files|args\.data|\bdata: str|^ *data,|folder of images", re.M)
+    told = re.compile(r"--data|find_files|args\.data\b|\bdata: str|^ *data,|folder of images", re.M)
     if target in WITHOUT_DALI and name != "file_root":
         with pytest.raises(GraphExportError, match=rf"^reader\.{name}: .* without {name}\. Reset"):
             export(named, target, CATALOG)
@@ -325,7 +325,7 @@ def test_needed_packages_are_named_at_the_top(target: str) -> None:
 
 
 PACKAGES = {
-    "script": "nvidia.dali", "dynamic": "nvidia.dali", "pytorch": "torch", "jax": "jax",
+    "script": "nvidia.dali", "dynamic": "nvidia.dali", "pytorch": "torch",
     "lightning": "lightning", "ray": "ray", "tensorflow": "nvidia.dali_tf_plugin",
 }  # fmt: skip
 

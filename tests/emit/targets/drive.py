@@ -102,8 +102,10 @@ def lightning(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any
 
 
 def jax(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
-    for batch in load(path / "loader.py").Loader(data):
-        assert batch["valid"].all()
+    module = load(path / "loader.py")
+    several = hasattr(module, "PIPELINES")
+    for batch in module.Loader(data) if several else module.make_iterator(data):
+        assert not several or batch["valid"].all()
         yield {name: np.asarray(batch[name]) for name in names}
 
 
@@ -126,7 +128,7 @@ def keras(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
 
 def huggingface(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
     """What DALI gives, before it becomes a model's arguments."""
-    if importlib.util.find_spec("transformers") is None:
+    if "transformers" not in sys.modules and importlib.util.find_spec("transformers") is None:
         sys.modules["transformers"] = SimpleNamespace(Trainer=object)  # type: ignore[assignment]
     module = load(path / "trainer.py")
     for (batch,) in module.Loader(module.build_pipeline(data)).batches:
@@ -284,8 +286,13 @@ def epochs(target: str, folder: str, data: str, count: str) -> list[list[list[An
     """The samples of each shard in some epochs: epoch -> shard -> digests of images."""
     path, shards = Path(folder), 2
     if target == "jax":
-        loader = load(path / "loader.py").Loader(data)
-        return [_jax_epoch(loader, shards) for _ in range(int(count))]
+        module = load(path / "loader.py")
+        if hasattr(module, "PIPELINES"):
+            loader = module.Loader(data)
+            return [_split_epoch(loader, shards) for _ in range(int(count))]
+        each = [module.make_iterator(data, shard_id=n, num_shards=shards) for n in range(shards)]
+        files = len(list(Path(data).iterdir()))
+        return [_jax_epoch(each, files, number) for number in range(int(count))]
     if target == "ray":
         module = load(path / "augment.py")
         written = run_ray(
@@ -314,7 +321,8 @@ def epochs(target: str, folder: str, data: str, count: str) -> list[list[list[An
     ]
 
 
-def _jax_epoch(loader: Any, shards: int) -> list[list[Any]]:
+def _split_epoch(loader: Any, shards: int) -> list[list[Any]]:
+    """The samples of each device, which has a part of every batch."""
     found: list[list[Any]] = [[] for _ in range(shards)]
     for batch in loader:
         assert len(batch["images"].sharding.device_set) == shards
@@ -322,6 +330,18 @@ def _jax_epoch(loader: Any, shards: int) -> list[list[Any]]:
         each = len(valid) // shards
         for index in np.flatnonzero(valid):
             found[index // each].append(digest(images[index]))
+    return found
+
+
+def _jax_epoch(loaders: list[Any], files: int, epoch: int) -> list[list[Any]]:
+    """The samples of each shard, without those that are repeated where it ends."""
+    found: list[list[Any]] = []
+    for number, loader in enumerate(loaders):
+        every = [digest(image) for batch in loader for image in np.asarray(batch["images"])]
+        shard = (number + epoch) % len(loaders)  # a reader goes on to the next one
+        size = (shard + 1) * files // len(loaders) - shard * files // len(loaders)
+        assert set(every[size:]) <= {every[size - 1]}, "only the last one is repeated"
+        found.append(every[:size])
     return found
 
 

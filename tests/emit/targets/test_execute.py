@@ -225,9 +225,6 @@ def execute(
             return drive(*first)[1:]
         shards = write(shuffled_eval(), target, folder / "shards")
         epochs = ("epochs", target, shards, uneven, "3")
-        if target == "jax":  # two devices split every batch in two
-            two = "--xla_force_host_platform_device_count=2"
-            return [*drive(*first)[1:], *drive(*epochs, XLA_FLAGS=two)]
         return drive(*first, "+", *epochs)[1:]
 
     return run

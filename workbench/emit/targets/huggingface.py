@@ -31,8 +31,7 @@ Needs torch, transformers and nvidia-dali-cuda120.
 """
 
 ${{os}}from collections.abc import Iterator
-from typing import Any
-
+$any
 from nvidia.dali import fn$math, pipeline_def$imports
 ${{policies}}from nvidia.dali.data_node import DataNode
 from nvidia.dali.pipeline import Pipeline$not_converted
