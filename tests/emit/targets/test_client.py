@@ -123,12 +123,16 @@ def test_the_configuration_is_tritons_and_warms_up(photos: Path, tmp_path: Path)
     assert list(warm_up.inputs["IMAGE"].dims) == [photo.stat().st_size]
 
 
-def test_a_model_that_draws_says_so() -> None:
-    def model(recipe: str) -> str:
-        files = export(load_recipe(recipe), "triton", CATALOG).files
+def test_what_is_for_training_is_left_out_and_told() -> None:
+    def model(recipe: str, with_: str = "") -> str:
+        files = export(load_recipe(recipe), "triton", CATALOG, with_=with_).files
         return next(code.text for name, code in files.items() if name.endswith("dali.py"))
 
-    assert "which is for training: crop, anchor, mirror. Mute these" in " ".join(
-        model("cutout").split()
-    )
-    assert "for training" not in model("imagenet-eval")
+    cutout = model("cutout")
+    assert "without, or changed, crop, normalize, erase." in " ".join(cutout.split())
+    assert "fn.random" not in cutout
+    assert "fn.erase" not in cutout
+    assert "fn.resize(images, size=SIZE)" in cutout
+    trained = model("cutout", "training")
+    assert "It draws anew for each request: crop, anchor, mirror." in trained
+    assert "drawn" not in model("imagenet-eval")

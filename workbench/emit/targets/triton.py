@@ -29,6 +29,8 @@ from workbench.emit.template_parts import (
     return_statement,
 )
 from workbench.errors import GraphExportError
+from workbench.graph.check import check_graph
+from workbench.graph.inference import inference_graph
 from workbench.graph.model import Graph, Node, Port, Source, ancestors
 
 _MODEL = '''\
@@ -89,7 +91,7 @@ def warm_up(photo: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the serialised model.")
     parser.add_argument("--out", default=Path(__file__).with_name("model.dali"))
-    parser.add_argument("--warm-up", type=Path, metavar="PHOTO", help="put it into config.pbtxt")
+    parser.add_argument("--warm-up", type=Path, metavar="PHOTO", help="to answer first")
     args = parser.parse_args()
     pipe = $function()
     pipe.serialize(filename=str(args.out))
@@ -224,7 +226,25 @@ _PYTHON = {"dl_tensor_python_function", "external_source"}
 
 
 def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
-    """A model repository with one model, and a client beside it."""
+    """A model repository with one model that draws nothing, and a client beside it."""
+    served, changed = inference_graph(graph, catalog)
+    if changed and check_graph(served, catalog):
+        raise GraphExportError(
+            f"{changed[0]}: triton answers requests, and without what draws ({', '.join(changed)}) "
+            "the graph does not run. Mute what is for training, or export with training."
+        )
+    if not changed:
+        return _emit(graph, catalog, "")
+    shown = ", ".join(changed[:6]) + (", ..." if len(changed) > 6 else "")
+    return _emit(served, catalog, f"For inference nothing is drawn: without, or changed, {shown}.")
+
+
+def emit_training(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+    """The same with all that draws."""
+    return _emit(graph, catalog, "")
+
+
+def _emit(graph: Graph, catalog: Catalog, told: str) -> Mapping[str, Code]:
     pipelines = graph.settings.pipelines  # of a server these are instances: it hands out requests
     graph = replace(graph, settings=replace(graph.settings, pipelines=1))
     served = _served(graph, catalog)
@@ -255,7 +275,7 @@ def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
         decorated_device=parts.device_id.replace("device ", "DEVICE "),
         conditionals="\n    enable_conditionals=True," if needs_conditionals(nodes) else "",
         decorated_seed="\n    seed=SEED," if parts.policies else "",
-        draws=_draws(emitter, catalog),
+        draws=_paragraph(told or _draws(emitter, catalog)),
         input=input_name(nodes),
     )
     return {
@@ -266,7 +286,7 @@ def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
 
 
 def _draws(emitter: Emitter, catalog: Catalog) -> str:
-    """What to know of a pipeline that augments: a model is asked for the same answer each time."""
+    """What to know of a pipeline that augments."""
     drawing = [
         node.id
         for node in emitter.every_node()
@@ -275,10 +295,11 @@ def _draws(emitter: Emitter, catalog: Catalog) -> str:
     if not drawing:
         return ""
     named = ", ".join(drawing[:6]) + (", ..." if len(drawing) > 6 else "")
-    text = (
-        f"It draws anew for each request, which is for training: {named}. Mute these for inference."
-    )
-    return "\n" + "\n".join(wrap(text, LINE)) + "\n"
+    return f"It draws anew for each request: {named}."
+
+
+def _paragraph(text: str) -> str:
+    return "\n" + "\n".join(wrap(text, LINE)) + "\n" if text else ""
 
 
 def input_name(nodes: Sequence[Node]) -> str:
@@ -377,5 +398,8 @@ def _output(graph: Graph, outputs: Outputs, name: str) -> str:
 
 
 TARGET = Target(
-    "a model repository for its DALI backend, and a client", emit_triton, side_by_side=True
+    "a model repository for its DALI backend, and a client",
+    emit_triton,
+    side_by_side=True,
+    training=emit_training,
 )

@@ -4,8 +4,7 @@
 A model of Triton's DALI backend: encoded images in, what the pipeline gives out. The
 backend serialises this file itself; where its Python has no DALI, do it beforehand.
 
-It draws anew for each request, which is for training: crop, mirror, augment. Mute these
-for inference.
+It draws anew for each request: crop, mirror, augment.
 
 Usage: python dali.py [--out FILE] [--warm-up PHOTO]    (writes model.dali beside this file)
 
@@ -82,7 +81,7 @@ def warm_up(photo: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the serialised model.")
     parser.add_argument("--out", default=Path(__file__).with_name("model.dali"))
-    parser.add_argument("--warm-up", type=Path, metavar="PHOTO", help="put it into config.pbtxt")
+    parser.add_argument("--warm-up", type=Path, metavar="PHOTO", help="to answer first")
     args = parser.parse_args()
     pipe = rand_augment_pipeline()
     pipe.serialize(filename=str(args.out))
