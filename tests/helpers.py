@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import itertools
+import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -180,19 +181,27 @@ LARGE = 39
 
 
 def recipe_cases(
-    *without: str, only: Collection[str] = (), slow: Collection[str] = ()
+    *without: str,
+    only: Collection[str] = (),
+    slow: Collection[str] = (),
+    every: int = 1,
+    first: int = 0,
 ) -> list[Any]:
-    """Cases for ``parametrize``: all recipes but those named, the largest and ``slow`` thorough."""
-    return [
-        pytest.param(
-            graph,
-            marks=[pytest.mark.thorough]
-            if name in slow or len(tuple(graph.walk())) >= LARGE
-            else [],
-            id=name,
-        )
+    """Cases for ``parametrize``: all recipes but those named, the largest and ``slow`` thorough.
+
+    Of the others each ``every``-th from ``first`` on is quick: tests differ in ``first``.
+    """
+    graphs = {
+        name: graph
         for name, graph in load_recipes().items()
         if name not in without and (not only or name in only)
+    }
+    small = [name for name in graphs if name not in slow]
+    small = [name for name in small if len(tuple(graphs[name].walk())) < LARGE]
+    quick = small[first::every]
+    return [
+        pytest.param(graph, marks=[] if name in quick else [pytest.mark.thorough], id=name)
+        for name, graph in graphs.items()
     ]
 
 
@@ -264,3 +273,21 @@ def same(ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]) -> bool:
         (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
         for a, b in zip(ours, theirs, strict=True)
     )
+
+
+def torchvision_transforms() -> Any:
+    """``torchvision.transforms``; the test is skipped where it is not installed.
+
+    Beside a torch of the CPU its wheel (``pip install --no-deps``) lacks the libraries of its
+    compiled operators. No transform needs them, but the module that describes them does.
+    """
+    torch = pytest.importorskip("torch")
+    if importlib.util.find_spec("torchvision") is None:
+        pytest.skip("torchvision is not installed")
+    if not torch.cuda.is_available():
+        described = "torchvision._meta_registrations"
+        sys.modules.setdefault(described, ModuleType(described))
+    from torchvision import transforms
+
+    torch.manual_seed(0)
+    return transforms

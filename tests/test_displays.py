@@ -109,6 +109,7 @@ def test_a_comparison_shows_both_and_what_differs(photos: Path) -> None:
     assert size_of(found) < MOST
     assert len(found.files) == len(found.to_frame()) == 6
     assert min(found.to_frame()["images"]) > 1
+    assert found.plot()._repr_png_()[:4] == b"\x89PNG"
     same = wb.compare(one, one, samples=2)
     assert same.differences == ()
     assert list(same.to_frame()["images"]) == [0, 0]
@@ -161,4 +162,5 @@ def test_an_import_shows_graph_and_report(photos: Path) -> None:
     crowded = ImportReport(entries=issues)
     assert size_of(crowded) < MOST
     assert len(repr(crowded)) < 5_000
+    assert list(crowded.to_frame()["why"]) == ["x" * 900] * 900
     assert "and 889 more lines" in repr(crowded)

@@ -1,6 +1,18 @@
 """The names that `import workbench` gives. To add or remove one is a decision made here."""
 
+import json
+import subprocess
+import sys
+
 import workbench as wb
+
+WITHOUT_DALI = """
+import json, sys
+sys.modules["nvidia.dali"] = None
+import workbench as wb
+from IPython.core.completer import Completer
+print(json.dumps([Completer(namespace={"wb": wb}).attr_matches("wb.rea"), wb.read.__doc__]))
+"""
 
 PUBLIC = {
     *("__version__", "Workbench", "Engine", "Benchmark", "Measurement", "Report"),
@@ -52,3 +64,12 @@ def test_every_name_can_be_had() -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     assert not hasattr(wb, "workbench")
+
+
+def test_names_complete_without_dali() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_DALI], capture_output=True, text=True, check=True
+    )
+    completions, words = json.loads(done.stdout)
+    assert completions == ["wb.read", "wb.read_graph"]
+    assert words == wb.read.__doc__

@@ -292,9 +292,10 @@ def export(graph: str, data: Datasets, target: str, with_: str | None, output: s
 
     _spare(graph, output)
     opened = _load_source_graph(graph)
-    if data:
-        opened = with_datasets(opened, _datasets_of(opened, data))
-    exported = export_graph(opened, target, with_=with_ or "")
+    datasets = _datasets_of(opened, data) if data else None
+    if datasets is not None:
+        opened = with_datasets(opened, datasets)
+    exported = export_graph(opened, target, with_=with_ or "", data=datasets)
     files = {name: file.text for name, file in exported.files.items()}
     if len(files) == 1:
         try:
@@ -325,7 +326,7 @@ def _tell_bad_files(data: Datasets) -> None:
         good = "good.txt" if load_source(first.kind).lists_files else "good"
         click.echo(
             f"note: one bad file ends the program. `workbench check {place} --full --good "
-            f"{good}` writes the others: give it --data {good}",
+            f"{good}` writes the others: export with --data {good}",
             err=True,
         )
 

@@ -131,7 +131,7 @@ def test_the_script_for_a_list_runs_by_itself(table: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "imgs/s" in done.stdout, done.stderr
     assert run("export", "imagenet-eval").exit_code == 0
-    assert "**find_files(data)" in Path("pipe.py").read_text()
+    assert "file_root=data" in Path("pipe.py").read_text()
 
 
 @pytest.mark.thorough
@@ -142,7 +142,7 @@ def test_each_parameter_is_given_by_name(two_sources: str, table: str, photos: P
         assert result.exit_code == 0, (each, result.output)
     assert run("export", two_sources, *data).exit_code == 0
     text = Path("pipe.py").read_text()
-    assert "find_files(data)" in text
+    assert "file_root=data" in text
     assert "read_list(others)" in text
     command = [sys.executable, "pipe.py", "--data", str(photos), "--others", table]
     done = subprocess.run([*command, "--batches", "1"], capture_output=True, text=True, check=False)

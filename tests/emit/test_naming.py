@@ -121,3 +121,19 @@ def test_names_that_are_read_as_numbers_give_way_to_what_they_hold() -> None:
     names = names_of(replace(graph, outputs=ends))
     assert names["reader.labels"] == "labels"
     assert names[str(ends["O"])] == "images"
+
+
+def test_what_goes_into_a_not_or_a_mean_keeps_its_own_name() -> None:
+    image = Port("decode", "output")
+    first = CATALOG["reductions.mean"].inputs[0].name
+    nodes = (
+        *chain_graph().nodes,
+        Node("mask", "math.gt", {"right": 100}, {"data": image}),
+        Node("flipped", "math.bitxor", {"right": True}, {"data": Port("mask", "output")}),
+        Node("mean", "reductions.mean", {}, {first: image}),
+        Node("less", "math.sub", {}, {"data": image, "other": Port("mean", "output")}),
+    )
+    outputs = {"mask_other": Port("flipped", "output"), "shifted": Port("less", "output")}
+    names = names_of(replace(chain_graph(), nodes=nodes, outputs=outputs))
+    kept = ("mask.output", "flipped.output", "mean.output", "less.output")
+    assert [names[port] for port in kept] == ["mask", "mask_other", "mean", "shifted"]

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 from hypothesis import given
 
-from tests.helpers import CHAINS
+from tests.helpers import CHAINS, chain_graph
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit import emit_script, emit_stage
+from workbench.engine.auto_augment import automatic_draws
 from workbench.graph import Graph, Node, Port, load_recipe
-from workbench.graph.edit import set_arg
+from workbench.graph.edit import set_arg, set_setting
 from workbench.graph.model import topological
 from workbench.graph.regions import wrap_in_region
 
@@ -45,7 +46,8 @@ def whole(graph: Graph) -> str:
 
 def test_a_stage_makes_the_calls_of_the_script() -> None:
     graph = load_recipe("imagenet-train")
-    assert operator_calls(whole(graph)) == operator_calls(emit_script(graph, CATALOG).text)
+    stage = whole(graph).replace("base_seed", "seed")
+    assert operator_calls(stage) == operator_calls(emit_script(graph, CATALOG).text)
 
 
 @given(CHAINS)
@@ -103,3 +105,18 @@ def test_with_regions_only_one_line_changes_with_a_value() -> None:
     changed = [pair for pair in pairs if pair[0] != pair[1]]
     assert [one.split(" = ")[0] for one, _ in changed] == ["VALUES"]
     assert "-123.456" in changed[0][1]
+
+
+def test_on_the_gpu_the_engine_augments_through_the_host() -> None:
+    graph = chain_graph("resize", "rand_augment", resize={"size": (64.0, 64.0)})
+    graph, region = wrap_in_region(graph, CATALOG, ["rand_augment"])
+    fed = list(graph.node(region).inputs.values())
+    for device, copies in (("cpu", 0), ("mixed", 1)):
+        placed = set_setting(graph, device=device)
+        draws = automatic_draws(placed, CATALOG)
+        feeds = {port: "gpu" if port.node == "resize" and copies else "cpu" for port in fed}
+        made = emit_stage(placed, CATALOG, [region], [], feeds, draws, applied=True)  # type: ignore[arg-type]
+        assert made.automatic == {"rand_augment": "HWC"}
+        text = made.code.text
+        assert text.count("resize__output.cpu(),") == copies
+        assert text.count("rand_augment__output = rand_augment__output.gpu()") == copies

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 
+import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.helpers import NO_NAMES, TEXTS, VALUES
 from workbench.catalog import ArgSpec, Value
-from workbench.emit.python import LINE, call, constant, identifier, literal
+from workbench.emit.python import LINE, call, constant, fraction, identifier, literal, written
 from workbench.errors import GraphError
 
 
@@ -28,6 +30,37 @@ def test_a_text_is_one_line_in_quotes(text: str) -> None:
     source = literal(text)
     assert source.splitlines() == [source]
     assert ast.literal_eval(source) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.00392156862745098, "1 / 255"),
+        (0.003921569, "1 / 255"),  # as DALI has it
+        (1.3333334, "4 / 3"),
+        (-0.33333334, "-1 / 3"),
+        (0.75, "0.75"),
+        (0.1234567, "0.1234567"),
+        (1e-07, "1e-07"),
+        (123.675, "123.675"),
+    ],
+)
+def test_fractions_are_written_as_such(value: float, text: str) -> None:
+    assert fraction(value) == text
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, width=32))
+def test_a_written_number_is_the_same_to_dali(value: float) -> None:
+    text = written((value,) * 3, ArgSpec("mean", "float", constant="MEAN"))
+    assert [np.float32(each) for each in eval(text)] == [np.float32(value)] * 3
+
+
+def test_means_are_shares_of_255() -> None:
+    arg = ArgSpec("mean", "float", constant="MEAN")
+    assert written((123.675, 116.28, 103.53), arg) == "[0.485 * 255, 0.456 * 255, 0.406 * 255]"
+    assert written((58.395, 57.12, 57.375), arg) == "[0.229 * 255, 0.224 * 255, 0.225 * 255]"
+    for plain in ((127.5, 127.5, 127.5), (0.485, 0.456, 0.406), (123.68, 116.779, 103.939)):
+        assert written(plain, arg) == literal(plain)
 
 
 def test_quotes_are_those_that_ruff_chooses() -> None:

@@ -28,14 +28,14 @@ def pipeline_of(graph: Graph) -> str:
 
 def test_ifs_inside_each_other() -> None:
     expected = """\
-        jpegs, labels = fn.readers.file(**find_files(data), seed=base_seed, name="reader")
+        jpegs, labels = fn.readers.file(**find_files(data), seed=seed, name="reader")
         images = fn.decoders.image(jpegs, device=device)
         images = fn.resize(images, size=SIZE)
-        disturb = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=base_seed + 1)
-        turn = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=base_seed + 2)
-        angle = fn.random.uniform(range=[-30.0, 30.0], seed=base_seed + 4)
+        disturb = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=seed + 1)
+        turn = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=seed + 2)
+        angle = fn.random.uniform(range=[-30.0, 30.0], seed=seed + 4)
         if disturb:
-            images = fn.noise.gaussian(images, stddev=10.0, seed=base_seed + 3)
+            images = fn.noise.gaussian(images, stddev=10.0, seed=seed + 3)
             if turn:
                 images = fn.rotate(images, keep_size=True, angle=angle)
             else:
@@ -128,7 +128,7 @@ def _run(statements: list[ast.stmt], known: dict[str, str], choice: bool) -> dic
             case ast.Assign(targets=[target], value=value):
                 for used in ast.walk(value):
                     if isinstance(used, ast.Name) and isinstance(used.ctx, ast.Load):
-                        outside = {"fn", "types", "math", "data", "others", "device", "base_seed"}
+                        outside = {"fn", "types", "math", "data", "others", "device", "seed"}
                         constant = used.id.isupper()
                         callee = used.id in ("find_files", "read_list")
                         assert used.id in known or used.id in outside or constant or callee
@@ -144,13 +144,13 @@ def _run(statements: list[ast.stmt], known: dict[str, str], choice: bool) -> dic
 
 def test_one_of_several_with_an_if_in_it() -> None:
     expected = """\
-        choice = fn.random.choice(3, p=[0.5, 0.3, 0.2], seed=base_seed + 7)
-        chance = fn.random.coin_flip(probability=0.8, dtype=types.BOOL, seed=base_seed + 8)
-        angle = fn.random.uniform(range=[-10, 10], seed=base_seed + 1)
-        brightness = fn.random.uniform(range=[0.8, 1.2], seed=base_seed + 2)
-        contrast = fn.random.uniform(range=[0.8, 1.2], seed=base_seed + 3)
-        hue = fn.random.uniform(range=[-20, 20], seed=base_seed + 4)
-        saturation = fn.random.uniform(range=[0.7, 1.3], seed=base_seed + 5)
+        choice = fn.random.choice(3, p=[0.5, 0.3, 0.2], seed=seed + 7)
+        chance = fn.random.coin_flip(probability=0.8, dtype=types.BOOL, seed=seed + 8)
+        angle = fn.random.uniform(range=[-10, 10], seed=seed + 1)
+        brightness = fn.random.uniform(range=[0.8, 1.2], seed=seed + 2)
+        contrast = fn.random.uniform(range=[0.8, 1.2], seed=seed + 3)
+        hue = fn.random.uniform(range=[-20, 20], seed=seed + 4)
+        saturation = fn.random.uniform(range=[0.7, 1.3], seed=seed + 5)
         if choice == 0:
             if chance:
                 images = fn.rotate(images, keep_size=True, fill_value=0, angle=angle)

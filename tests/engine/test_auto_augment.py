@@ -91,7 +91,7 @@ def require_exact(graph: Graph, photos: Path, folder: Path) -> None:
             assert same(result.batches[port].arrays(), expected[batch][place]), (batch, port)
 
 
-@pytest.mark.parametrize(("op", "args"), one_in(3, ALONE))
+@pytest.mark.parametrize(("op", "args"), one_in(6, ALONE))
 def test_the_preview_is_the_script(op: str, args: Args, photos: Path, tmp_path: Path) -> None:
     require_exact(small(op, **{op: args}), photos, tmp_path)
 
@@ -218,7 +218,7 @@ def test_what_fails_names_the_node(
 
 
 def test_what_is_made_of_a_policy_in_a_region_is_told(photos: Path) -> None:
-    """Where DALI builds it: on the GPU, and where its time is taken."""
+    """Where DALI builds it: where its time is taken."""
     graph = small("apply_auto_augment", apply_auto_augment={"policy": LONG})
     graph, region = wrap_in_region(graph, CATALOG, ["apply_auto_augment"])
     runner, told = Runner(CATALOG), list[str]()
@@ -227,6 +227,17 @@ def test_what_is_made_of_a_policy_in_a_region_is_told(photos: Path) -> None:
     with making_heard(told.append):
         runner.stage(result.plan, [graph.node(region)], result.batches).build()
     assert told == [f"building apply_auto_augment, {place} of 4" for place in (1, 2, 3, 4)]
+
+
+def test_each_augmentation_is_built_once_and_told(photos: Path) -> None:
+    told = list[str]()
+    runner, taps = Runner(CATALOG, report_making=told.append), [Port("rand_augment", "output")]
+    graph = small("rand_augment", rand_augment={"n": 1, "m": 9})
+    for batch in range(8):
+        runner.run(graph, photos, batch, 10, taps)
+    names = {f"building {name} of rand_augment" for name in SUITE if name != "identity"}
+    assert len(told) == len(set(told))
+    assert set(told) == names
 
 
 def test_seeds_are_those_that_dali_hands_out() -> None:

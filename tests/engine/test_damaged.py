@@ -12,6 +12,7 @@ import pytest
 
 from tests.damaged import DAMAGED, REFUSED, make_folder
 from tests.helpers import chain_graph, same, script_batches, with_settings
+from tests.thorough import one_in
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine.run_result import Result
 from workbench.engine.runner import Runner
@@ -66,7 +67,7 @@ def assert_the_others_are_untouched(
             assert batch or count > 1 or with_errors == sum(k in REFUSED for k in kinds)
 
 
-@pytest.mark.parametrize("kind", [*REFUSED, *DAMAGED])
+@pytest.mark.parametrize("kind", one_in(4, [*REFUSED, *DAMAGED]))
 def test_one_kind(kind: str, photos: Path, tmp_path: Path, runner: Runner) -> None:
     kinds = [kind, kind]
     bad, good = make_folder(photos, tmp_path, kinds)

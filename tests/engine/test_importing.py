@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import workbench as wb
+from workbench.engine.importing import from_file
+from workbench.errors import ImportFailedError
 
 SCRIPT = """\
 from nvidia.dali import fn, pipeline_def
@@ -81,3 +84,32 @@ def test_a_serialised_pipeline_takes_no_arguments(tmp_path: Path) -> None:
 def test_what_is_no_pipeline() -> None:
     with pytest.raises(wb.ImportFailedError, match="str is not an nvidia"):
         wb.from_pipeline("pipe.py")
+
+
+def test_source_of_fifty_megabytes_is_refused_unread(tmp_path: Path) -> None:
+    for name in ("train.py", "look.ipynb"):
+        (tmp_path / name).write_bytes(b"x = 1\n" * (50 * 2**20 // 6))
+        with pytest.raises(ImportFailedError, match="16,777,216 are the limit"):
+            from_file(tmp_path / name)
+
+
+def test_a_notebook_without_a_pipeline(tmp_path: Path) -> None:
+    cell = {"cell_type": "code", "source": "from nvidia.dali import fn\nx = 1", "metadata": {}}
+    notebook = {"cells": [cell, {"cell_type": "markdown", "source": "words"}], "nbformat": 4}
+    (tmp_path / "look.ipynb").write_text(json.dumps(notebook))
+    with pytest.raises(ImportFailedError, match=r"look\.ipynb has no pipeline"):
+        from_file(tmp_path / "look.ipynb")
+
+
+def test_a_stand_in_that_a_script_calls_leads_on(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "from no_such_package import wrap, settings\n"
+        "from nvidia.dali import fn, pipeline_def\n"
+        "settings().read('file').apply(3)[0](wrap(1) + 2)\n"
+        "@wrap\n@pipeline_def(batch_size=2, num_threads=1, device_id=None)\n"
+        "def train(data='photos'):\n    wrap(data).check()\n"
+        "    return fn.decoders.image(fn.readers.file(file_root=data)[0])\n"
+    )
+    found = from_file(tmp_path / "train.py")
+    assert [node.op for node in found.graph.nodes] == ["readers.file", "decoders.image"]
+    assert "stood in for: no_such_package" in str(found.report)

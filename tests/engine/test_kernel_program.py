@@ -29,6 +29,31 @@ def test_the_loader_gives_every_sample_once(graph: Graph, photos: Path) -> None:
     assert repr(loader).startswith("<loader of images, labels")
 
 
+def test_a_loader_needs_no_workbench(graph: Graph) -> None:
+    pytest.importorskip("torch")
+    assert len(list(wb.loader(graph, epochs=2, batch_size=60))) == 4
+    with pytest.raises(DataError, match="nothing says what it reads"):
+        wb.loader(wb.load_recipe("simclr"))
+
+
+def test_jax_has_batches_of_one_size(graph: Graph, photos: Path) -> None:
+    jax = pytest.importorskip("jax")
+    batches = list(wb.loader(graph, library="jax", batch_size=50))
+    assert [images.shape for images, _ in batches] == [(50, 3, 32, 32)] * len(batches)
+    assert isinstance(batches[0][0], jax.Array)
+    with pytest.raises(wb.ArgumentError, match="Did you mean batch_size"):
+        wb.loader(graph, library="jax", batch_sise=3)
+
+
+def test_samples_of_several_sizes_are_told_in_a_sentence(graph: Graph, photos: Path) -> None:
+    pytest.importorskip("torch")
+    turned = wb.read(photos).decode().resize(size=(32, 32))
+    turned = turned.rotate(angle=wb.random.uniform(range=(10, 40))).with_settings(batch_size=8)
+    with pytest.raises(GraphExportError, match=r"rotate\(keep_size=True\)"):
+        for _ in wb.loader(turned):
+            pass
+
+
 def test_pipelines_side_by_side_give_every_sample_once(graph: Graph, photos: Path) -> None:
     pytest.importorskip("torch")
     two, data = graph.with_settings(pipelines=2), open_datasets(photos)
@@ -58,4 +83,4 @@ def test_what_cannot_be_is_told_in_a_sentence(graph: Graph, tmp_path: Path) -> N
     with pytest.raises(DataError, match="nothing says what it reads"):
         build_pipeline(graph, {})
     with pytest.raises(GraphFaultsError):
-        import_program(Graph(), "script")
+        import_program(Graph(), "script", {})

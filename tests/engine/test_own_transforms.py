@@ -76,6 +76,7 @@ def decided_in_turn(image: Any) -> Any:
         (decided_in_turn, [(0.25, [(0.75, [("invert",)], [("flip",), ("invert",)])], [])]),
         (lambda image: (image * 2 - 1).contiguous(), [("mul", 2), ("sub", 1), ("contiguous",)]),
         (lambda image: image, []),
+        (lambda image: image.convert("RGB") if image.mode != "RGB" else image, []),
     ],
 )
 def test_what_is_done_is_read(transform: Callable[..., Any], read: list[Any]) -> None:

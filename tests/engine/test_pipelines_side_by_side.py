@@ -10,6 +10,7 @@ import pytest
 
 from tests.helpers import arrays_of, import_script, same, with_settings
 from tests.region_graphs import branching_graph, decided_by_light
+from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.emit.script import emit_script
 from workbench.engine import Engine
@@ -31,7 +32,7 @@ GRAPHS = {
 }
 
 
-@pytest.mark.parametrize("pipelines", [2, 3])
+@pytest.mark.parametrize("pipelines", one_in(2, [2, 3]))
 @pytest.mark.parametrize("name", GRAPHS)
 def test_batches_0_1_and_7_are_those_of_the_script(
     name: str, pipelines: int, photos: Path, tmp_path: Path
@@ -51,19 +52,19 @@ def test_batches_0_1_and_7_are_those_of_the_script(
 @pytest.mark.parametrize(
     ("executor", "given"),
     [
-        ("static", "prefetch_queue_depth=3,"),
-        ("separate", 'prefetch_queue_depth={"cpu_size": 6, "gpu_size": 3},'),
+        ("static", ["3,", "3 + 3 * (shard % 2),  # equal ones may be slow"]),
+        ("separate", 2 * ['{"cpu_size": 6, "gpu_size": 3},']),
     ],
 )
 def test_another_executor_gives_the_same_batches(
-    executor: str, given: str, pipelines: int, photos: Path, tmp_path: Path
+    executor: str, given: list[str], pipelines: int, photos: Path, tmp_path: Path
 ) -> None:
     graph = with_settings(
         GRAPHS["imagenet-train"], batch_size=COUNT, pipelines=pipelines, prefetch_queue_depth=3
     )
     text = emit_script(with_settings(graph, executor=executor), CATALOG).text
     lines = [line.strip() for line in text.splitlines()]
-    at = lines.index(given)
+    at = lines.index(f"prefetch_queue_depth={given[pipelines - 1]}")
     assert lines[at + 1] == "exec_dynamic=False,"
     script = import_script(text, tmp_path)
     built = (
@@ -79,7 +80,7 @@ def test_another_executor_gives_the_same_batches(
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
-@pytest.mark.parametrize("seed", [0, SETTINGS["seed"][1]])
+@pytest.mark.parametrize("seed", one_in(2, [0, SETTINGS["seed"][1]], first=1))
 def test_verify_compares_them(seed: int, device: str, engine: Engine, photos: Path) -> None:
     graph = load_recipe("imagenet-train")
     graph = with_settings(graph, batch_size=COUNT, pipelines=3, seed=seed, device=device)

@@ -9,6 +9,7 @@ import pytest
 from tests.engine.test_auto_augment import LONG
 from tests.engine.test_auto_augment_import import imported
 from tests.helpers import chain_graph
+from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
 from workbench.catalog.auto_augment import POLICIES
 from workbench.emit import emit_script
@@ -41,12 +42,12 @@ ROUND: list[dict[str, Value]] = [
 ]
 
 
-@pytest.mark.parametrize("args", ROUND)
+@pytest.mark.parametrize("args", one_in(3, ROUND))
 def test_an_exported_policy_comes_back_as_it_was(args: dict[str, Value], tmp_path: Path) -> None:
     require_round(chain_graph("resize", "apply_auto_augment", apply_auto_augment=args), tmp_path)
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", one_in(4, POLICIES))
 def test_so_does_a_learnt_one(name: str, tmp_path: Path) -> None:
     learnt = chain_graph("resize", "auto_augment", auto_augment={"policy_name": name})
     require_round(own_policy(learnt, CATALOG, "auto_augment"), tmp_path)

@@ -38,7 +38,7 @@ def script_outputs(graph: Graph, data: Datasets, folder: Path, batches: int) -> 
     return [[arrays_of(output) for output in pipe.run()] for _ in range(batches)]
 
 
-@examples(4, thorough=200)
+@examples(2, thorough=200)
 @given(graph=REGION_GRAPHS)
 def test_the_preview_is_the_script_at_any_batch(
     graph: Graph, data: Datasets, scripts: Path

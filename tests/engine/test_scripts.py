@@ -153,6 +153,25 @@ def test_the_class_form(trace: Any) -> None:
     assert "taken as data='data': give others" in trace(text).notes[0]
 
 
+def test_debug_mode_has_the_graph_that_it_has_without(trace: Any) -> None:
+    text = (
+        "from nvidia.dali import fn\n"
+        "from nvidia.dali.pipeline.experimental import pipeline_def\n"
+        "@pipeline_def(batch_size=4, num_threads=2, device_id=None, debug=True)\n"
+        "def looked_at(data):\n"
+        "    jpegs, labels = fn.readers.file(file_root=data)\n"
+        "    return jpegs, labels\n"
+    )
+    assert ops(trace(text, data="photos")) == ["file"]
+
+
+def test_of_two_pipelines_of_one_name_the_last_counts(trace: Any) -> None:
+    text = HEAD + ONE + ONE.replace("angle=5", "angle=9").replace("size=32", "size=48")
+    traced = trace(text, data_dir="photos")
+    assert traced.pipeline.ops[-1].args["angle"] == 9
+    assert traced.pipeline.ops[-2].args["size"] == (48.0,)
+
+
 def test_conditions_and_imports_beside_the_script(trace: Any, tmp_path: Path) -> None:
     (tmp_path / "beside.py").write_text("SIDE = 48\n")
     text = HEAD + (
@@ -233,7 +252,7 @@ def test_encodings(tmp_path: Path) -> None:
             read_source_cells(str(script))
 
 
-@pytest.mark.parametrize("graph", recipe_cases(only=photo_recipes()))
+@pytest.mark.parametrize("graph", recipe_cases(only=photo_recipes(), every=3))
 def test_our_own_scripts_need_no_help(trace: Any, graph: Graph, photos: Path) -> None:
     """Name, description, outputs, settings, seeds and the ids that the source says are back."""
     text = emit_script(graph, CATALOG).text

@@ -160,6 +160,25 @@ def test_a_composition_in_a_script_that_names_nvidia(head: str, tmp_path: Path) 
     assert ops(file, "val") == ["crop"]
 
 
+def test_dalis_own_torchvision_is_read_as_torchvision(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(
+        "from nvidia.dali.experimental.torchvision import Compose, Resize, RandomHorizontalFlip\n"
+        "train = Compose([Resize(64), RandomHorizontalFlip(p=0.5)], batch_size=8)\n"
+    )
+    assert ops(file) == ["resize", "flip"]
+
+
+def test_dynamic_mode_is_named_and_not_run(tmp_path: Path) -> None:
+    file = tmp_path / "eager.py"
+    file.write_text(
+        "import nvidia.dali.experimental.dynamic as ndd\n"
+        "open('made', 'w')\nndd.readers.File(file_root='photos')\n"
+    )
+    with pytest.raises(ImportFailedError, match=r"dynamic mode.*It was not run"):
+        from_file(file)
+
+
 @pytest.mark.thorough
 def test_a_script_without_any_says_so(tmp_path: Path) -> None:
     file = tmp_path / "plain.py"

@@ -369,3 +369,32 @@ def test_a_graph_of_which_nothing_comes_out_begins_anew() -> None:
     assert begun.name == "mine"
     assert [node.op for node in begun.nodes] == ["readers.file", "decoders.image"]
     assert check_graph(begun, CATALOG) == ()
+
+
+def in_place(graph: Graph) -> Graph | None:
+    """The graph that the remedy leads to, where there is that one."""
+    (fault,) = (each for each in check_graph(graph, CATALOG) if each.code == "unusable_op")
+    found = {fix.label: fix.graph for fix in fixes(graph, CATALOG, fault)}
+    return found.get("Read your data in its place")
+
+
+def test_data_in_the_place_of_what_feeds_an_imported_pipeline() -> None:
+    """What a Python function gave: encoded images and labels, pixels alone, or too much."""
+    fed = Node("feed", "opaque.2", {"call": "fn.external_source"})
+    decode = Node("decode", "decoders.image", {}, {"data": Port("feed", "output_0")})
+    outputs = {"images": Port("decode", "output"), "labels": Port("feed", "output_1")}
+    mended = in_place(Graph(nodes=(fed, decode), outputs=outputs))
+    assert mended is not None
+    assert not check_graph(mended, CATALOG)
+    assert mended.node("decode").inputs["data"] == Port("reader", "jpegs")
+    assert mended.outputs["labels"] == Port("reader", "labels")
+
+    pixels = Node("feed", "opaque.1", {"call": "fn.external_source"})
+    turned = Node("rotate", "rotate", {"angle": 5}, {"data": Port("feed", "output")})
+    mended = in_place(Graph(nodes=(pixels, turned), outputs={"images": Port("rotate", "output")}))
+    assert mended is not None
+    assert not check_graph(mended, CATALOG)
+    assert mended.node("rotate").inputs["data"] == Port("decode", "output")
+
+    three = {f"value_{n}": Port("feed", f"output_{n}") for n in range(3)}
+    assert in_place(Graph(nodes=(Node("feed", "opaque.3"),), outputs=three)) is None

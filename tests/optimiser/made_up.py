@@ -14,6 +14,7 @@ from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.errors import CancelledError
 from workbench.graph import Graph
+from workbench.graph.rewrites import load_rewrites
 from workbench.optimiser.difference import Difference, WorstSample
 from workbench.optimiser.experiment import OptimisationExperiment
 
@@ -37,7 +38,10 @@ def make_up(
     rates: Mapping[str, float],
     pixels: Callable[[str], Difference] = lambda name: NEAR if "twist" in name else SAME,
 ) -> list[list[str]]:
-    """Rates by the names of rows, 100 for others; gives the names that were measured together."""
+    """Rates by the names of rows, 100 for others; gives the names that were measured together.
+
+    Placements, which depend on the machine, are tried where they are named alone.
+    """
     seen: list[list[str]] = []
 
     def fake(
@@ -65,6 +69,8 @@ def make_up(
     compared = OptimisationExperiment._refused
     monkeypatch.setattr(OptimisationExperiment, "_refused", refused)
     monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
+    of_cpu = {name: one for name, one in load_rewrites().items() if not one.needs_gpu}
+    monkeypatch.setattr("workbench.optimiser.experiment.load_rewrites", lambda: of_cpu)
     return seen
 
 

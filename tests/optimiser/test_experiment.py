@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.bench.fakes import MACHINE
 from tests.graph.rewrites.laws import CATALOG, start
 from tests.optimiser.made_up import FAR, NAMES, NEAR, SAME, make_up, slow_graph
 from workbench.bench.measurement_config import MeasurementConfig
@@ -17,6 +19,7 @@ from workbench.errors import (
     GraphEditError,
     GraphFaultsError,
 )
+from workbench.graph.devices import infer_devices
 from workbench.graph.edit import set_arg
 from workbench.graph.rewrites import EVERYWHERE, Rewrite, load_rewrites
 from workbench.optimiser import OptimisationExperiment, optimisation_of, optimise
@@ -146,6 +149,30 @@ def test_one_ended_before_the_rest_is_measured_again_has_the_first_figures(
     told = [one.name for one in (*found.proposals, *found.rejected)]
     assert sorted(told) == sorted(NAMES), "each once"
     assert "slower" in next(o for o in found.rejected if o.name == "crop-in-decoder").rejected
+
+
+@pytest.mark.parametrize("no_gpu", ["", "this machine has no NVIDIA GPU"])
+def test_placement_is_measured_node_by_node_where_there_is_a_gpu(
+    monkeypatch: pytest.MonkeyPatch, photos: Path, no_gpu: str
+) -> None:
+    machine = replace(MACHINE, no_gpu=no_gpu)
+    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: machine)
+    rates = {"on-the-gpu@crop": 80.0, "on-the-gpu@brightness": 150.0, "on-the-gpu@contrast": 300.0,
+             "on-the-gpu@decode": 900.0}  # fmt: skip
+    seen = make_up(monkeypatch, rates, lambda name: NEAR)
+    found = proposed(photos, rewrites=["on-the-gpu", "on-the-cpu"])
+    if no_gpu:
+        (one,) = found.rejected
+        assert (one.name, one.rejected) == ("on-the-gpu", f"it needs a GPU: {no_gpu}")
+        assert found.proposals == ()
+        return
+    assert seen[0][2:] == list(rates)
+    assert [one.rejected for one in found.rejected] == ["slower: 0.80 times"]
+    assert [one.name for one in found.proposals] == list(rates)[1:]
+    assert found.proposals[0].title == "On the GPU from here on: brightness"
+    assert found.proposals[0].nodes == ("brightness",)
+    assert infer_devices(found.apply("on-the-gpu@contrast"), CATALOG)["crop"] == "gpu"
+    assert found.apply().node("decode").device == "mixed"
 
 
 def test_what_cannot_be_optimised_says_why(photos: Path) -> None:

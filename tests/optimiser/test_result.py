@@ -35,6 +35,7 @@ def test_it_is_applied_by_name_with_what_it_needs_by_class_or_whole(found: Optim
 def test_it_shows_itself_as_text_frame_and_html(found: Optimisation) -> None:
     assert "colour-into-twist" in repr(found)
     assert "all together                   4.00 times" in repr(found)
+    assert found.plot()._repr_png_()[:4] == b"\x89PNG"
     frame = found.to_frame()
     assert list(frame["rewrite"]) == list(NAMES)
     assert list(frame["class"]) == ["exact", "exact", "near"]

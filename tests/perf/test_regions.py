@@ -114,8 +114,9 @@ def test_a_region_is_as_fast_as_by_hand(
     assert row.runs == BUILDS
 
 
-def test_a_change_in_and_behind_a_region(photos: Path, table: Table) -> None:
-    plain = chain(5, "cpu")
+@pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
+def test_a_change_in_and_behind_a_region(device: str, photos: Path, table: Table) -> None:
+    plain = chain(5, device)
     region, _ = wrap_in_region(plain, CATALOG, ["rotate"])
     both, _ = wrap_in_region(region, CATALOG, ["color_twist"])
     worker, fresh = Worker(Nowhere()), itertools.count()  # type: ignore[arg-type]
@@ -148,8 +149,9 @@ def test_a_change_in_and_behind_a_region(photos: Path, table: Table) -> None:
             for side in sides if pair % 2 else reversed(list(sides)):
                 times[side].append(milliseconds(sides[side], where))
         for side, values in times.items():
-            table.add(f"change {what}, {side}", values, "ms")
+            table.add(f"{device}: change {what}, {side}", values, "ms")
         ratios = [a / b for a, b in zip(times["with"], times["without"], strict=True)]
-        row = table.add(f"change {what}: with / without", ratios, "x", "to reach: 1.5")
+        name = f"{device}: change {what}: with / without"
+        row = table.add(name, ratios, "x", "to reach: 1.5")
         assert row.runs == PAIRS
     worker.runner.forget()

@@ -14,6 +14,7 @@ from PIL import Image
 from tests.damaged import make_folder
 from tests.helpers import chain_graph, flat_recipes, with_settings
 from tests.region_graphs import branching_graph
+from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.errors import GraphError
@@ -48,7 +49,7 @@ def pictures(found: CardPictures) -> dict[str, NDArray[np.uint8]]:
     return cut
 
 
-@pytest.mark.parametrize("graph", flat_recipes(), ids=lambda graph: graph.name)
+@pytest.mark.parametrize("graph", one_in(4, flat_recipes()), ids=lambda graph: graph.name)
 def test_the_cards_of_a_recipe(
     graph: Graph, engine: Engine, data_of: Callable[[Graph], Path]
 ) -> None:

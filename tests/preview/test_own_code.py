@@ -51,6 +51,14 @@ def test_it_is_exact_inside_a_branch(engine: Engine, photos: Path) -> None:
     assert report.lines() == [f"identical: {2 * COUNT} of {2 * COUNT}"]
 
 
+def test_while_it_runs_it_is_said(engine: Engine, photos: Path) -> None:
+    graph = chain_graph("resize", resize={"size": (40, 30)})  # of which nothing is kept
+    graph, _ = wrap_in_region(swap.after(graph, resize_of(graph)), load_catalog(), ["swap"])
+    heard = list[str]()
+    preview_batch(engine, PreviewRequest(graph, str(photos), tiles=2), heard.append)
+    assert heard == ["running swap"]
+
+
 @wb.node
 def fails(image: Any) -> Any:
     raise ValueError("no such thing")

@@ -16,6 +16,7 @@ from PIL import Image
 
 from tests.damaged import REFUSED, make_folder
 from tests.helpers import chain_graph, recipe_cases, script_batches, with_settings
+from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
 from workbench.engine import Engine
 from workbench.errors import DataError, GraphError, GraphFaultsError, PipelineError
@@ -294,12 +295,14 @@ def show_whole(
 
 
 NORMALISED = recipe_cases(
-    *("chest-xray", "ct-slice", "dino", "two-modalities", "video-clips"), slow=("retinanet",)
+    *("chest-xray", "ct-slice", "dino", "two-modalities", "video-clips"),
+    slow=("retinanet",),
+    every=3,
 )
 """Those left out have values that are no ImageNet normalisation, two sizes, or frames."""
 
 
-@pytest.mark.parametrize("batch", [0, 2])
+@pytest.mark.parametrize("batch", one_in(2, [0, 2], first=1))
 @pytest.mark.parametrize("graph", NORMALISED)
 def test_the_picture_is_the_exported_scripts(
     graph: Graph, batch: int, engine: Engine, data_of: Callable[[Graph], Path], tmp_path: Path

@@ -53,10 +53,14 @@ COUNTS = {
 }
 
 
+NAMED = ("tfrecord_boxes", "webdataset_boxes", "webdataset_masks")
+"""Read without their targets otherwise."""
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_opens_previews_and_verifies(kind: str, shapes: Path, engine: Engine) -> None:
     path = shapes / load_source(kind).sample
-    named = kind in ("tfrecord_boxes", "webdataset_masks")  # otherwise read without their targets
+    named = kind in NAMED
     dataset = open_dataset(f"{kind}:{path}" if named else path)
     assert dataset.kind == kind
     require_dataset(dataset)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import tarfile
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -17,9 +19,16 @@ from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.graph.dataset_parameters import with_datasets
 from workbench.health import check_folder
+from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
 from workbench.samples.records import add_to_tar, datum, field, framed, recorded
-from workbench.sources import list_samples, open_dataset, open_datasets, require_dataset
+from workbench.sources import (
+    list_samples,
+    open_dataset,
+    open_datasets,
+    require_dataset,
+    write_without,
+)
 from workbench.sources._example_records import scan_records
 from workbench.sources.record_io import scan_record_file
 
@@ -28,10 +37,10 @@ BAD = (3, 4, 9)
 """Places among the photos."""
 
 
-LMDBS = {"caffe_lmdb", "caffe2_lmdb"}  # they have no index
+LMDBS = {"caffe_lmdb", "caffe2_lmdb"}
 
 
-@pytest.fixture(params=sorted(WRITERS.keys() - LMDBS))
+@pytest.fixture(params=sorted(WRITERS))
 def corrupt(request: pytest.FixtureRequest, photos: Path, tmp_path: Path) -> Path:
     """The photos as a source of each kind, with ``BAD`` ones that are no images."""
     found = [
@@ -193,17 +202,6 @@ def test_annotations_of_no_listed_image_are_named_and_left_out(
         require_dataset(open_dataset(path))
 
 
-@pytest.mark.parametrize("kind", sorted(LMDBS))
-def test_bad_images_of_an_lmdb_are_named(kind: str, photos: Path, tmp_path: Path) -> None:
-    found = read_photos(photos)[:6]
-    found[2] = (NO_IMAGE, 1)
-    path = WRITERS[kind](found, tmp_path / kind)
-    checked = check_folder(str(path), full=False)
-    assert [one.file for one in checked.bad] == [f"{kind} at key 00000002"]
-    with pytest.raises(DataError, match=r"1 samples cannot be used .* write it anew"):
-        checked.write_good(str(tmp_path / "good"))
-
-
 def test_a_value_without_an_image_is_at_fault(tmp_path: Path) -> None:
     values = [datum(b"\xff\xd8\xff\xd9", 1), b"\x28\x01", b"\xff" * 9, b"\x22\x01\0"]
     found = open_dataset(write_lmdb(values, tmp_path / "lmdb"))
@@ -226,7 +224,7 @@ def test_an_lmdb_that_is_cut_short_is_named(photos: Path, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("kind", sorted(LMDBS))
 def test_a_damaged_page_of_an_lmdb_is_named_and_the_others_are_there(
-    kind: str, photos: Path, tmp_path: Path
+    kind: str, photos: Path, engine: Engine, tmp_path: Path
 ) -> None:
     path = WRITERS[kind](read_photos(photos)[:30], tmp_path / "lmdb")
     whole = [each.name for each in list_samples(open_dataset(path))]
@@ -243,6 +241,44 @@ def test_a_damaged_page_of_an_lmdb_is_named_and_the_others_are_there(
     left = [each.name for each in list_samples(found) if not each.fault]
     assert 0 < len(left) < len(whole)
     assert set(left) < set(whole)
+    told = Verifier(a_graph(shuffled=False), str(path), 2, engine=engine).run()
+    assert told.exact, told.lines()
+    assert len(told.left_out) == 1
+    preview = preview_batch(engine, PreviewRequest(a_graph(shuffled=False), str(path), tiles=4))
+    assert "1 left out" in preview.note or not any(each.sample.error for each in preview.tiles)
+
+
+def test_any_values_of_an_lmdb_are_left_out(tmp_path: Path) -> None:
+    """Also all of a page, and all at all."""
+    values = [datum(b"\xff\xd8" + bytes(1200) + b"\xff\xd9", n % 7) for n in range(200)]
+    data = open_dataset(write_lmdb(values, tmp_path / "lmdb"))
+    whole = [each.name for each in list_samples(data)]
+    for number, out in enumerate(
+        [whole[3:4], whole[:100], whole[100:], whole[1:], whole[::2], whole[50:150], whole]
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        rest = open_dataset(write_without(data, set(out), folder / "rest"))
+        left = [each.name for each in list_samples(replace(rest, kind=data.kind))]
+        assert left == [name for name in whole if name not in out]
+        if left:
+            assert _read_by_dali(rest.location) == len(left)
+
+
+def _read_by_dali(path: str) -> int:
+    from nvidia.dali import fn, pipeline_def
+
+    @pipeline_def(batch_size=8, num_threads=1, device_id=None)
+    def read() -> Any:
+        images, labels = fn.readers.caffe(path=path, name="reader")
+        return images, labels
+
+    pipe = read()
+    pipe.build()
+    count = pipe.epoch_size("reader")
+    for _ in range(-(-count // 8)):
+        pipe.run()
+    return int(count)
 
 
 @pytest.mark.parametrize(

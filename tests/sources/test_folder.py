@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.damaged import make_folder
-from tests.helpers import chain_graph, with_settings
+from tests.helpers import chain_graph, import_script, with_settings
 from workbench.catalog import load_catalog
+from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.errors import DataError
+from workbench.graph import load_recipe
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import verify
 from workbench.sources import (
@@ -139,3 +141,22 @@ def test_a_path_that_is_too_long(path: str) -> None:
     ) as told:
         require_dataset(open_dataset(path))
     assert len(str(told.value)) < 400
+
+
+def test_what_dali_reads_by_itself_needs_no_function(photos: Path, tmp_path: Path) -> None:
+    graph = load_recipe("imagenet-eval")
+    listed = tmp_path / "good.txt"
+    listed.write_bytes(dump_file_list(list_samples(open_dataset(photos))))
+    reads = {
+        None: "file_root=data",
+        photos: "file_root=data",
+        photos / "coffee": "**find_files(data)",
+        listed: "file_list=data",
+    }
+    for data, argument in reads.items():
+        text = export(graph, data=data).main.text
+        assert f"fn.readers.file({argument}, " in text, data
+        assert ("IMAGES" in text) == argument.startswith("**")
+        if data is not None:
+            script = import_script(text, tmp_path)
+            assert len(script.build_pipeline(str(data), batch_size=2).run()[0]) == 2

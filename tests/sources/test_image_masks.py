@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +20,17 @@ from workbench.errors import DataError
 from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.dataset_parameters import with_datasets
 from workbench.health import check_folder
+from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
-from workbench.sources import open_dataset, open_datasets, require_dataset, write_without
+from workbench.samples.shapes import CLASSES
+from workbench.sources import (
+    class_names,
+    open_dataset,
+    open_datasets,
+    require_dataset,
+    write_without,
+)
+from workbench.sources.image_masks import mask_numbers
 
 COUNT = 4
 
@@ -33,6 +43,7 @@ def copied(shapes: Path, tmp_path: Path) -> Path:
         (folder / name).mkdir(parents=True)
         for path in sorted((shapes / "segmentation" / name).iterdir())[:8]:
             shutil.copy(path, folder / name)
+    shutil.copy(shapes / "segmentation" / "masks.names", folder)
     return folder
 
 
@@ -58,6 +69,32 @@ def test_masks_are_the_numbers_in_the_files(copied: Path, tmp_path: Path) -> Non
     for batch in script_batches(read_alone(copied), copied, 2, tmp_path):
         for mask in batch[0]:
             np.testing.assert_array_equal(mask[..., 0], wanted.pop(0))
+
+
+def test_colours_are_panoptic_ids_and_grey_ones_numbers() -> None:
+    colours = np.zeros((4, 6, 3), np.uint8)
+    colours[1:3, 2:4] = (5, 1, 2)
+    grey = np.repeat(np.arange(24, dtype=np.uint8).reshape(4, 6, 1), 3, axis=2)
+    found = []
+    for pixels in (colours, grey):
+        buffer = io.BytesIO()
+        Image.fromarray(pixels).save(buffer, "PNG")
+        found.append(mask_numbers(buffer.getvalue()))
+    assert found[0].dtype == found[1].dtype == np.int32
+    assert np.unique(found[0]).tolist() == [0, 5 + 256 + 2 * 65536]
+    np.testing.assert_array_equal(found[1], grey[..., :1])
+
+
+def test_numbers_have_the_names_beside_the_folder(copied: Path, engine: Engine) -> None:
+    assert class_names(open_dataset(copied)) == ["background", *CLASSES]
+    graph = with_settings(load_recipe("segmentation"), batch_size=4)
+    preview = preview_batch(engine, PreviewRequest(graph, str(copied), tiles=4))
+    marks = [mark for tile in preview.tiles for each in tile.marks for mark in each]
+    assert {name.text for mark in marks for name in mark.names} <= {*CLASSES}
+    assert any(mark.names for mark in marks)
+    (copied / "masks.names").write_bytes(b"\xff\xfe")
+    with pytest.raises(DataError, match="cannot be read as text"):
+        class_names(open_dataset(copied))
 
 
 def test_what_is_no_pair_is_named_counted_and_left_out(copied: Path, engine: Engine) -> None:

@@ -9,8 +9,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.ui.hosts import Host, LabHost, await_picture, part, small
-from workbench.emit.targets import export, target_names
+from workbench.emit.targets import export
 from workbench.graph.connect import set_output
+from workbench.ui.exports import entry_names
 
 pytestmark = pytest.mark.browser
 
@@ -43,7 +44,7 @@ def test_a_target_is_chosen_and_its_code_follows(host: Host, photos: Path) -> No
 
     code(page).locator("[data-wb=target]").click()
     rows = code(page).locator("[data-wb=target-row]")
-    expect(rows).to_have_count(len(target_names()))
+    expect(rows).to_have_count(len(entry_names()))
     expect(rows.nth(0)).to_be_focused()
     page.keyboard.press("Escape")
     choose(page, "pytorch")

@@ -44,7 +44,8 @@ def break_it(model: ViewModel) -> None:
 def test_every_target_has_a_row_and_code(shown: Pair) -> None:
     model, screen = shown
     rows = screen["code", "targets"]
-    assert tuple(row["name"] for row in rows) == target_names()
+    names = [name for name in (row["name"] for row in rows) if " with " not in name]
+    assert tuple(names) == target_names()
     assert all(row["about"] for row in rows)
     for name in target_names():
         model.receive("code", "target", name)
@@ -54,6 +55,24 @@ def test_every_target_has_a_row_and_code(shown: Pair) -> None:
         assert found == {path: file.text for path, file in files.items()}
         assert model.state.target == name
     assert screen["code", "source"] == model.state.source.text  # the script, whatever is shown
+
+
+def test_training_is_a_row_of_its_own(shown: Pair) -> None:
+    model, screen = shown
+    model.receive("code", "target", "pytorch with training")
+    (file,) = screen["code", "files"]
+    assert "def loss_of(" in file["text"]
+    model.act("code", {"do": "save", "path": "train"})
+    assert Path("train.py").read_text() == file["text"]
+    model.receive("code", "target", "script with training")
+    assert "script cannot be exported with 'training'" in screen["bar", "message"]
+
+
+def test_code_is_for_the_data_that_are_open(shown: Pair, photos: Path) -> None:
+    model, screen = shown
+    assert "file_root=data" in screen["code", "files"][0]["text"]
+    model.act("data", {"do": "open", "path": str(photos / "coffee")})
+    assert "find_files(data)" in screen["code", "files"][0]["text"]
 
 
 def test_a_target_that_there_is_not_is_refused(shown: Pair) -> None:

@@ -87,6 +87,19 @@ def test_of_a_wide_graph_the_selected_card_is_seen_and_none_is_cut(rows: int, cu
         assert is_whole(found["head"], 346, 648)
 
 
+@pytest.mark.parametrize("current", ["card_0_1", "card_1_0", "card_3_2"])
+def test_nothing_is_empty_above_the_graph(current: str) -> None:
+    """SimCLR opened with half a pane of nothing, for so no card at the lower edge was cut."""
+    boxes = [
+        {**box, "x": box["x"] - 40 * place, "y": box["y"] + 37 * (place % 5)}
+        for place, box in enumerate(columns(4, 12))
+    ]
+    least = min(box["x"] for box in boxes)
+    found = placed([{**box, "x": box["x"] - least} for box in boxes], current, 390, 620)
+    assert is_whole(found[current], 390, 620)
+    assert found["head"]["top"] <= 15
+
+
 def test_buttons_on_cards_are_never_too_small() -> None:
     assert placed(columns(2, 4), "head", 346, 648, buttons=True)[""]["zoom"] >= 0.7
 

@@ -73,6 +73,7 @@ def test_the_preview_is_compared_with_the_script(w: wb.Workbench) -> None:
     found = w.verify(batches=1)
     assert found.exact
     assert repr(found) == "identical: 8 of 8"
+    assert list(found.to_frame().columns)[:3] == ["batch", "sample", "file"]
 
 
 @pytest.mark.thorough

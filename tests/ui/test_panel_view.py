@@ -43,7 +43,9 @@ def test_pages_follow_each_other_and_cells(w: wb.Workbench) -> None:
 
 def test_a_part_is_given_by_its_name(w: wb.Workbench) -> None:
     assert type(w.panel("preview")).__name__ == "Preview"
-    assert len(w.panel()) == 3
+    whole = w.panel()
+    assert "rotate" in whole.canvas.nodes
+    assert type(whole.panels[0]).__name__ == "Tabs"
     with pytest.raises(wb.ArgumentError, match="Give one of: all, bar, canvas"):
         w.panel("previe")
     w.close()
@@ -79,5 +81,13 @@ def test_an_own_app_shows_it_and_reads_what_is_selected(w: wb.Workbench, page: P
         assert seen[-1] == w.preview.selected.files
         w["rotate"].angle = 9
         expect(page.locator(".wb-canvas")).to_contain_text(re.compile(r"angle\s*9"))
+        edge, screen = page.locator("[data-wb=canvas-edge]"), page.locator(".wb-screen")
+        edge.focus()
+        width = edge.get_attribute("aria-valuenow") or ""
+        page.keyboard.press("ArrowRight")
+        expect(edge).not_to_have_attribute("aria-valuenow", width)
+        expect(screen).to_have_attribute("data-form", "wide")
+        page.set_viewport_size({"width": 500, "height": 800})
+        expect(screen).to_have_attribute("data-form", "narrow")
     finally:
         app.stop()

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.helpers import chain_graph, with_settings
 from tests.ui.screen import Make, edit
 from tests.ui.test_background_previews import until
-from workbench.catalog import Value, load_catalog
-from workbench.catalog.auto_augment import NAMED, learnt_policies
-from workbench.graph.edit import set_arg
+from workbench.catalog import load_catalog
+from workbench.catalog.auto_augment import learnt_policies
 from workbench.graph.regions import wrap_in_region
 from workbench.ui.random_views import json_value
 
@@ -52,21 +49,9 @@ def test_the_rows_on_the_screen_are_pictured_and_follow(make: Make, photos: Path
     assert screen[SHEET] == b""
 
 
-@pytest.mark.thorough
-def test_a_policy_that_takes_long_to_build_says_how_far_it_is(make: Make, photos: Path) -> None:
-    taking = [name for name, takes in NAMED.items() if takes]
-    long: Value = tuple(
-        tuple((taking[(row + place) % len(taking)], 0.5, 3) for place in range(8))
-        for row in range(40)
-    )
-    graph = set_arg(
-        chain_graph("resize", "apply_auto_augment", resize={"size": (48.0, 48.0)}),
-        CATALOG, "apply_auto_augment", "policy", long,
-    )  # fmt: skip
-    graph, _ = wrap_in_region(graph, CATALOG, ["apply_auto_augment"])
-    model, screen = make(photos, GRAPH)
+def test_while_augmentations_are_built_it_is_said_which(make: Make, photos: Path) -> None:
+    graph, _ = wrap_in_region(GRAPH, CATALOG, ["auto_augment"])
+    _, screen = make(photos, graph)
+    screen.wait(lambda s: "building " in s["bar", "status"]["text"], "progress")
+    assert screen["bar", "status"]["text"].endswith(" of auto_augment")
     screen.wait_ready()
-    model.set_graph(with_settings(graph, batch_size=4, num_threads=2))
-    screen.wait(lambda s: "building apply_auto_augment" in s["bar", "status"]["text"], "progress")
-    assert screen["bar", "status"]["text"].endswith(" of 8")
-    screen.wait(lambda s: s["bar", "status"]["state"] == "ready", "the picture")

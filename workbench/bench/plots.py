@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
@@ -72,6 +72,32 @@ def plot_bars(report: Report) -> Figure:
     return figure
 
 
+def plot_values(
+    values: Mapping[str, float],
+    unit: str,
+    title: str,
+    ends: Mapping[str, tuple[float, float]] | None = None,
+) -> Figure:
+    """A bar for each name, with the interval between its ``ends`` where these are known."""
+    figure, axes = _canvas(height=1.1 + 0.3 * len(values))
+    names = list(values)
+    spans = [(ends or {}).get(name, (values[name], values[name])) for name in names]
+    below = [values[name] - low for name, (low, _) in zip(names, spans, strict=True)]
+    above = [high - values[name] for name, (_, high) in zip(names, spans, strict=True)]
+    axes.barh(
+        names,
+        list(values.values()),
+        xerr=[below, above] if ends else None,
+        color=COLOURS["cpu"],
+        capsize=3,
+    )
+    axes.invert_yaxis()
+    axes.set_xlabel(unit, fontsize=8)
+    axes.tick_params(labelsize=8)
+    axes.set_title(title, fontsize=9)
+    return figure
+
+
 def _bars(axes: Axes, rows: Sequence[Measurement]) -> None:
     medians = [row.median or 0.0 for row in rows]
     below = [(row.median or 0.0) - (row.interval.low if row.interval else 0.0) for row in rows]
@@ -129,9 +155,11 @@ def plot_scaling(report: Report) -> Figure:
 
 
 def plot_sweep(report: Report) -> Figure:
-    """Threads by batch: a column a queue depth, a row a load and number of pipelines; best bold."""
+    """Threads by batch: a column a queue depth, a row a load, pipelines and executor; best bold."""
     grid = Grid.from_json(report.extra["grid"])
-    counted = [range(len(grid.values(knob))) for knob in ("pipelines", "hw_decoder_load")]
+    counted = [
+        range(len(grid.values(knob))) for knob in ("executor", "pipelines", "hw_decoder_load")
+    ]
     panels = list(product(*counted, range(len(grid.prefetch))))
     rows, columns = len(panels) // len(grid.prefetch), len(grid.prefetch)
     figure, first = _canvas(
@@ -143,13 +171,14 @@ def plot_sweep(report: Report) -> Figure:
     found = {row.config: row.median for row in report.measurements}
     base = report.measurements[0].config
     all_axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-    for axes, (pipelines, loads, queues) in zip(all_axes.flat, panels, strict=True):
+    for axes, (executors, pipelines, loads, queues) in zip(all_axes.flat, panels, strict=True):
         load, count = grid.hw_decoder_load[loads], grid.pipelines[pipelines]
+        executor = grid.executor[executors]
         values: list[list[float]] = []
         for t in range(len(grid.threads)):
             line: list[float] = []
             for b in range(len(grid.batch_size)):
-                config = grid.config((loads, t, b, queues, pipelines), base)
+                config = grid.config((loads, t, b, queues, pipelines, executors), base)
                 rate = found.get(config)
                 line.append(rate if rate is not None else float("nan"))
                 text = rate_figure(rate, report.frames) if rate is not None else "failed"
@@ -166,6 +195,7 @@ def plot_sweep(report: Report) -> Figure:
         words = f"prefetch {grid.prefetch[queues]}"
         words += f", load {load:g}" if load is not None else ""
         words += f", {count} pipelines" if count > 1 else ""
+        words += f", {executor}" if executor != "dynamic" else ""
         axes.set_title(words, fontsize=8)
     for axes in all_axes[-1]:
         axes.set_xlabel("batch", fontsize=8)

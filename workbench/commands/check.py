@@ -51,9 +51,9 @@ def check(
     """Find files that are empty, cut short, damaged, no images, not for DALI, unusual or twice.
 
     No file is changed. What --good writes is DALI's file_list, or of records a new folder of links
-    and indices: give it to any command, and to an exported program, as --data. Ctrl+C stops; the
-    same command goes on from there. The exit code is 1 where a file is bad: one such file ends an
-    exported program.
+    and indices: give it to any command as --data, also to export a program that reads it. Ctrl+C
+    stops; the same command goes on from there. The exit code is 1 where a file is bad: one such
+    file ends an exported program.
 
     Example:  workbench check photos --full --good good.txt
     """

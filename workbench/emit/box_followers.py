@@ -63,7 +63,7 @@ class BoxWriter(FollowerWriter):
             "thresholds=[0.0]",
             "allow_no_crop=False",
             "total_num_attempts=1",
-            "seed=base_seed",
+            f"seed={self.emitter.seed_name}",
         ]
         # The window is the whole image: nothing is drawn.
         self.text += call(", ".join(targets), "fn.random_bbox_crop", arguments, self.emitter.indent)

@@ -30,7 +30,7 @@ from workbench.emit.own_code import (
     layout_calls,
     own_arguments,
 )
-from workbench.emit.python import INDENT, LINE, assigned, call, identifier, literal
+from workbench.emit.python import INDENT, LINE, assigned, call, identifier, written
 from workbench.emit.regions import load_region
 from workbench.graph.dataset_parameters import parameter_of, parameters, reader_name
 from workbench.graph.devices import device_of, infer_devices, is_decoder, port_device, transfers
@@ -74,6 +74,8 @@ class Emitter:
         Whether readers read the part ``shard_id`` of ``num_shards``, each sample once an epoch.
     taken:
         Names that the source uses otherwise, besides those of every script.
+    known:
+        Constants that the source has already.
     """
 
     module = "fn"
@@ -89,13 +91,14 @@ class Emitter:
         conditions: bool = True,
         sharded: bool = False,
         taken: Collection[str] = (),
+        known: Mapping[str, str] | None = None,
     ) -> None:
         self.graph = graph
         self.catalog = catalog
         self.ordered = ordered
         self.positioned = positioned
         self.sharded = sharded
-        self.constants: dict[str, str] = {}
+        self.constants: dict[str, str] = dict(known or {})
         self._devices = infer_devices(graph, catalog)
         self._mixed = self._devices  # a script can decode on either side
         if graph.settings.device != "mixed":
@@ -118,6 +121,8 @@ class Emitter:
             whole = Body(tuple(ordered), graph.outputs)
             self.in_place = written_in_place(whole, catalog, self._mixed)
         self.names = name_outputs(graph, catalog, ordered, names, self.in_place)
+        self.seed_name = "base_seed"
+        """The variable from which the seeds of nodes are counted; empty: the pipeline has one."""
         self.indent = INDENT
         self.scope = ""
         self.turns: list[str] = []
@@ -403,8 +408,10 @@ class Emitter:
             return own_arguments(node)
         arguments = []
         if isinstance(node, Source) and (parameter := parameter_of(node)) is not None:
-            find = load_source(node.kind).find.__name__
-            arguments.append(f"**{find}({identifier(parameter)})")
+            kind = load_source(node.kind)
+            found = identifier(parameter)
+            direct = f"{kind.argument_name}={found}" if kind.argument_name else ""
+            arguments.append(direct or f"**{kind.find.__name__}({found})")
         shard = _shard_of(node) if self.sharded and isinstance(node, Source) else {}
         for name in node.args:
             passed = policies.is_of_the_call(node, name)
@@ -416,7 +423,7 @@ class Emitter:
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:
         """A fixed value as source."""
-        return literal(value, arg)
+        return written(value, arg)
 
     def placement(self, node: Node) -> list[str]:
         """The argument that says where a node runs, if it needs one."""
@@ -438,9 +445,9 @@ class Emitter:
     def randomness(self, node: Node) -> list[str]:
         """The arguments that say what a node draws from."""
         spec = self.catalog[node.op]
-        if not spec.seeded:
+        if not spec.seeded or not self.seed_name:
             return []
-        seed = f"base_seed + {node.seed}" if node.seed else "base_seed"
+        seed = f"{self.seed_name} + {node.seed}" if node.seed else self.seed_name
         for depth, variable in enumerate(self.turns):
             seed += f" + {TURN_SEED * 100**depth} * {variable}"
         if self.positioned and spec.random_state:

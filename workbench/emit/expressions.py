@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.catalog.spec import OpSpec, Value
+from workbench.emit.python import fraction
 from workbench.errors import GraphError
 from workbench.graph.model import Node
 
@@ -43,4 +44,8 @@ _PLAIN = ("BOOL", "INT32", "FLOAT")
 
 def plain_constant(value: Value, dtype: str) -> str | None:
     """The source of a constant whose type DALI tells from Python's, or None for the others."""
-    return repr(number_of(value, dtype)).replace("e+", "e") if dtype in _PLAIN else None
+    if dtype not in _PLAIN:
+        return None
+    number = number_of(value, dtype)
+    text = fraction(number) if isinstance(number, float) else repr(number)
+    return f"({text})" if " " in text else text

@@ -19,7 +19,7 @@ from workbench.graph.repeat import most_turns
 _KIND_NAMES = {"image": "images", "label": "labels", "mask": "masks"}
 RESERVED = frozenset(dir(builtins)) | {
     *("fn", "math", "types", "np", "os", "csv", "time", "argparse", "glob", "main", "IMAGES"),
-    *("data", "device", "base_seed", "position", "positions"),
+    *("data", "device", "seed", "base_seed", "position", "positions"),
     *("find_files", "read_rows", "read_list", "write_numbered", "index_place"),
     "read_requests",
     *("random_state", "stage", "taps"),
@@ -29,6 +29,17 @@ RESERVED = frozenset(dir(builtins)) | {
 }
 """Names that a script or a stage uses otherwise, or that would hide one of Python's own; and those
 that are read as numbers (E741 of pycodestyle)."""
+
+
+_OF_ANOTHER_MEANING = {
+    *("math.eq", "math.ne", "math.lt", "math.le", "math.gt", "math.ge"),
+    *("math.bitand", "math.bitor", "math.bitxor", "math.bitnot"),
+}
+
+
+def _changes_meaning(op: str) -> bool:
+    """Whether what comes out is not what went in, changed: the mask before its ``not``, a mean."""
+    return op in _OF_ANOTHER_MEANING or op.startswith("reductions.")
 
 
 def name_outputs(
@@ -121,8 +132,9 @@ class _Namer:
         elif len(ends) == 1 and not ends <= self.taken:
             name = next(iter(ends))
         else:
-            own = node.id if count == 1 else f"{node.id}_{output.name}"
-            name = _KIND_NAMES.get(output.kind, own)
+            name = node.id if count == 1 else f"{node.id}_{output.name}"
+            if not _changes_meaning(node.op):
+                name = _KIND_NAMES.get(output.kind, name)
         return name if used else f"_{name}"  # as linters like what is unpacked and not used
 
     def _name_bodies(self, node: Node, blocked: frozenset[str] | set[str]) -> None:
@@ -211,6 +223,11 @@ def _reached_outputs(
                     own = (reached.get(Port(node.id, end), set()) for end in ends)
                     reached.setdefault(node.inputs[taken], set()).update(*own)
         spec = catalog[node.op]
+        if _changes_meaning(node.op):
+            for output in spec.outputs:
+                port = Port(node.id, output.name)
+                reached[port] = {name for name, given in outputs.items() if given == port}
+            continue
         kinds = {port.name: port.kind for port in spec.inputs}
         for name, source in node.inputs.items():
             for output in spec.outputs:

@@ -103,6 +103,21 @@ def require_even(graph: Graph, outputs: Outputs, target: str) -> None:
         )
 
 
+def require_one_size(graph: Graph, outputs: Outputs, lists: Sequence[str], target: str) -> None:
+    """Raise GraphExportError for photos as they are read: those of several sizes are no array."""
+    for name in outputs_of_kind(outputs, "image"):
+        flow = outputs[name]
+        axes, shape = flow.axes or "", flow.shape or ()
+        sides = [shape[axes.index(each)] for each in "HW" if shape and each in axes]
+        if None in sides and name not in lists:
+            node = graph.outputs[name].node
+            raise GraphExportError(
+                f"{node}: {target} makes one array of a batch, and nothing gives {name} one size: "
+                f"photos of several sizes are none. Put a resize, a crop or a pad after {node}, or "
+                "export as a script."
+            )
+
+
 def require_signed(graph: Graph, outputs: Outputs, target: str) -> None:
     """Raise GraphExportError for types that DALI's iterators for PyTorch and Paddle do not know."""
     for name, flow in outputs.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from textwrap import wrap
 
@@ -32,6 +33,50 @@ def literal(value: Value, arg: ArgSpec | None = None) -> str:
             return "types." + identifier(value)
         return _quoted(value)
     return repr(value).replace("e+", "e")
+
+
+def written(value: Value, arg: ArgSpec) -> str:
+    """An argument of an operator as a person writes it: ``1 / 255``, ``[0.485 * 255, ...]``.
+
+    To DALI, which holds float32, it is the same number.
+    """
+    if isinstance(value, float):
+        return fraction(value)
+    if not isinstance(value, tuple):
+        return literal(value, arg)
+    if arg.constant in ("MEAN", "STD"):
+        of_bytes = [_of_bytes(item) for item in value]
+        if all(of_bytes) and any(len(repr(item)) >= _LONG for item in value):
+            return f"[{', '.join(of_bytes)}]"
+    return f"[{', '.join(written(item, arg) for item in value)}]"
+
+
+_LONG = 6
+"""Characters of a number that its author may have written otherwise."""
+_DENOMINATORS = (3, 6, 7, 9, 11, 12, 255)
+
+
+def fraction(value: float) -> str:
+    """A number, as a fraction where it is one that has no end."""
+    plain = literal(value)
+    if len(plain) > _LONG:
+        for low in _DENOMINATORS:
+            high = round(value * low) if abs(value) < low else 0
+            if high and _same(high / low, value):
+                return f"{high} / {low}"
+    return plain
+
+
+def _of_bytes(value: Value) -> str:
+    """A share of 255, where that is shorter; else empty."""
+    if not isinstance(value, float) or not 1 < value < 255:
+        return ""
+    share = round(value / 255, 4)
+    return f"{share} * 255" if _same(share * 255, value) else ""
+
+
+def _same(one: float, other: float) -> bool:
+    return struct.pack("f", one) == struct.pack("f", other)
 
 
 def _quoted(text: str) -> str:

@@ -95,7 +95,7 @@ def build_pipelines(
             batch_size=batch_size,
             num_threads=num_threads,
             device_id=$device_id,
-            prefetch_queue_depth=$prefetch,
+            prefetch_queue_depth=$unequal_prefetch
 ${{shard_seed}}        )
         pipe.build()
         pipes.append(pipe)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import Template
 from textwrap import wrap
 
@@ -20,6 +20,7 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code, Lines
 from workbench.emit.emitter import Emitter
 from workbench.emit.own_code import function_names, function_sources, plugin_imports
+from workbench.emit.pipeline_seed import is_enough
 from workbench.emit.policies import IMPORTS as POLICY_IMPORTS
 from workbench.emit.policies import MODULES, has_policy
 from workbench.emit.python import INDENT, LINE, call, constant, signature
@@ -69,40 +70,65 @@ class TemplateParts:
     """The import of ``Any``, likewise."""
     prefetch: str
     """The depth of the queues."""
+    unequal_prefetch: str
+    """The same, with its comma, for pipelines side by side, whose number is ``shard``."""
+    seeded: bool
+    """Whether the pipeline's seed is enough, and its function takes none."""
     legacy: bool
     """Whether it is not DALI's own executor that runs it."""
     device_id: str
     """The GPU that the pipeline runs on; None where it decodes on the CPU."""
+    validation: str
+    """The pipeline function that validates, with two empty lines after it; or empty."""
+    validation_function: str
+    lifted: Mapping[str, str]
+    """The constants that stand for values of nodes."""
 
 
-_SIGNATURE = "device: str, base_seed: int"
 _SHARD = "shard_id: int, num_shards: int"
 _OF_THE_DATA = re.compile(r"^«([^»]*)»(\n)|«([^»]*)»", re.MULTILINE)
 """What a template says of the data that a program is given, a whole line or a part of one."""
 
 
 _QUEUES = re.compile(r"^( *)prefetch_queue_depth=.*\n", re.MULTILINE)
+_SEED = re.compile(
+    r"((?:\$function|= define)\(\n(?: +\w+,\n)*?) +seed(?: \+ [\d_]+ \* shard\w*)?,(?:  #.*)?\n"
+)
+"""The argument that hands the seed to the pipeline function."""
 _IMPORTS = re.compile(r"(?:^import [\w.]+\n)+", re.MULTILINE)
 """Modules that a template imports, among them those that finding the data needs."""
 
 
 def pipeline_parts(
-    graph: Graph, catalog: Catalog, *, sharded: bool = False, taken: Sequence[str] = ()
+    graph: Graph,
+    catalog: Catalog,
+    *,
+    sharded: bool = False,
+    taken: Sequence[str] = (),
+    validation: Graph | None = None,
+    known: Mapping[str, str] | None = None,
 ) -> TemplateParts:
     """The graph as a pipeline function. Raises GraphFaultsError where it cannot run.
 
     ``sharded`` makes it read the part ``shard_id`` of ``num_shards``; ``taken`` are names that the
-    module uses otherwise.
+    module uses otherwise. ``validation`` becomes a second function, and ``known`` are constants
+    that the module has already.
     """
     ordered = reached_nodes(graph, catalog)
-    emitter = Emitter(graph, catalog, ordered, lift=True, sharded=sharded, taken=taken)
+    emitter = Emitter(graph, catalog, ordered, lift=True, sharded=sharded, taken=taken, known=known)
     function = function_name(graph)
     given = parameters(ordered)
     while function in given or function in function_names(
         emitter.every_node()
     ):  # which would hide it
         function += "_"
-    signed = [*(f"{name}: str" for name in given), _SIGNATURE, *[_SHARD] * sharded]
+    # Where the pipeline is given a seed of its own, the parameter cannot have that name.
+    drawing = policy_imports(emitter.every_node(), catalog)
+    emitter.seed_name = "base_seed" if drawing else "seed"
+    if is_enough(graph, catalog, ordered):
+        emitter.seed_name = ""
+    own = [f"{emitter.seed_name}: int"] if emitter.seed_name else []
+    signed = [*(f"{name}: str" for name in given), "device: str", *own, *[_SHARD] * sharded]
     head = [pipeline_decorator(ordered), *signature(function, ", ".join(signed))]
     if sharded:
         head.append(
@@ -110,7 +136,22 @@ def pipeline_parts(
         )
     body, lines = body_of(emitter, ordered, len(head))
     tail = return_statement([emitter.names[port] for port in graph.outputs.values()])
-    return make_parts(emitter, [*head, *body, *tail], function, lines)
+    definition = [*head, *body, *tail]
+    if validation is None:
+        return make_parts(emitter, definition, function, lines)
+    second = pipeline_parts(
+        replace(validation, name="validation"),
+        catalog,
+        sharded=sharded,
+        taken=(*taken, function),
+        known=emitter.constants,
+    )
+    parts = make_parts(emitter, definition, function, lines, second.lifted)
+    return replace(
+        parts,
+        validation=f"{second.definition}\n\n\n",
+        validation_function=second.function,
+    )
 
 
 def sound_part(graph: Graph, catalog: Catalog) -> Graph:
@@ -163,6 +204,7 @@ def make_parts(
     graph, settings = emitter.graph, emitter.graph.settings
     given = parameters(emitter.ordered)
     kinds = list(dict.fromkeys(given.values()))
+    found = [kind for kind in kinds if not kind.argument_name]
     modules = sorted({module for kind in kinds for module in kind.imports})
     constants = {
         "BATCH_SIZE": str(settings.batch_size),
@@ -181,7 +223,7 @@ def make_parts(
         constants="\n".join(
             line for name, text in constants.items() for line in constant(name, text)
         ),
-        finder="".join(f"{_finder(kind, conditional)}\n\n" for kind in kinds)
+        finder="".join(f"{_finder(kind, conditional)}\n\n" for kind in found)
         + function_sources(emitter.every_node()),
         parameters=given,
         definition="\n".join(definition),
@@ -189,8 +231,8 @@ def make_parts(
         lines=lines,
         plugins=plugin_imports(emitter.every_node()),
         policies="".join(f"{line}\n" for line in imports),
-        not_converted=", do_not_convert" if conditional and kinds else "",
-        pipeline_seed=(f"{INDENT * 2}seed=seed,\n" if imports else "")
+        not_converted=", do_not_convert" if conditional and found else "",
+        pipeline_seed=(f"{INDENT * 2}seed=seed,\n" if imports or not emitter.seed_name else "")
         + "".join(f"{INDENT * 2}{each},\n" for kind in kinds for each in kind.pipeline_arguments),
         math=", math" if any(map(emitter.calls_math, emitter.every_node())) else "",
         imports=", types"
@@ -198,10 +240,15 @@ def make_parts(
         else "",
         os="".join(f"import {module}\n" for module in modules),
         with_os="".join(f"import {module}\n" for module in sorted({*modules, "os"})),
-        any="from typing import Any\n" if kinds else "",
+        any="from typing import Any\n" if found else "",
         prefetch=_queues(settings),
+        unequal_prefetch=_unequal_queues(settings),
         legacy=settings.executor != "dynamic",
+        seeded=not emitter.seed_name,
         device_id="0" if needs_gpu else '0 if device == "mixed" else None',
+        validation="",
+        validation_function="",
+        lifted=emitter.constants,
     )
 
 
@@ -210,6 +257,24 @@ def _queues(settings: Settings) -> str:
     if settings.executor != "separate":
         return str(depth)
     return f'{{"cpu_size": {2 * depth}, "gpu_size": {depth}}}'
+
+
+MORE_QUEUED = 3
+"""Batches that every other pipeline keeps ready beyond the depth that is set.
+
+Two pipelines with queues of one depth fall to two thirds of their speed for seconds or for good,
+whoever feeds them; with queues of 2 and 5 they did not. Two pipelines of two threads, JPEGs of 49
+kB, imgs/s in turns and fed by two threads: on an H200 41,500 and 41,600 against 26,300 and 38,500,
+on an H100 31,800 and 32,800 against 28,600 and 26,800 (the mean of depths 2, 4 and 5). Why is not
+known.
+"""
+
+
+def _unequal_queues(settings: Settings) -> str:
+    if settings.executor == "separate":  # not measured
+        return f"{_queues(settings)},"
+    depth = f"{settings.prefetch_queue_depth} + {MORE_QUEUED} * (shard % 2)"
+    return f"{depth},  # equal ones may be slow"
 
 
 def shard_seed(parts: TemplateParts, shard: str, indent: str) -> str:
@@ -249,6 +314,8 @@ def fill_template(template: str, parts: TemplateParts, **more: str) -> Code:
         lines = values[name].splitlines(keepends=True)
         values[name] = "".join(line for line in lines if line.strip() not in known)
     template = _with_plugins(template, parts.plugins)
+    if parts.seeded:
+        template = _SEED.sub(r"\1", template)
     if parts.legacy:
         template = _QUEUES.sub(r"\g<0>\g<1>exec_dynamic=False,\n", template)
     head, mark, tail = template.partition("$definition")

@@ -55,7 +55,9 @@ class _Call:
 class Augmenter:
     """Keeps the pipelines of single augmentations built."""
 
-    def __init__(self) -> None:
+    def __init__(self, report_making: Callable[[str], None] = lambda _: None) -> None:
+        """``report_making`` hears which augmentation is being built."""
+        self._report_making = report_making
         self._pipelines: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
         self._drawn: OrderedDict[str, Any] = OrderedDict()
         self._running = Lock()  # DALI may call the functions of two branches at a time
@@ -187,6 +189,7 @@ class Augmenter:
         size = 1 << (call.count - 1).bit_length()
         key = (node.op, repr(fixed), augmentation.name, call.device, call.layout, linked, size)
         if key not in self._pipelines:
+            self._report_making(f"building {augmentation.name} of {node.id}")
             pipe = _single(call, augmentation, linked, size)
             pipe.build()
             self._pipelines[key] = pipe

@@ -24,7 +24,8 @@ from workbench.emit.transform_import.graph import (
 from workbench.emit.transform_import.transform_call import from_plain
 from workbench.engine.process import Engine
 from workbench.engine.project_modules import imported_texts
-from workbench.engine.scripts import trace_source
+from workbench.engine.recorded_calls import DALIS_TORCHVISION
+from workbench.engine.scripts import LARGEST_SCRIPT, trace_source
 from workbench.engine.tracing import trace_pipeline
 from workbench.engine.transform_tracing import TracedTransform, trace_transform
 from workbench.errors import (
@@ -118,6 +119,7 @@ def from_file(
             call = from_plain(made.call)
             return import_transforms(call, made.name or file.stem, made.notes, kind or "folder")
 
+        _refuse_dynamic_mode(file)
         of_dali, of_others = _libraries_of(file)
         if not of_dali:
             return composition()
@@ -149,6 +151,21 @@ def from_file(
         raise type(error)(f"{path}: {error}{other}") from None
 
 
+_DYNAMIC = re.compile(rb"nvidia\.dali\.experimental(\.| +import +)dynamic")
+
+
+def _refuse_dynamic_mode(file: Path) -> None:
+    """Raise ImportFailedError for a script whose only DALI is that which leaves no graph."""
+    with suppress(OSError):
+        text = file.read_bytes()
+        if _DYNAMIC.search(text) and not re.search(rb"pipeline_def|\bPipeline\b", text):
+            raise ImportFailedError(
+                f"{file} is written in DALI's dynamic mode, nvidia.dali.experimental.dynamic: its "
+                "calls run at once, and there is no graph that could be read. Write the same calls "
+                "in a function with @pipeline_def. It was not run."
+            )
+
+
 _OF_DALI = re.compile(rb"nvidia\.dali|nvidia +import +(\w+, *)*dali")
 
 
@@ -156,12 +173,15 @@ def _libraries_of(file: Path) -> tuple[bool, bool]:
     """Whether a script says anything of DALI, and whether of a library of compositions.
 
     Where it says nothing of either, its project's modules may say it of DALI. What cannot be read
-    counts as DALI's, and is refused there.
+    or is too long counts as DALI's, and is refused there.
     """
     try:
         text = file.read_bytes()
     except OSError:
         return True, False
+    if len(text) > LARGEST_SCRIPT:
+        return True, False
+    text = text.replace(DALIS_TORCHVISION.encode(), b"torchvision")
     of_dali = _OF_DALI.search(text) is not None
     of_others = any(name.encode() in text for name in LIBRARIES)
     if of_dali or of_others:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import itertools
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import signature
@@ -32,13 +33,13 @@ LIBRARIES: Mapping[str, str] = {"torch": "pytorch", "jax": "jax"}
 _numbers = itertools.count()
 
 
-def import_program(graph: Graph, target: str) -> ModuleType:
+def import_program(graph: Graph, target: str, data: Datasets) -> ModuleType:
     """The program that a target makes of a graph, imported.
 
     Its source lies in a temporary file as long as the module is there: DALI reads it again. Raises
     as ``export``, and ImportError where the program's library is not installed.
     """
-    made = export(graph, target)
+    made = export(graph, target, data=data)
     folder = tempfile.TemporaryDirectory(prefix="workbench-program-")
     path = Path(folder.name, "program.py")
     path.write_text(made.main.text, encoding="utf-8")
@@ -64,7 +65,7 @@ def build_pipeline(graph: Graph, data: Datasets, **options: Any) -> Any:
     function, such as ``batch_size`` and ``device``. Raises
     GraphFaultsError where the graph cannot run and DataError for the data.
     """
-    return _built(import_program(graph, "script"), graph, data, options)
+    return _built(_build_function(import_program(graph, "script", data)), graph, data, options)
 
 
 def make_loader(
@@ -73,7 +74,7 @@ def make_loader(
     """A loader of a graph in this process: what ``Loader`` of the exported program gives.
 
     ``library`` is ``torch`` or ``jax``; ``options`` are those of the program's ``build_pipeline``.
-    Raises GraphExportError for another library and as ``export``.
+    Raises GraphExportError for another library, for images of several sizes, and as ``export``.
     """
     if library not in LIBRARIES:
         raise GraphExportError(
@@ -84,9 +85,13 @@ def make_loader(
         raise GraphExportError(
             f"epochs is {epochs!r}. Give a whole number from 1, or None to go on for ever."
         )
-    program = import_program(graph, LIBRARIES[library])
-    made = _built(program, graph, data, options)
-    return KernelLoader(program.Loader(made), tuple(graph.outputs), epochs)
+    program = import_program(graph, LIBRARIES[library], data)
+    with _unequal_sizes_told():
+        if library == "jax":  # its loader builds a pipeline for each device
+            made = _built(program.Loader, graph, data, options)
+        else:
+            made = program.Loader(_built(_build_function(program), graph, data, options))
+    return KernelLoader(made, tuple(graph.outputs), epochs)
 
 
 @checked(graph=GRAPH, library=TEXT)
@@ -115,7 +120,8 @@ def loader(
 class KernelLoader:
     """Batches as tuples, in the order of the graph's outputs.
 
-    ``len`` is the number of batches of an epoch.
+    ``len`` is the number of batches of an epoch. All batches of ``jax`` have one size: at the end
+    of an epoch the last sample is repeated, and ``valid`` of ``loader.batches`` says which count.
 
     ::
 
@@ -134,8 +140,8 @@ class KernelLoader:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         turns = itertools.count() if self.epochs is None else range(self.epochs)
-        for _ in turns:
-            for batch in self.batches:
+        with _unequal_sizes_told():
+            for batch in itertools.chain.from_iterable(self.batches for _ in turns):
                 yield tuple(batch[name] for name in self.outputs)
 
     def __repr__(self) -> str:
@@ -143,12 +149,31 @@ class KernelLoader:
         return f"<loader of {', '.join(self.outputs)}: {len(self)} batches an epoch, {epochs}>"
 
 
-def _built(program: ModuleType, graph: Graph, data: Datasets, options: Mapping[str, Any]) -> Any:
-    """What a program builds: of several pipelines side by side, all of them.
+@contextmanager
+def _unequal_sizes_told() -> Iterator[None]:
+    """Say in a sentence what DALI says of its tensors."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "IsDenseTensor" not in str(error):
+            raise
+        raise GraphExportError(
+            "Samples of a batch differ in size, and a tensor has one: give them one size at the "
+            "end, with resize or crop, or where they get another, with rotate(keep_size=True). "
+            "batch() of a workbench has them as they are."
+        ) from None
 
-    Its options are settings of the graph, and checked as these are.
-    """
-    build = getattr(program, "build_pipelines", None) or program.build_pipeline
+
+def _build_function(program: ModuleType) -> Callable[..., Any]:
+    """What builds a program's pipeline; of several side by side, all of them."""
+    found: Callable[..., Any] = getattr(program, "build_pipelines", None) or program.build_pipeline
+    return found
+
+
+def _built(
+    build: Callable[..., Any], graph: Graph, data: Datasets, options: Mapping[str, Any]
+) -> Any:
+    """What a function of a program builds. Options are settings of the graph, checked as these."""
     require_names(build.__name__, options, signature(build))
     settings = {f.name: options[f.name] for f in fields(graph.settings) if f.name in options}
     asked = set_setting(graph, **settings)

@@ -173,6 +173,9 @@ def _datasets(script: ScriptResult, parameters: Sequence[str]) -> dict[str, Sour
             for name in parameters:
                 if f"**{kind.find.__name__}({name})" in text:
                     found[name] = kind
+        for name in parameters:
+            if re.search(rf"\bfile_(root|list)={name}\b", text):
+                found[name] = load_source("folder")
     return found
 
 

@@ -17,6 +17,10 @@ from workbench.engine.stand_ins import StandIn, StandInModule, StandIns
 _WORKBENCH = Path(__file__).parents[1]
 
 
+DALIS_TORCHVISION = "nvidia.dali.experimental.torchvision"
+"""DALI's own classes by torchvision's names, which are read as these."""
+
+
 class RecordedName(StandIn):
     """A class or function of a library: what is called under its name is noted."""
 
@@ -58,7 +62,7 @@ class RecordedCall(StandIn):
 
     def __getattr__(self, name: str) -> Any:
         if self.pictured and not name.startswith("__"):
-            return RecordedMethod(self, name)
+            return "RGB" if name == "mode" else RecordedMethod(self, name)
         if name == "transforms":
             first = self._args[0] if self._args else self._next(".transforms")
             return self._kwargs.get(name, first)
@@ -124,7 +128,8 @@ class _RecordingFinder(MetaPathFinder, Loader):
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name.partition(".")[0] not in self._libraries:
+        dalis = name == DALIS_TORCHVISION or name.startswith(f"{DALIS_TORCHVISION}.")
+        if name.partition(".")[0] not in self._libraries and not dalis:
             return None
         return ModuleSpec(name, self, is_package=True)
 
@@ -132,6 +137,7 @@ class _RecordingFinder(MetaPathFinder, Loader):
         return StandInModule(spec.name, self._value)
 
     def _value(self, name: str) -> Any:
+        name = name.replace(DALIS_TORCHVISION, "torchvision.transforms")
         known = CONSTANTS.get(name.rpartition(".")[2])
         return RecordedName(self._owner, name, self._calls) if known is None else known
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.naming import is_batch_generator
+from workbench.emit.own_code import nodes_calling
 from workbench.emit.preview_stage import emit_stage
 from workbench.emit.tap_names import scope_of, scope_of_first_turn, turns_of
 from workbench.engine.augmenter import Augmenter, Turns
@@ -78,7 +79,7 @@ class Runner:
     ) -> None:
         """``report_running`` hears which nodes run next: the last word before a crash.
 
-        ``report_making`` hears what is being made of a node that takes long to build.
+        ``report_making`` hears what is being built, and which functions of the user run.
         ``budget`` limits what is kept, in bytes on each device.
         """
         self.catalog = catalog
@@ -90,7 +91,7 @@ class Runner:
         self._watchers: OrderedDict[Dataset, DatasetWatcher] = OrderedDict()
         self._counts = BranchCounts(catalog)
         self._built: OrderedDict[str, Stage] = OrderedDict()
-        self._augmenter = Augmenter()
+        self._augmenter = Augmenter(report_making)
 
     def run(
         self,
@@ -367,6 +368,8 @@ class Runner:
         if not stage.built:
             with making_heard(self._report_making):
                 stage.build()
+        if calling := [node.id for node in nodes_calling(nodes)]:
+            self._report_making(f"running {', '.join(calling)}")  # who knows for how long
         stage.feed(job.batches)
         given = stage.run()
         if keep_built:

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from tokenize import detect_encoding
@@ -56,7 +57,8 @@ MODULE = "imported_source"
 _SHELL_VALUE = re.compile(r"([A-Za-z_][\w, ]*?)\s*=\s*([!%].*)")
 """``files = !ls``: the names, and what gives them."""
 _ASYNC_NAME = re.compile(r"\basync\b(?!\s+(?:def|for|with)\b)")
-_LARGEST = 16 * 2**20
+LARGEST_SCRIPT = 16 * 2**20
+"""Bytes of a script or notebook."""
 _ONE_PROCESS = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
 """What launchers of several processes tell each, for one alone."""
 _RUNS = (
@@ -178,6 +180,8 @@ def _made(make: Any, made: list[Any]) -> Any:
 def read_source_cells(path: str) -> list[SourceCell]:
     """The code of a ``.py`` file, or of each cell of an ``.ipynb``. Raises ImportFailedError."""
     try:
+        if (size := Path(path).stat().st_size) > LARGEST_SCRIPT:
+            raise ImportFailedError(f"{path} has {size:,} bytes; {LARGEST_SCRIPT:,} are the limit.")
         data = Path(path).read_bytes()
         coding = (
             "utf-8-sig" if path.endswith(".ipynb") else detect_encoding(BytesIO(data).readline)[0]
@@ -190,8 +194,6 @@ def read_source_cells(path: str) -> list[SourceCell]:
             f"{path} cannot be read: {error}. Save it as UTF-8, or name a script's encoding in its "
             "first line: # -*- coding: latin-1 -*-"
         ) from None
-    if len(data) > _LARGEST:
-        raise ImportFailedError(f"{path} has {len(data)} bytes; {_LARGEST} are the limit.")
     if not path.endswith(".ipynb"):
         return [SourceCell(str(Path(path).absolute()), text)]
     try:
@@ -301,7 +303,13 @@ def run_cells(trees: Mapping[str, ast.Module], module: ModuleType, lines: Script
 @contextmanager
 def kept_from_running(made: list[Any]) -> Iterator[None]:
     """Pipelines that would be built are noted in ``made``; running one stops the script."""
-    from nvidia.dali.pipeline import Pipeline
+    from nvidia.dali.pipeline import Pipeline, pipeline_def
+
+    experimental: Any = import_module("nvidia.dali.pipeline.experimental")
+    with_debug_mode = experimental.pipeline_def
+
+    def without_debug_mode(*function: Any, debug: bool = False, **settings: Any) -> Any:
+        return pipeline_def(*function, **settings)  # in debug mode there is no graph
 
     def note(pipe: Any) -> None:
         if not any(pipe is other for other in made):
@@ -318,10 +326,12 @@ def kept_from_running(made: list[Any]) -> Iterator[None]:
     usual = {name: getattr(Pipeline, name) for name in patched}
     for name, function in patched.items():
         setattr(Pipeline, name, function)
+    experimental.pipeline_def = without_debug_mode
     Pipeline.__bool__ = lambda pipe: True  # DALI asks, and a __len__ of the user's would run it
     try:
         yield
     finally:
         del Pipeline.__bool__
+        experimental.pipeline_def = with_debug_mode
         for name, function in usual.items():
             setattr(Pipeline, name, function)

@@ -57,7 +57,7 @@ def exchanged(graph: Graph, source: Source, kind: str) -> Graph:
         ]
     if (_FRAMES in old.begins) != (_FRAMES in new.begins) and len(graph.sources) == 1:
         nodes = [_in_order(node, frames=_FRAMES in new.begins) for node in nodes]
-    body = _with_ports(Body(tuple(nodes), graph.outputs), moved)
+    body = with_ports(Body(tuple(nodes), graph.outputs), moved)
     return replace(graph, nodes=body.nodes, outputs=body.outputs)
 
 
@@ -75,7 +75,7 @@ def _images(kind: SourceKind) -> str:
     return kind.pixels or kind.outputs[0]
 
 
-def _with_ports(body: Body, moved: Mapping[Port, Port]) -> Body:
+def with_ports(body: Body, moved: Mapping[Port, Port]) -> Body:
     """The body with ports in the places of others."""
     nodes = (
         node

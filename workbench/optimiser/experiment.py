@@ -17,13 +17,14 @@ from workbench.bench.stats import Interval, paired_ratio
 from workbench.bench.workload import ScriptJob
 from workbench.catalog.spec import Catalog
 from workbench.emit.script import emit_script
+from workbench.engine.machine import Machine
 from workbench.engine.process import Engine
 from workbench.engine.worker_progress import Progress
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.check import require_sound
 from workbench.graph.difference import graph_differences
 from workbench.graph.model import Graph
-from workbench.graph.rewrites import load_rewrites, rewritten
+from workbench.graph.rewrites import by_node, find_rewrite, in_order, load_rewrites, rewritten
 from workbench.optimiser.difference import Difference, compare_outputs
 from workbench.optimiser.proposal import LEAST_PSNR, Proposal
 from workbench.sources import Data
@@ -54,10 +55,9 @@ def steps_of(graph: Graph, catalog: Catalog, names: Collection[str]) -> tuple[St
 
     A step's graph is what ``rewritten`` gives for its name and the names before it.
     """
-    known = load_rewrites()
     ordered = sorted(
-        (name for name in known if name in names),
-        key=lambda name: known[name].class_in(graph, catalog) != "exact",
+        in_order(names),
+        key=lambda name: find_rewrite(name).class_in(graph, catalog) != "exact",
     )
     steps: list[Step] = []
     for name in ordered:
@@ -71,6 +71,8 @@ def steps_of(graph: Graph, catalog: Catalog, names: Collection[str]) -> tuple[St
 def needs_of(graph: Graph, catalog: Catalog, names: Sequence[str]) -> tuple[str, ...]:
     """Of the names before the last those without which the last changes nothing."""
     *needed, name = names
+    if rewritten(graph, catalog, [name]) != graph:  # as most do: not all of the others one by one
+        return ()
     for each in reversed(names[:-1]):
         fewer = [other for other in needed if other != each]
         if rewritten(graph, catalog, [*fewer, name]) != rewritten(graph, catalog, fewer):
@@ -105,6 +107,7 @@ class OptimisationExperiment(SpeedExperiment):
         self._measured: tuple[Step, ...] = ()
         """Those of which ``partial_report`` has the rows."""
         self._compared: dict[str, Difference] = {}
+        self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._begun_with: tuple[Any, ...] = ()
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
@@ -115,13 +118,14 @@ class OptimisationExperiment(SpeedExperiment):
         """
         catalog, machine, found, cache = self.prepare(on_progress)
         require_sound(self.graph, catalog)
-        rewritten(self.graph, catalog, self.names)  # says which name no rewrite has
+        for name in self.names:  # says which name no rewrite has
+            find_rewrite(name)
         config = config_of(self.graph)
         self.require_measurable([config], catalog, machine)
         base = self.entry(config, catalog, found, ORIGINAL)
         self._begun_with = catalog, machine, found, cache
         self.begin(machine, found, cache)
-        names = [*self.names]
+        names = self._useful(catalog, machine)
         while True:
             self._steps = self._near_enough(catalog, names)
             rows = self.measure(
@@ -139,6 +143,22 @@ class OptimisationExperiment(SpeedExperiment):
                 break
         self.progress(1.0, "done")
         return self._reported(rows, self._steps)
+
+    def _useful(self, catalog: Catalog, machine: Machine) -> list[str]:
+        """The names to try; what is of no use without a GPU says so where there is none."""
+        names = []
+        for name in self.names:
+            one = find_rewrite(name)
+            if (
+                one.needs_gpu
+                and machine.no_gpu
+                and rewritten(self.graph, catalog, [name]) != self.graph
+            ):
+                why = f"it needs a GPU: {machine.no_gpu}"
+                self._rejected[name] = Proposal(name, one.title, "near", rejected=why)
+            else:
+                names.append(name)
+        return by_node(self.graph, catalog, names)
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
         """What is known after a timed round."""
@@ -187,7 +207,7 @@ class OptimisationExperiment(SpeedExperiment):
         found = self._compared[key]
         if found.other:
             return f"what comes out differs: {found.other}"
-        if load_rewrites()[step.name].class_in(self.graph, catalog) == "exact":
+        if find_rewrite(step.name).class_in(self.graph, catalog) == "exact":
             return "" if found.identical else "its pixels are not the same here, bit for bit"
         if found.psnr < LEAST_PSNR:
             return f"{found.psnr:.1f} dB on these data: less than {LEAST_PSNR:g}"
@@ -221,17 +241,22 @@ class OptimisationExperiment(SpeedExperiment):
         return tuple(found)
 
     def _proposal(self, catalog: Catalog, steps: Sequence[Step], place: int) -> Proposal:
-        step, rewrite = steps[place], load_rewrites()[steps[place].name]
+        step, rewrite = steps[place], find_rewrite(steps[place].name)
         before = steps[place - 1].graph if place else self.graph
         changed = {each.node for each in graph_differences(before, step.graph)}
         return Proposal(
             step.name,
             rewrite.title,
             rewrite.class_in(self.graph, catalog),
-            needs_of(self.graph, catalog, [each.name for each in steps[: place + 1]]),
+            self._needs(catalog, tuple(each.name for each in steps[: place + 1])),
             tuple(node.id for node in self.graph.walk() if node.id in changed),
             difference=self._compared.get(graph_hash(step.graph), Difference()),
         )
+
+    def _needs(self, catalog: Catalog, names: tuple[str, ...]) -> tuple[str, ...]:
+        if names not in self._needed:
+            self._needed[names] = needs_of(self.graph, catalog, names)
+        return self._needed[names]
 
     def _reported(
         self, rows: Sequence[Measurement], steps: Sequence[Step], interrupted: bool = False

@@ -61,7 +61,7 @@ def preview_batch(
 ) -> PreviewResult:
     """A contact sheet of a batch, rendered in the worker process.
 
-    ``on_report`` hears what is being made of what takes long to build.
+    ``on_report`` hears what is being built, and which functions of the user run.
 
     ::
 

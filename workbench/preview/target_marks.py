@@ -213,9 +213,9 @@ def _are_key_points(run: GraphRun, node: Node) -> bool:
 
 
 def _told_names(worker: Worker, dataset: Dataset) -> list[str]:
-    """Of boxes that stand in records, as their kind finds them."""
+    """Of targets that do not stand in annotations of COCO, as their kind finds them."""
     kind = load_source(dataset.kind)
-    if "boxes" not in kind.outputs:
+    if not {"boxes", "masks"} & {*kind.outputs}:
         return []
     key = ("class names", dataset.kind, dataset.identity)
     if key not in worker.kept:

@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from html import escape
 from typing import Any, Literal
 
@@ -95,6 +95,13 @@ class Verification:
         if self.failure:
             found.append(self.failure)
         return [*found, f"identical: {self.identical} of {self.samples}"]
+
+    def to_frame(self) -> Any:
+        """A pandas frame: a row a deviation. Raises ImportError where pandas is not installed."""
+        import pandas
+
+        names = [each.name for each in fields(Deviation)]
+        return pandas.DataFrame([astuple(each) for each in self.deviations], columns=names)
 
     def __repr__(self) -> str:
         return "\n".join(self.lines())
@@ -185,7 +192,7 @@ class Verifier:
 
     def _compare(self, data: Datasets) -> Verification:
         """One comparison from the start. Raises ScriptError; ``_so_far`` then holds the rest."""
-        settings, source = self.graph.settings, export(self.graph, self.target).main
+        settings, source = self.graph.settings, export(self.graph, self.target, data=data).main
         report = Verification(self.batches * settings.batch_size, 0, 0, settings.device, ())
         self._so_far = report
         try:

@@ -99,6 +99,7 @@ def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Sa
         "segmentation": {
             **pictures,
             **{f"masks/{n}.png": saved(_class_png, int(n)) for n in numbers},
+            "masks.names": lambda path: _write(path, "\n".join(["background", *CLASSES]).encode()),
             **{f"instances/{n}.png": saved(_instance_png, int(n)) for n in numbers},
         },
         "tfrecord": {"samples.tfrecord": joined(lambda one: framed(example(_features(one))))},

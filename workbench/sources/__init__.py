@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -30,6 +30,11 @@ from workbench.sources._source_kind import Index as Index
 from workbench.sources._source_kind import Sample as Sample
 from workbench.sources._source_kind import SourceKind as SourceKind
 
+_DIRECTLY = {
+    "file_root": "folder with a folder of images for each class",
+    "file_list": "list of files and labels",
+}
+"""What is read by an argument of DALI's reader alone."""
 PARAMETER = "data"
 """The parameter of an exported program that says where the data lie, where a graph says none."""
 
@@ -111,7 +116,18 @@ def source_kinds() -> tuple[str, ...]:
 
 @cache
 def load_source(kind: str) -> SourceKind:
-    """The kind of that name. Raises DataError with the nearest known ones."""
+    """The kind of that name. Raises DataError with the nearest known ones.
+
+    ``folder:file_root`` is one of which an exported program gives DALI's reader the data as they
+    are, in that argument.
+    """
+    kind, _, argument = kind.partition(":")
+    if argument:
+        metavar = "FILE" if argument == "file_list" else "DIR"
+        about = _DIRECTLY[argument]
+        return replace(
+            load_source(kind), argument_name=argument, imports=(), about=about, metavar=metavar
+        )
     if kind not in source_kinds():
         near = get_close_matches(kind, source_kinds(), n=1)
         hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(source_kinds())}."

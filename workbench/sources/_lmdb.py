@@ -11,20 +11,22 @@ import struct
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample
 from workbench.sources._example_records import fields_of
 
 FILE = "data.mdb"
-_META, _PAGE = struct.Struct("<IIQQ"), struct.Struct("<QHHHH")
-_TREE, _NODE = struct.Struct("<IHHQQQQQ"), struct.Struct("<HHHH")
-_MAGIC, _BRANCH, _LEAF, _BIG = 0xBEEFC0DE, 1, 2, 1
-_NO_PAGE = 2**64 - 1
+_META, PAGE = struct.Struct("<IIQQ"), struct.Struct("<QHHHH")
+TREE, NODE = struct.Struct("<IHHQQQQQ"), struct.Struct("<HHHH")
+_MAGIC, BRANCH, LEAF, _BIG = 0xBEEFC0DE, 1, 2, 1
+NO_PAGE = 2**64 - 1
+HEAD = 16
+"""Bytes before the places of its nodes in a page."""
 _LOOKED_AT = 100
 """Values of which one at least must hold an image."""
-_DEPTH = 32
+DEPTH = 32
 """More levels than LMDB itself takes."""
 
 
@@ -42,21 +44,35 @@ def list_values(path: str) -> Iterator[Value]:
     Raises OSError, and ValueError or struct.error where the file itself is none.
     """
     with open(path, "rb") as file:
-        head = file.read(16 + _META.size + _TREE.size)
-        if len(head) < 16 + _META.size + _TREE.size:
-            raise ValueError("it is empty" if not head else "it is cut short")
-        magic, version, *_ = _META.unpack_from(head, 16)
-        if magic != _MAGIC or version != 1:
-            raise ValueError("it is no LMDB")
-        size = _TREE.unpack_from(head, 16 + _META.size)[0]
-        metas = []
-        for page in (0, 1):
-            file.seek(page * size + 16 + _META.size + _TREE.size)
-            tree = file.read(_TREE.size + 16)
-            metas.append((struct.unpack_from("<Q", tree, _TREE.size + 8)[0], tree))
-        root = _TREE.unpack_from(max(metas)[1])[-1]
-        if root != _NO_PAGE:
-            yield from _walk(file, size, root, _DEPTH)
+        size, root, _ = main_tree(file)
+        if root != NO_PAGE:
+            yield from _walk(file, size, root, DEPTH)
+
+
+def main_tree(file: IO[bytes]) -> tuple[int, int, list[int]]:
+    """The size of a page, the root's number, and where the file says it, of both its versions.
+
+    Raises ValueError where it is no database.
+    """
+    head = file.read(16 + _META.size + TREE.size)
+    if len(head) < 16 + _META.size + TREE.size:
+        raise ValueError("it is empty" if not head else "it is cut short")
+    magic, version, *_ = _META.unpack_from(head, 16)
+    if magic != _MAGIC or version != 1:
+        raise ValueError("it is no LMDB")
+    size = TREE.unpack_from(head, 16 + _META.size)[0]
+    places = [page * size + 16 + _META.size + TREE.size for page in (0, 1)]
+    metas = []
+    for place in places:
+        file.seek(place)
+        tree = file.read(TREE.size + 16)
+        metas.append((struct.unpack_from("<Q", tree, TREE.size + 8)[0], tree))
+    return size, TREE.unpack_from(max(metas)[1])[-1], places
+
+
+def name_of(holder: str, key: bytes) -> str:
+    """As DALI's reader tells of a value."""
+    return f"{holder} at key {key.decode(errors='replace')}"
 
 
 def _walk(file: Any, size: int, number: int, depth: int) -> Iterator[Value]:
@@ -66,15 +82,15 @@ def _walk(file: Any, size: int, number: int, depth: int) -> Iterator[Value]:
     if len(page) < size or not depth:
         yield damaged
         return
-    _, _, flags, lower, _ = _PAGE.unpack_from(page)
-    if not flags & (_BRANCH | _LEAF) or not 16 <= lower <= size or lower % 2:
+    _, _, flags, lower, _ = PAGE.unpack_from(page)
+    if not flags & (BRANCH | LEAF) or not 16 <= lower <= size or lower % 2:
         yield damaged
         return
     for (at,) in struct.iter_unpack("<H", page[16:lower]):
         try:
-            low, high, kind, length = _NODE.unpack_from(page, at)
-            begin = at + _NODE.size + length
-            if flags & _BRANCH:
+            low, high, kind, length = NODE.unpack_from(page, at)
+            begin = at + NODE.size + length
+            if flags & BRANCH:
                 yield from _walk(file, size, low | high << 16 | kind << 32, depth - 1)
                 continue
             place = number * size + begin
@@ -83,7 +99,7 @@ def _walk(file: Any, size: int, number: int, depth: int) -> Iterator[Value]:
         except struct.error:
             yield damaged
             return
-        yield Value(page[at + _NODE.size : begin], place, low | high << 16)
+        yield Value(page[at + NODE.size : begin], place, low | high << 16)
 
 
 def database_file(dataset: Dataset) -> str:
@@ -141,7 +157,7 @@ def list_images(dataset: Dataset, place_of: Callable[[bytes], Place | str]) -> I
                     found = place_of(file.read(nbytes))
                 except (IndexError, ValueError):
                     found = "it is no message of the kind that the first value is"
-                name = f"{holder} at key {key.decode(errors='replace')}"
+                name = name_of(holder, key)
                 if isinstance(found, str):
                     yield Sample(path, name, 0, offset, 0, found)
                 else:
@@ -160,20 +176,20 @@ def fields(message: bytes, start: int = 0, end: int | None = None) -> dict[int, 
 def write_database(folder: Path, key: bytes, value: bytes) -> Path:
     """An LMDB of one short value, in a new folder."""
     size = 4096
-    free = _TREE.pack(size, 0, 0, 0, 0, 0, 0, _NO_PAGE)
-    main = _TREE.pack(0, 0, 1, 0, 1, 0, 1, 2)
+    free = TREE.pack(size, 0, 0, 0, 0, 0, 0, NO_PAGE)
+    main = TREE.pack(0, 0, 1, 0, 1, 0, 1, 2)
     metas = [
-        _PAGE.pack(page, 0, 8, 0, 0)
+        PAGE.pack(page, 0, 8, 0, 0)
         + _META.pack(_MAGIC, 1, 0, 2**20)
         + free
         + main
         + struct.pack("<QQ", 2, page)
         for page in (0, 1)
     ]
-    node = _NODE.pack(len(value), 0, 0, len(key)) + key + value
+    node = NODE.pack(len(value), 0, 0, len(key)) + key + value
     node += bytes(len(node) % 2)
     at = size - len(node)
-    leaf = _PAGE.pack(2, 0, 2, 18, at) + struct.pack("<H", at)
+    leaf = PAGE.pack(2, 0, 2, 18, at) + struct.pack("<H", at)
     folder.mkdir()
     pages = b"".join(meta.ljust(size, b"\0") for meta in metas)
     (folder / FILE).write_bytes(pages + leaf.ljust(at, b"\0") + node)

@@ -152,8 +152,8 @@ class SourceKind:
         Why there are no samples, and what to do.
     leave_out:
         Given a dataset, names of samples and an empty folder, writes a dataset of the same kind
-        without these there, and gives its path; nothing of what is kept is copied. None: it
-        cannot, or its reader takes a list of files.
+        without these there, and gives its path; nothing of what is kept is copied, but for LMDB.
+        None: it cannot, or its reader takes a list of files.
     sample:
         What of the folder that ``workbench samples --targets`` writes is of this kind.
     write_placeholder:
@@ -184,6 +184,11 @@ class SourceKind:
         What the exported program gives the pipeline itself for its reader, as Python writes it.
     metavar:
         What the parameter takes, as the usage of the exported program names it.
+    directly:
+        Given a dataset, or None where it is not known: the argument of DALI's reader that reads it
+        without ``find``, or empty.
+    argument_name:
+        That argument, in a kind of an exported program that has no ``find``.
     """
 
     about: str
@@ -225,10 +230,14 @@ class SourceKind:
     seeded: bool = True
     pipeline_arguments: tuple[str, ...] = ()
     metavar: str = "DIR"
+    directly: Callable[[Dataset | None], str] = lambda dataset: ""
+    argument_name: str = ""
 
     @property
     def find_source(self) -> str:
         """The source of ``helpers``, ``find`` and ``reader``, with a line break at its end."""
+        if self.argument_name:
+            return ""
         written = [self.helpers] if self.helpers else []
         written += map(inspect.getsource, filter(None, [self.find, self.reader]))
         return "\n\n".join(written)

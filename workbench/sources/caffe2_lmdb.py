@@ -20,6 +20,7 @@ from workbench.sources._lmdb import (
     root_of,
     write_database,
 )
+from workbench.sources._lmdb_copy import leave_out
 
 _TYPE, _NUMBERS, _STRING = 2, 4, 6
 _IS_STRING = 4
@@ -68,6 +69,7 @@ SOURCE = SourceKind(
     require=lambda dataset: require_images(dataset, place_of),
     list_samples=lambda dataset: list_images(dataset, place_of),
     root=root_of,
+    leave_out=leave_out,
     holder=lambda name: name.rpartition(" at key ")[0],
     class_names=lambda dataset: [],
     watched=lambda dataset: iter([dataset.location]),

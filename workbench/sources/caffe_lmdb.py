@@ -16,6 +16,7 @@ from workbench.sources._lmdb import (
     root_of,
     write_database,
 )
+from workbench.sources._lmdb_copy import leave_out
 
 _DATA, _LABEL, _ENCODED = 4, 5, 7
 
@@ -58,6 +59,7 @@ SOURCE = SourceKind(
     require=lambda dataset: require_images(dataset, place_of),
     list_samples=lambda dataset: list_images(dataset, place_of),
     root=root_of,
+    leave_out=leave_out,
     holder=lambda name: name.rpartition(" at key ")[0],
     class_names=lambda dataset: [],
     watched=lambda dataset: iter([dataset.location]),

@@ -224,6 +224,11 @@ def _is_utf8(path: Path) -> bool:
     return True
 
 
+def _directly(dataset: Dataset | None) -> str:
+    listed = dataset is not None and os.path.isfile(dataset.location)
+    return "file_list" if listed and is_numbered(dataset.location) else ""  # type: ignore[union-attr]
+
+
 def _write_placeholder(folder: Path) -> Path:
     path = folder / "list.txt"
     path.write_text("image.jpg 0\n", encoding="utf-8")
@@ -245,4 +250,5 @@ SOURCE = SourceKind(
     watched=lambda dataset: iter([dataset.location] if dataset.location else []),
     nothing_found=lambda dataset: f"{dataset} names no file. Write 'path label' on each line.",
     write_placeholder=_write_placeholder,
+    directly=_directly,
 )

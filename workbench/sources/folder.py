@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ OTHERS = (".gif", ".avif", ".avifs", ".ico", ".icns", ".tga", ".qoi", ".dds", ".
 SOUNDS = (".flac", ".ogg", ".wav")
 """What ``readers.file`` looks for besides ``IMAGES`` in class folders."""
 
+_LOOKED_AT = 1000
+"""Entries of a folder that tell whether it is flat: where it is not, ``find_files`` sees it."""
 _SHOWN = 200
 """Characters of a path that cannot be read, in a message."""
 
@@ -162,6 +165,20 @@ def _nothing_found(dataset: Dataset) -> str:
     )
 
 
+def _directly(dataset: Dataset | None) -> str:
+    """DALI's reader takes class folders and lists; of a flat folder it is told the files."""
+    if dataset is None:
+        return "file_root"
+    if os.path.isfile(dataset.location):
+        return "file_list"
+    with suppress(OSError), os.scandir(dataset.location) as entries:
+        first = [e for e in islice(entries, _LOOKED_AT) if not e.name.startswith(".")]
+        classes = any(e.is_dir() for e in first)
+        if not classes and any(e.name.lower().endswith(IMAGES) for e in first):
+            return ""
+    return "file_root"
+
+
 def _write_placeholder(folder: Path) -> Path:
     (folder / "class").mkdir()
     return folder
@@ -183,4 +200,5 @@ SOURCE = SourceKind(
     passed_over=_passed_over,
     nothing_found=_nothing_found,
     write_placeholder=_write_placeholder,
+    directly=_directly,
 )

@@ -1,7 +1,9 @@
 """A folder of images beside a folder of masks, of the same names: ``images/7.jpg, masks/7.png``.
 
 A mask is an image file with one number for each pixel, of a class or an instance; of a palette the
-numbers of its colours count. DALI decodes colours, so Pillow opens the masks, within the reader.
+numbers of its colours count, and in colours it is one of COCO's panoptic ones. DALI decodes
+colours, so Pillow opens the masks, within the reader. ``masks.names`` may name the numbers from 0
+on, one on each line.
 """
 
 from __future__ import annotations
@@ -54,13 +56,18 @@ def find_pairs(data: str) -> dict[str, Any]:
 
 
 def mask_numbers(content: bytes) -> Any:
-    """The numbers of a mask, int32 (height, width, 1)."""
+    """The numbers of a mask, int32 (height, width, 1): of colours red + 256 green + 65,536 blue."""
     import numpy as np
     from PIL import Image
 
     with Image.open(io.BytesIO(content)) as image:
         numbers = np.array(image, np.int32)
-    return (numbers if numbers.ndim == 2 else numbers[..., 0])[..., None]
+    if numbers.ndim == 2:
+        return numbers[..., None]
+    first = numbers[..., :1]
+    grey = numbers.shape[2] < 3 or (numbers[..., :3] == first).all()
+    steps = np.array([[1], [256], [65536]], np.int32)
+    return first if grey else numbers[..., :3] @ steps
 
 
 def read_pairs(masks: list[str], **options: Any) -> Any:
@@ -113,7 +120,24 @@ def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
                 link = folder / inner / os.path.basename(path)
                 if not link.is_symlink():  # 7.jpg and 7.png have one mask
                     link.symlink_to(os.path.abspath(path))
+    if os.path.isfile(names_file := _names_file(dataset)):
+        (folder / "masks.names").symlink_to(os.path.abspath(names_file))
     return folder
+
+
+def _names_file(dataset: Dataset) -> str:
+    return os.path.join(dataset.location, f"{pair_folders(dataset.location)[1]}.names")
+
+
+def _class_names(dataset: Dataset) -> list[str]:
+    path = _names_file(dataset)
+    if not os.path.isfile(path):
+        return []
+    try:
+        with open(path, encoding="utf-8") as file:
+            return [line.strip() for line in file]
+    except (OSError, ValueError):
+        raise DataError(f"{path} cannot be read as text: write a name on each line.") from None
 
 
 def _watched(dataset: Dataset) -> Iterator[str]:
@@ -157,7 +181,7 @@ SOURCE = SourceKind(
     list_samples=_list_samples,
     leave_out=_leave_out,
     root=lambda dataset: dataset.location,
-    class_names=lambda dataset: [],
+    class_names=_class_names,
     watched=_watched,
     nothing_found=_nothing_found,
     sample="segmentation",

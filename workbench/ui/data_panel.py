@@ -278,7 +278,7 @@ class DataPanel:
             )
         return (
             f"{bad:,} {files} bad, and one ends this program. `{command}good.txt` lists the "
-            "others: give it --data good.txt, DALI's file_list."
+            "others: open good.txt, DALI's file_list, and export for it."
         )
 
     def _counted(self, facts: FolderFacts | DataError) -> None:

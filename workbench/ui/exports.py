@@ -17,22 +17,51 @@ from workbench.graph.layout import Document, Frame, Layout, dump_document
 from workbench.graph.model import Graph
 from workbench.health import FolderCheck
 from workbench.roots import Roots
+from workbench.sources import Datasets
 from workbench.ui.actions import bar, panels
 from workbench.ui.actions.base import tag_of
 from workbench.ui.argument_rows import random_view
 from workbench.ui.canvas_actions import all_folded_generators
 from workbench.ui.canvas_views import on_drawn_nodes
+from workbench.ui.data_panel import DataPanel
 from workbench.ui.output_paths import OutputPath
 from workbench.ui.view_state import Checked, ViewState
 from workbench.ui.views import CodeFault, OverwriteQuestion, TargetEntry, TextFile
 
 LINE_END = b"\n"
+_WITH = " with "
 NO_FAULT = CodeFault(message="", node="")
 
 
 def target_entries() -> list[TargetEntry]:
-    """Every target with its line."""
-    return [{"name": name, "about": load_target(name).about} for name in target_names()]
+    """Every target with its line, and once more with training where it has that."""
+    entries: list[TargetEntry] = []
+    for name in target_names():
+        target = load_target(name)
+        entries.append({"name": name, "about": target.about})
+        if target.training is not None:
+            about = f"{target.about}; with a loop that trains"
+            entries.append({"name": f"{name}{_WITH}training", "about": about})
+    return entries
+
+
+def entry_names() -> list[str]:
+    """What can be chosen, by name."""
+    return [entry["name"] for entry in target_entries()]
+
+
+def require_entry(name: str) -> None:
+    """Raise GraphExportError where there is no such entry."""
+    if name not in entry_names():
+        target, _, with_ = name.partition(_WITH)
+        load_target(target)
+        raise GraphExportError(f"{target} cannot be exported with {with_!r}.")
+
+
+def _export(graph: Graph, chosen: str, catalog: Catalog, data: Datasets) -> Export:
+    """The export that an entry's name means."""
+    target, _, with_ = chosen.partition(_WITH)
+    return export(graph, target, catalog, with_=with_, data=data)
 
 
 class Exports:
@@ -41,8 +70,8 @@ class Exports:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._good: dict[str, Export] = {}
-        self._tried: dict[str, tuple[Graph, str]] = {}
-        self._of: tuple[Any, ...] = (None,) * 4
+        self._tried: dict[str, tuple[Graph, Datasets, str]] = {}
+        self._of: tuple[Any, ...] = (None,) * 5
         """What the fields are of."""
         self._fields: dict[str, Any] = {
             "files": [],
@@ -51,15 +80,15 @@ class Exports:
             "archive": b"",
         }
 
-    def fields(self, state: ViewState, layout: Layout) -> dict[str, Any]:
+    def fields(self, state: ViewState, layout: Layout, data: Datasets) -> dict[str, Any]:
         """The panel's fields. While nobody looks they stay as they are: sources can be large."""
-        of = state.target, state.checked, layout, state.inspected
+        of = state.target, state.checked, layout, state.inspected, data
         if state.code_in_view and any(a is not b for a, b in zip(of, self._of, strict=True)):
-            self._of, self._fields = of, self._look(state, layout)
+            self._of, self._fields = of, self._look(state, layout, data)
         return self._fields
 
-    def _look(self, state: ViewState, layout: Layout) -> dict[str, Any]:
-        fault = self._fault(state, layout)
+    def _look(self, state: ViewState, layout: Layout, data: Datasets) -> dict[str, Any]:
+        fault = self._fault(state, layout, data)
         found = self._good.get(state.target)
         found = found and with_frame_comments(found, layout.frames.values())
         files = found.files if found else {}
@@ -72,16 +101,16 @@ class Exports:
             "archive": zip_archive(found) if found and len(files) > 1 else b"",
         }
 
-    def _fault(self, state: ViewState, layout: Layout) -> CodeFault:
+    def _fault(self, state: ViewState, layout: Layout, data: Datasets) -> CodeFault:
         """Why the present graph cannot go to the target."""
         graph, checked = state.checked.graph, state.checked
         if checked.source is None:
             first = on_drawn_nodes(graph, self._catalog, layout, checked.faults)[0]
             if state.sound is not None:
-                self._try(state.sound, state.target)
+                self._try(state.sound, state.target, data)
             more = f" (and {len(checked.faults) - 1} more)" if len(checked.faults) > 1 else ""
             return {"message": f"{str(first).strip()}{more}", "node": first.node}
-        reason = self._try(graph, state.target)
+        reason = self._try(graph, state.target, data)
         if not reason:
             return NO_FAULT
         # the message begins with the place: ``node: ...`` or ``node.arg: ...``
@@ -89,17 +118,17 @@ class Exports:
         node = all_folded_generators(graph, self._catalog, layout).get(named, (named, ""))[0]
         return {"message": reason, "node": node if graph.has(node) else ""}
 
-    def _try(self, graph: Graph, target: str) -> str:
+    def _try(self, graph: Graph, target: str, data: Datasets) -> str:
         """Why a sound graph cannot go there; where it can, that is the target's code from now."""
         before = self._tried.get(target)
-        if before is not None and before[0] is graph:
-            return before[1]
+        if before is not None and before[0] is graph and before[1] is data:
+            return before[2]
         reason = ""
         try:
-            self._good[target] = export(graph, target, self._catalog)
+            self._good[target] = _export(graph, target, self._catalog, data)
         except GraphExportError as error:
             reason = str(error)
-        self._tried[target] = graph, reason
+        self._tried[target] = graph, data, reason
         return reason
 
 
@@ -129,12 +158,13 @@ def zip_archive(found: Export) -> bytes:
     return buffer.getvalue()
 
 
-def save_file(
+def save_as(
     state: ViewState,
     document: Document,
     catalog: Catalog,
     action: bar.SaveGraph | bar.ExportScript | bar.DownloadScript | panels.SaveCode,
     roots: Roots | None,
+    panel: DataPanel,
 ) -> str:
     """Write the graph as JSON, as the script or as the chosen target. Returns what to tell.
 
@@ -144,7 +174,7 @@ def save_file(
     """
     if isinstance(action, bar.DownloadScript):
         frames = document.layout.frames.values()
-        (file,) = _exported(state.checked, "script", catalog, frames).files.values()
+        (file,) = _exported(state.checked, "script", catalog, frames, panel.datasets).files.values()
         state.script = TextFile(number=state.script["number"] + 1, text=file.text)
         return ""
     component = "code" if isinstance(action, panels.SaveCode) else "bar"
@@ -154,7 +184,8 @@ def save_file(
         if isinstance(action, bar.SaveGraph):
             output = OutputPath(action.path, ".json", roots, action.overwrite)
             return f"Saved {output.write(encode_text(dump_document(document), action.path))}"
-        exported = _exported(state.checked, target, catalog, document.layout.frames.values())
+        frames = document.layout.frames.values()
+        exported = _exported(state.checked, target, catalog, frames, panel.datasets)
         return _save_code(exported, action.path, roots, action.overwrite)
 
     return _ask_first(state, component, action, write)
@@ -163,7 +194,7 @@ def save_file(
 def save_file_list(
     state: ViewState, found: FolderCheck | None, action: panels.SaveFileList, roots: Roots | None
 ) -> str:
-    """Write DALI's ``file_list`` of what a check found good. As ``save_file``.
+    """Write DALI's ``file_list`` of what a check found good. As ``save_as``.
 
     Raises DataError where no file is good, and GraphEditError where nothing was checked.
     """
@@ -202,7 +233,7 @@ def _ask_first(
 def _save_code(exported: Export, path: str, roots: Roots | None, overwrite: bool) -> str:
     """Write code: a file, or a new folder where a target has several.
 
-    Returns what to tell. Raises OverwriteError and as ``save_file``.
+    Returns what to tell. Raises OverwriteError and as ``save_as``.
     """
     files = exported.files
     if len(files) > 1:
@@ -216,7 +247,9 @@ def _save_code(exported: Export, path: str, roots: Roots | None, overwrite: bool
     return f"Saved {output.write(encode_text(file.text, path))}"
 
 
-def _exported(checked: Checked, target: str, catalog: Catalog, frames: Iterable[Frame]) -> Export:
+def _exported(
+    checked: Checked, target: str, catalog: Catalog, frames: Iterable[Frame], data: Datasets
+) -> Export:
     if checked.source is None:
         raise GraphEditError(f"Not exported: {checked.faults[0]}")
-    return with_frame_comments(export(checked.graph, target, catalog), frames)
+    return with_frame_comments(_export(checked.graph, target, catalog, data), frames)

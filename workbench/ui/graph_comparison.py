@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.arguments import WHOLE, checked
 from workbench.engine import Engine
@@ -22,6 +22,9 @@ from workbench.preview import (
 from workbench.preview.contact_sheet import small_jpeg
 from workbench.sources import Data, open_datasets
 from workbench.ui.graph_argument import GraphLike, to_graph
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _MOST_PICTURE = 35_000
 """Bytes of each of the two pictures in a notebook."""
@@ -84,6 +87,22 @@ class GraphComparison:
         for index, name in enumerate(self.previews[0].outputs):
             columns[name] = [each.means[index] for each in self.distances]
         return pandas.DataFrame(columns)
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: the mean difference of each sample, of the first image output.
+
+        ::
+
+            figure = wb.compare(graph, graph["rotate"].set(angle=20), samples=2).plot()
+        """
+        from workbench.bench.plots import plot_values  # matplotlib takes a second
+
+        means = {
+            f"{number}: {file}": each.means[0]
+            for number, (file, each) in enumerate(zip(self.files, self.distances, strict=True))
+        }
+        known = {name: mean for name, mean in means.items() if mean is not None}
+        return plot_values(known, "mean difference, of 255", " and ".join(self.names))
 
     def __repr__(self) -> str:
         means = [mean for each in self.distances for mean in each.means if mean is not None]

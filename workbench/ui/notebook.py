@@ -21,7 +21,6 @@ from IPython.core.getipython import get_ipython
 from IPython.display import display
 
 from workbench.arguments import PATH, TEXT, checked
-from workbench.emit.targets import target_names
 from workbench.errors import ArgumentError, GraphEditError
 from workbench.graph.io import dump_graph
 from workbench.graph.model import Graph
@@ -30,6 +29,7 @@ from workbench.roots import Roots
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
 from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, LINK_FIELDS, TABS, Component, Field
+from workbench.ui.exports import entry_names
 from workbench.ui.graph_argument import GraphLike, to_document, to_graph
 from workbench.ui.notebook_code import CodeAccess
 from workbench.ui.owner import notebook_owner, notebook_path, running_cell
@@ -269,7 +269,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
     """
 
     graph = traitlets.Any(help="The present graph.")
-    target = traitlets.Enum(target_names(), "script", help="What the graph is shown as.")
+    target = traitlets.Enum(entry_names(), "script", help="What the graph is shown as.")
 
     def __init__(
         self,
@@ -428,9 +428,10 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
 
         ``part`` is ``"all"``, ``"canvas"``, ``"inspector"``, ``"preview"``, ``"speed"``,
         ``"code"``, ``"data"``, ``"bar"``, ``"tabs"`` or ``"status"``. What is changed on the page
-        is changed here, and the other way round; when a page is closed the worker gives its memory
-        back. Who reaches your app may open and save where this process may, unless ``roots`` were
-        given. Raises ArgumentError for another part, EngineClosedError on a closed workbench.
+        is changed here, and the other way round; edges between the panels are dragged, and a narrow
+        page has them in one column. When a page is closed the worker gives its memory back. Who
+        reaches your app may open and save where this process may, unless ``roots`` were given.
+        Raises ArgumentError for another part, EngineClosedError on a closed workbench.
 
         ::
 

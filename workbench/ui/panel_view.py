@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
+import param
+from panel.custom import AnyWidgetComponent
+from panel.viewable import Child, Children
 
 from workbench.errors import ArgumentError
 from workbench.ui.components import COMPONENTS, LINK_FIELDS, TABS
@@ -29,9 +32,48 @@ _FOLLOWED = {
 }
 """Component -> its traits that pages show."""
 
-_CANVAS_WIDTH, _INSPECTOR_WIDTH = 340, 280
-_AROUND = 76
-"""Pixels of a workbench's height that bar and status take."""
+
+class Screen(AnyWidgetComponent):
+    """Bar, panes and status as the web app has them: edges are dragged, a narrow one is a column.
+
+    The panes lie in one document: the bar's script, which arranges them, finds them there. Panel
+    1.9 renders the components of a page as it does the first of them: this is what the parts are.
+    """
+
+    bar = Child()
+    canvas = Child()
+    inspector = Child()
+    panels = Children()
+    status = Child()
+    tall = param.Integer(doc="Pixels.")
+    stacked = param.Boolean()
+
+    _esm = """
+    export default {
+      render({ view, el }) {
+        const given = view.model_proxy; // only what it hands out is rendered
+        const box = (name, ...children) => {
+          const made = document.createElement("div");
+          made.className = name;
+          made.append(...children);
+          return made;
+        };
+        const screen = box(
+          given.stacked ? "wb-screen wb-screen-stacked" : "wb-screen",
+          given.get_child("bar"),
+          box(
+            "wb-screen-panes",
+            box("wb-pane wb-pane-canvas", given.get_child("canvas")),
+            box("wb-pane wb-pane-inspector", given.get_child("inspector")),
+            box("wb-pane wb-pane-panels", ...given.get_child("panels")),
+          ),
+          given.get_child("status"),
+        );
+        screen.style.height = `${given.tall}px`;
+        el.append(screen);
+      },
+    };
+    """
 
 
 class PanelView(PageParts):
@@ -93,23 +135,15 @@ def panel_view(workbench: Workbench, part: str, height: int) -> Any:
         return view.parts[part]
     view.open_chosen_tab()
     parts = view.parts
-    tall = height - _AROUND
-    panels = pn.Column(parts["tabs"], *(parts[name] for name in TABS), sizing_mode="stretch_width")
-    panes = [
-        pn.Column(parts["canvas"], width=_CANVAS_WIDTH),
-        pn.Column(parts["inspector"], width=_INSPECTOR_WIDTH),
-        panels,
-    ]
-    for pane in panes:
-        pane.param.update(
-            height=tall,
-            margin=0,
-            styles={"--wb-pane-height": f"{tall}px", "overflow": "hidden"},
-        )
-    return pn.Column(
-        parts["bar"],
-        pn.Row(*panes, margin=0, sizing_mode="stretch_width"),
-        parts["status"],
-        margin=0,
+    screen: Any = Screen  # Panel's constructors have no types
+    return screen(
+        bar=parts["bar"],
+        canvas=parts["canvas"],
+        inspector=parts["inspector"],
+        panels=[parts[name] for name in ("tabs", *TABS)],
+        status=parts["status"],
+        tall=height,
+        stacked=workbench._stacked,
         sizing_mode="stretch_width",
+        margin=0,
     )

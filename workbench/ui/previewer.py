@@ -57,7 +57,7 @@ class Previewer:
     ) -> None:
         """All are called from threads of this object.
 
-        ``on_making`` hears what is being made of what takes long to build.
+        ``on_making`` hears what is being built, and which functions of the user run.
         """
         self._engine = engine
         self._on_done = on_done

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, assert_never
 
-from workbench.emit.targets import load_target
 from workbench.errors import GraphEditError
 from workbench.graph.layout import Document
 from workbench.preview.effect import MOST_VARIANTS
 from workbench.ui.actions import panels
 from workbench.ui.closeup import CloseupSample
 from workbench.ui.compared_graph import LONGEST_NAME
+from workbench.ui.exports import require_entry
 from workbench.ui.saved_draws import delete_draw, replay_draw, save_draw
 from workbench.ui.view_state import MOST_BATCH, MOST_COUNTED, MOST_TILE, MOST_TILES, ViewState
 
@@ -89,7 +89,7 @@ def set_view(state: ViewState, component: str, field: str, value: Any) -> bool:
         case "inspector", "policy_rows", [*rows] if all(type(row) is int for row in rows):
             state.policy_rows = sorted(set(rows))[:MOST_VARIANTS]
         case "code", "target", str():
-            load_target(value)
+            require_entry(value)
             state.target = value
         case _:
             return False

@@ -49,7 +49,7 @@ from workbench.ui.comparison_views import ComparisonViews
 from workbench.ui.components import ACTIONS
 from workbench.ui.data_panel import DataPanel
 from workbench.ui.document_edits import DocumentEdit, apply_document_edit
-from workbench.ui.exports import Exports, save_file, save_file_list
+from workbench.ui.exports import Exports, save_as, save_file_list
 from workbench.ui.field_edits import set_graph_field, take_steps
 from workbench.ui.field_publisher import FieldPublisher, Fields, Publish, Together
 from workbench.ui.field_values import constant_fields, graph_fields
@@ -352,7 +352,7 @@ class ViewModel:
             case _ if isinstance(action, bar.SessionAction):
                 return self.sessions.carry_out(action)
             case bar.SaveGraph() | bar.ExportScript() | bar.DownloadScript() | panels.SaveCode():
-                return save_file(state, document, self.catalog, action, self._roots)
+                return save_as(state, document, self.catalog, action, self._roots, self.data_panel)
             case panels.Verify():
                 if state.checked.faults:
                     raise GraphEditError(f"Not compared: {state.checked.faults[0]}")
@@ -488,7 +488,7 @@ class ViewModel:
         shown["bar"] |= self.sessions.fields()
         active, data = self.state.checked.active, self.data_panel.datasets
         shown["speed"] |= self.speed.fields(active, data)
-        shown["code"] |= self.exports.fields(self.state, self.history.layout)
+        shown["code"] |= self.exports.fields(self.state, self.history.layout, data)
         auxiliary = self.background_previews.fields(self.state, shown["preview"]["stale"])
         shown["preview"] |= auxiliary["preview"] | self.comparison.fields(self.state)
         shown["canvas"] |= auxiliary["canvas"]

@@ -12,7 +12,7 @@ from tests.emit.pipeline_import.graphs import CPU_ONLY, GROWN, MOST, canonical
 from tests.helpers import import_script, photo_recipes, recipe_cases
 from tests.placed import CATALOG, USABLE, placed
 from tests.region_graphs import OTHERS, REGION_GRAPHS
-from tests.thorough import examples
+from tests.thorough import examples, one_in
 from workbench.catalog import OpSpec
 from workbench.emit import emit_script
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
@@ -67,7 +67,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.mark.parametrize("graph", recipe_cases(only=photo_recipes()))
+@pytest.mark.parametrize("graph", recipe_cases(only=photo_recipes(), every=2))
 def test_every_recipe(graph: Graph, folder: Path) -> None:
     for device in ("cpu", "mixed"):
         moved = replace(graph, settings=replace(graph.settings, device=device, seed=7))
@@ -76,7 +76,7 @@ def test_every_recipe(graph: Graph, folder: Path) -> None:
         assert list(imported.graph.outputs) == list(graph.outputs)
 
 
-@pytest.mark.parametrize("op", USABLE, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", one_in(4, USABLE), ids=lambda op: op.name)
 def test_every_usable_operator(op: OpSpec, folder: Path) -> None:
     for device in ("cpu",) if op.name == CPU_ONLY else ("cpu", "mixed"):
         graph, _ = placed(op, device=device)
@@ -85,7 +85,7 @@ def test_every_usable_operator(op: OpSpec, folder: Path) -> None:
             assert_the_same(graph, there_and_back(graph, folder))
 
 
-@examples(15, thorough=1200)
+@examples(8, thorough=1200)
 @given(graph=GROWN)
 def test_any_graph(graph: Graph, folder: Path) -> None:
     assert len(graph.nodes) <= MOST
@@ -95,14 +95,14 @@ def test_any_graph(graph: Graph, folder: Path) -> None:
     assert canonical(again.graph) == canonical(imported.graph)
 
 
-@examples(3, thorough=100)  # AutoGraph takes a second for each
+@examples(2, thorough=100)  # AutoGraph takes a second for each
 @given(graph=REGION_GRAPHS)
 def test_any_regions(graph: Graph, folder: Path) -> None:
     listed = Dataset("file_list", items=((str(folder / "a.jpg"), 3),))
     assert_the_same(graph, there_and_back(graph, folder, listed))
 
 
-@pytest.mark.parametrize("target", ["script", "pytorch"])
+@pytest.mark.parametrize("target", one_in(2, ["script", "pytorch"]))
 def test_pipelines_side_by_side(target: str, tmp_path: Path) -> None:
     graph = set_setting(load_recipe("imagenet-train"), pipelines=3)
     (tmp_path / "pipe.py").write_text(export(graph, target, CATALOG).main.text, encoding="utf-8")

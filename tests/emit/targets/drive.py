@@ -102,10 +102,8 @@ def lightning(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any
 
 
 def jax(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
-    module = load(path / "loader.py")
-    several = hasattr(module, "PIPELINES")
-    for batch in module.Loader(data) if several else module.make_iterator(data):
-        assert not several or batch["valid"].all()
+    for batch in load(path / "loader.py").Loader(data):
+        assert batch["valid"].all()
         yield {name: np.asarray(batch[name]) for name in names}
 
 
@@ -286,13 +284,8 @@ def epochs(target: str, folder: str, data: str, count: str) -> list[list[list[An
     """The samples of each shard in some epochs: epoch -> shard -> digests of images."""
     path, shards = Path(folder), 2
     if target == "jax":
-        module = load(path / "loader.py")
-        if hasattr(module, "PIPELINES"):
-            loader = module.Loader(data)
-            return [_split_epoch(loader, shards) for _ in range(int(count))]
-        each = [module.make_iterator(data, shard_id=n, num_shards=shards) for n in range(shards)]
-        files = len(list(Path(data).iterdir()))
-        return [_jax_epoch(each, files, number) for number in range(int(count))]
+        loader = load(path / "loader.py").Loader(data)
+        return [_jax_epoch(loader, shards) for _ in range(int(count))]
     if target == "ray":
         module = load(path / "augment.py")
         written = run_ray(
@@ -321,8 +314,7 @@ def epochs(target: str, folder: str, data: str, count: str) -> list[list[list[An
     ]
 
 
-def _split_epoch(loader: Any, shards: int) -> list[list[Any]]:
-    """The samples of each device, which has a part of every batch."""
+def _jax_epoch(loader: Any, shards: int) -> list[list[Any]]:
     found: list[list[Any]] = [[] for _ in range(shards)]
     for batch in loader:
         assert len(batch["images"].sharding.device_set) == shards
@@ -330,18 +322,6 @@ def _split_epoch(loader: Any, shards: int) -> list[list[Any]]:
         each = len(valid) // shards
         for index in np.flatnonzero(valid):
             found[index // each].append(digest(images[index]))
-    return found
-
-
-def _jax_epoch(loaders: list[Any], files: int, epoch: int) -> list[list[Any]]:
-    """The samples of each shard, without those that are repeated where it ends."""
-    found: list[list[Any]] = []
-    for number, loader in enumerate(loaders):
-        every = [digest(image) for batch in loader for image in np.asarray(batch["images"])]
-        shard = (number + epoch) % len(loaders)  # a reader goes on to the next one
-        size = (shard + 1) * files // len(loaders) - shard * files // len(loaders)
-        assert set(every[size:]) <= {every[size - 1]}, "only the last one is repeated"
-        found.append(every[:size])
     return found
 
 

@@ -110,9 +110,10 @@ def ranks_read_all(photos: Path, tmp_path: Path, gpus: str = "") -> list[dict[st
     A photo is known by its label: decoders of a GPU need not agree in every bit.
     """
     data = some_of(photos, 33, tmp_path / "photos")
-    for photo in sorted(data.iterdir()):
+    for photo in sorted((data / "all").iterdir()):
         (data / photo.stem).mkdir()
         photo.rename(data / photo.stem / photo.name)
+    (data / "all").rmdir()
     graph = set_setting(shuffled_eval(), device="mixed" if gpus else "cpu")
     folder = write(graph, "pytorch", tmp_path / "exported")
     program = ("-m", "tests.emit.targets.drive", "rank", str(folder), str(data), "3")
@@ -169,8 +170,8 @@ def test_lightning_trains_and_resumes(photos: Path, tmp_path: Path) -> None:
     require("lightning")
     few = some_of(photos, 10, tmp_path / "photos")
     folder = write(load_recipe("imagenet-train"), "lightning", tmp_path, "training")
-    options = ["--data", str(few), "--classes", "12"]
-    run(folder, "datamodule.py", *options, "--epochs", "1")
+    options = ["--data", str(few), "--val-data", str(few), "--classes", "12"]
+    assert "val_loss" in run(folder, "datamodule.py", *options, "--epochs", "1")
     (kept,) = folder.rglob("*.ckpt")
     run(folder, "datamodule.py", *options, "--epochs", "2", "--resume", str(kept))
     steps = {path.stem for path in folder.rglob("*.ckpt")}
@@ -197,10 +198,13 @@ def test_the_notebook_runs_in_a_kernel(photos: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_the_dynamic_program_prints_its_speed(photos: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("target", "file"), [("jax", "loader.py"), ("dynamic", "dynamic.py")])
+def test_programs_print_their_speed(target: str, file: str, photos: Path, tmp_path: Path) -> None:
+    require(target)
     few = some_of(photos, 8, tmp_path / "photos")
-    folder = write(load_recipe("imagenet-eval"), "dynamic", tmp_path)
-    assert "imgs/s" in run(folder, "dynamic.py", "--data", str(few), "--batches", "2")
+    folder = write(load_recipe("imagenet-eval"), target, tmp_path)
+    size = ["--batches", "2"] if target == "dynamic" else ["--epochs", "1"]
+    assert "imgs/s" in run(folder, file, "--data", str(few), *size)
 
 
 @pytest.mark.parametrize(
@@ -212,6 +216,7 @@ def test_the_dynamic_program_prints_its_speed(photos: Path, tmp_path: Path) -> N
             ("dynamic", "dynamic.py --batches 2", "imgs/s"),
             ("pytorch", "loader.py --classes 12", "rank 0, epoch 0: 8 samples"),
             ("lightning", "datamodule.py --classes 12", ""),
+            ("jax", "loader.py", "epoch 0: 8 samples"),
             ("tensorflow", "dataset.py", "epoch 0: 8 samples"),
             ("ray", "augment.py --out shards --threads 1", "8 samples in"),
         ],
@@ -223,7 +228,7 @@ def test_a_graph_that_names_its_files_needs_no_folder(
     if target != "script":
         require(target)
     some_of(photos, 8, tmp_path / "photos")
-    names = "".join(f"photos/{number:02}.jpg {number}\n" for number in range(8))
+    names = "".join(f"photos/all/{number:02}.jpg {number}\n" for number in range(8))
     (tmp_path / "list.txt").write_text(names)
     graph = set_arg(load_recipe("imagenet-eval"), CATALOG, "reader", "file_list", "list.txt")
     trains = load_target(target).training is not None

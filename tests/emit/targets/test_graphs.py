@@ -89,8 +89,7 @@ def test_labels_that_are_no_class_numbers_stay_as_they_are(target: str) -> None:
     if target == "ray":
         assert 'LABELS = ["labels"]' in text
         return
-    if target != "jax":  # where all arrays are as DALI gives them
-        assert 'batch["labels"] = ' in text
+    assert 'batch["labels"] = ' in text
     assert 'batch["classes"] = ' not in text
 
 
@@ -102,9 +101,7 @@ def test_types_that_the_iterator_does_not_know(target: str) -> None:
     outputs = {**graph.outputs, "total": Port("total", "output")}
     graph = replace(graph, nodes=(*graph.nodes, total), outputs=outputs)
     if target in WITHOUT_DALI:
-        with pytest.raises(
-            GraphExportError, match=r"total: .* has no counterpart of reductions\.sum\(x\)"
-        ):
+        with pytest.raises(GraphExportError, match=r"total: .* has no counterpart of reductions"):
             export(graph, target, CATALOG)
         return
     if target in ("pytorch", "lightning", "paddle", "huggingface"):

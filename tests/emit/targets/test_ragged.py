@@ -166,9 +166,14 @@ def test_it_is_as_ruff_would_have_it(folder: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def without_images(graph: Graph) -> Graph:
+    outputs = {name: port for name, port in graph.outputs.items() if name != "images"}
+    return replace(graph, outputs=outputs)
+
+
 @pytest.mark.parametrize("target", ["jax", "paddle"])
 def test_arrays_are_refused_with_a_remedy_that_works(folder: Path, target: str) -> None:
-    graph = coco_start(folder)
+    graph = without_images(coco_start(folder))
     with pytest.raises(GraphExportError, match="of boxes each image has another number") as found:
         export(graph, target, CATALOG)
     assert "Put a pad after it" in str(found.value)
@@ -184,8 +189,7 @@ def test_arrays_are_refused_with_a_remedy_that_works(folder: Path, target: str) 
 
 def test_labels_without_boxes_are_lists_too(folder: Path, tmp_path: Path) -> None:
     graph = coco_start(folder)
-    graph = replace(graph, outputs={n: graph.outputs[n] for n in ("images", "labels")})
+    graph = replace(graph, outputs={"labels": graph.outputs["labels"]})
     module = loader_of(graph, tmp_path)
     (batch,) = module.Loader(module.build_pipeline())
     assert [each.shape for each in batch["labels"]] == [(3,)] * 4
-    assert batch["images"].shape[0] == 4

@@ -89,7 +89,8 @@ def test_every_sample_comes_once_an_epoch(photos: Path, tmp_path: Path) -> None:
     for count in range(12, 41):
         lines = [f"{every[k % len(every)]} {k}" for k in range(count)]
         (tmp_path / f"{count}.txt").write_text("\n".join(lines) + "\n")
-    text = export(set_setting(load_recipe("cutout"), pipelines=2), "pytorch", CATALOG).main.text
+    graph = set_setting(load_recipe("cutout"), pipelines=2)
+    text = export(graph, "pytorch", CATALOG, data=str(tmp_path / "12.txt")).main.text
     # Its labels alone, which are read in no time.
     start, end = text.index("    images = fn.decoders"), text.index("    return images, labels")
     text = text[:start] + text[end:].replace("return images, labels", "return (labels,)", 1)

@@ -22,6 +22,7 @@ from workbench.emit.pipeline_import.older_names import older_name_notes, with_to
 from workbench.emit.pipeline_import.reader_functions import without_reader_calls
 from workbench.emit.pipeline_import.regions import BlockConverter, every_call
 from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
+from workbench.emit.pipeline_import.saved_sizes import with_shapes
 from workbench.emit.pipeline_import.seeds import Seeds, assign_seeds, automatic_changes
 from workbench.emit.pipeline_import.source_in_place import with_folder
 from workbench.emit.pipeline_import.source_lines import Lines
@@ -96,7 +97,8 @@ def import_traced(traced: Traced, catalog: Catalog, source: str = "") -> Importe
 def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     notes = older_name_notes(traced.pipeline.ops)
     traced = replace(traced, notes=(*traced.notes, *notes))
-    pipeline = replace(traced.pipeline, ops=with_todays_names(traced.pipeline.ops))
+    ops = with_shapes(with_todays_names(traced.pipeline.ops))
+    pipeline = replace(traced.pipeline, ops=ops)
     pipeline = without_reader_calls(pipeline)
     seeded = catalog.seeded_schemas
     lines = Lines(traced.sources, pipeline.ops)

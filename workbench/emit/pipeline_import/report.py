@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Literal
+from typing import Any, Literal
 
 _NAMED = 3
 """Nodes that a line names."""
@@ -48,6 +48,20 @@ class ImportReport:
     """Why the workbench does not run the graph as it stands, beside what is opaque."""
     notes: tuple[str, ...] = ()
     """What else to know, such as the folder that the source read."""
+
+    def to_frame(self) -> Any:
+        """A pandas frame: a row an issue, with its kind, node, place and why.
+
+        ::
+
+            print(wb.from_pipeline(w.pipeline()).report.to_frame())
+
+        Raises ImportError where pandas is not installed.
+        """
+        import pandas
+
+        rows = [(one.kind, one.node, one.place, one.why) for one in (*self.entries, *self.faults)]
+        return pandas.DataFrame(rows, columns=["kind", "node", "place", "why"])
 
     @property
     def opaque(self) -> tuple[ImportIssue, ...]:

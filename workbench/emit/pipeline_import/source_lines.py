@@ -147,9 +147,15 @@ class Lines:
         return None
 
     def found_by(self, op: TracedOp) -> tuple[str, str] | None:
-        """The function and the parameter in ``**find_files(data)``, as our scripts are written."""
+        """The function and the parameter in ``**find_files(data)``, as our scripts are written.
+
+        Or in ``file_root=data``, which stands for it in them.
+        """
+        ours = "Return the built pipeline" in self.script(op)
         for keyword in self.keywords(op):
             match keyword:
+                case ast.keyword(arg="file_root" | "file_list", value=ast.Name(id=name)) if ours:
+                    return ("find_files" if keyword.arg == "file_root" else "read_list"), name
                 case ast.keyword(
                     arg=None,
                     value=ast.Call(func=ast.Name(id=function), args=[ast.Name(id=parameter)]),

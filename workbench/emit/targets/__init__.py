@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from html import escape
@@ -23,7 +23,9 @@ from workbench.catalog.spec import CATALOG, Catalog
 from workbench.emit.code import Code
 from workbench.emit.template_parts import sound_part
 from workbench.errors import GraphExportError, SaveError
+from workbench.graph.dataset_parameters import parameter_of
 from workbench.graph.model import GRAPH, Graph
+from workbench.sources import Data, Datasets, load_source, open_datasets
 
 MOST_SHOWN = 80_000
 """Characters of what an export shows of itself."""
@@ -148,19 +150,26 @@ def load_target(name: str) -> Target:
 
 @checked(graph=GRAPH, target=TEXT, catalog=CATALOG, with_=TEXT)
 def export(
-    graph: Graph, target: str = "script", catalog: Catalog | None = None, *, with_: str = ""
+    graph: Graph,
+    target: str = "script",
+    catalog: Catalog | None = None,
+    *,
+    with_: str = "",
+    data: Data | None = None,
 ) -> Export:
     """The graph as code for a target; nothing is written.
 
     ``catalog`` is that of the installed DALI by default. ``with_`` is empty or ``training``: a
-    loop that trains comes with a loader. Raises GraphFaultsError where the graph cannot run,
-    GraphExportError where it cannot go to the target or there is no such target::
+    loop that trains comes with a loader. ``data`` are those that the code is to read, where they
+    are known: of a folder without class folders DALI is told the files. Raises GraphFaultsError
+    where the graph cannot run, GraphExportError where it cannot go to the target or there is no
+    such target::
 
         loader = wb.export(graph, "pytorch", with_="training")
         print(loader.main.text)
     """
     found, catalog = load_target(target), catalog or load_catalog()
-    part = sound_part(graph, catalog)
+    part = _reading(sound_part(graph, catalog), open_datasets(data) if data is not None else {})
     if part.settings.pipelines > 1 and not found.side_by_side:
         able = [name for name in target_names() if load_target(name).side_by_side]
         raise GraphExportError(
@@ -168,6 +177,17 @@ def export(
             f"in a process. Set it to 1, or export for {', '.join(able)}."
         )
     return Export(target, _emitter(target, found, with_)(part, catalog))
+
+
+def _reading(graph: Graph, data: Datasets) -> Graph:
+    """The graph with readers that are given what DALI reads by itself, without a function."""
+    for source in graph.sources:
+        parameter = parameter_of(source)
+        if parameter is not None:
+            argument = load_source(source.kind).directly(data.get(parameter))
+            if argument:
+                graph = graph.replace_node(replace(source, kind=f"{source.kind}:{argument}"))
+    return graph
 
 
 def _emitter(

@@ -14,6 +14,7 @@ from workbench.emit.outputs import (
     first_reader,
     require_arrays,
     require_even,
+    require_one_size,
     require_signed,
     require_unsharded,
 )
@@ -105,7 +106,7 @@ def build_pipelines(
             batch_size=batch_size,
             num_threads=num_threads,
             device_id=$shard_device,
-            prefetch_queue_depth=$prefetch,
+            prefetch_queue_depth=$unequal_prefetch
 ${{several_seed}}        )
         pipe.build()
         pipes.append(pipe)
@@ -127,7 +128,9 @@ RESUMABLE_SEVERAL = (
         '    saved = checkpoint["pipelines"] if checkpoint else PIPELINES * [None]\n'
         "    pipes = []\n",
     )
-    .replace("$prefetch,\n", "$prefetch,\n            enable_checkpointing=resumable,\n")
+    .replace(
+        "$unequal_prefetch\n", "$unequal_prefetch\n            enable_checkpointing=resumable,\n"
+    )
     .replace("        )\n", "            checkpoint=saved[len(pipes)],\n        )\n")
 )
 """The same with a checkpoint of their loader to go on from."""
@@ -137,7 +140,7 @@ class Loader:
     """Batches as dictionaries of tensors: $listed.
 
     One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
-    as it comes.$labels_doc$sizes_doc
+    as it comes.$labels_doc
     """
 
     def __init__(
@@ -170,7 +173,7 @@ class Loader:
 
     One pass is one epoch of the shard: every sample once, the last batch of each pipeline as
     short as it comes. Batch k is that of pipeline k mod N; meanwhile the others work on their
-    next ones.$labels_doc$sizes_doc
+    next ones.$labels_doc
     """
 
     def __init__(
@@ -270,23 +273,6 @@ class Module:
             text += "\n    What stands in ``LISTS`` is a list with a tensor for each image."
         return text
 
-    def _sizes_doc(self) -> str:
-        """What to know of images that nothing gives one size."""
-        loose = [
-            f"``{name}``"
-            for name, flow in self.outputs.items()
-            if flow.kind == "image"
-            and name not in self.lists
-            and (flow.shape is None or None in flow.shape)
-        ]
-        if not loose:
-            return ""
-        which = " and ".join(loose) if len(loose) < 3 else "the images"
-        return (
-            f"\n\n    Nothing in the pipeline gives {which} one size: photos of several\n"
-            "    sizes do not make a batch. Resize or crop them."
-        )
-
     @property
     def labels(self) -> list[str]:
         """The outputs that are class numbers."""
@@ -301,7 +287,6 @@ class Module:
             "reader": first_reader(self.nodes).id,
             "listed": names if len(names) < 40 else f"the {len(self.outputs)} of ``OUTPUTS``",
             "labels_doc": self._labels_doc(),
-            "sizes_doc": self._sizes_doc(),
             "iterator": "DALIGenericIterator",
             "output_types": "",
             "several_types": "",
@@ -317,10 +302,18 @@ class Module:
         return fill_template(template, self.parts, **fields | more)
 
 
-def sharded_module(graph: Graph, catalog: Catalog, target: str, *, ragged: bool = False) -> Module:
+def sharded_module(
+    graph: Graph,
+    catalog: Catalog,
+    target: str,
+    *,
+    ragged: bool = False,
+    validation: Graph | None = None,
+) -> Module:
     """The graph with readers that read one shard. Raises GraphExportError, GraphFaultsError.
 
-    With ``ragged``, outputs whose samples differ in shape are lists.
+    With ``ragged``, outputs whose samples differ in shape are lists; ``validation`` becomes a
+    second pipeline.
     """
     nodes = reached_nodes(graph, catalog)
     require_unsharded(nodes, target)
@@ -330,13 +323,17 @@ def sharded_module(graph: Graph, catalog: Catalog, target: str, *, ragged: bool 
         require_arrays(graph, outputs, target)
         if not ragged:
             require_even(graph, outputs, target)
-    parts = pipeline_parts(graph, catalog, sharded=True, taken=("shard_id", "num_shards"))
+        require_one_size(graph, outputs, lists, target)
+    shard = ("shard_id", "num_shards")
+    parts = pipeline_parts(graph, catalog, sharded=True, taken=shard, validation=validation)
     return Module(graph, nodes, outputs, parts, lists)
 
 
-def torch_module(graph: Graph, catalog: Catalog, target: str) -> Module:
+def torch_module(
+    graph: Graph, catalog: Catalog, target: str, validation: Graph | None = None
+) -> Module:
     """The graph for a loader of PyTorch. Raises as ``sharded_module``."""
-    module = sharded_module(graph, catalog, target, ragged=True)
+    module = sharded_module(graph, catalog, target, ragged=True, validation=validation)
     require_signed(graph, module.outputs, target)
     return module
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.catalog.followers import FOLLOWERS
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
+from workbench.catalog.target_readers import TARGET_READERS
 from workbench.emit.code import Code
 from workbench.emit.emitter import Emitter
 from workbench.emit.expressions import constant_type, number_of, plain_constant
@@ -115,7 +116,7 @@ if __name__ == "__main__":
 _MISSING = {
     *("constant", "external_source", "request"),
     *("python_function", "dl_tensor_python_function", "decoders.pillow"),
-    *("readers.image_masks", "readers.webdataset_masks", "readers.tfrecord_boxes"),
+    *TARGET_READERS,
 }
 _NO_ARGUMENTS = {"preserve", "bytes_per_sample_hint"}
 """Arguments of every operator that mean nothing outside a pipeline."""

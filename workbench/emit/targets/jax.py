@@ -3,22 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
-from workbench.emit.outputs import first_reader, require_next_shard
-from workbench.emit.python import INDENT, call, signature
+from workbench.emit.outputs import require_next_shard
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import (
+    BUILD,
     BUILD_SEVERAL,
     SHARD_SIZE,
-    Module,
+    replaced,
     sharded_module,
 )
-from workbench.emit.template_parts import needs_conditionals
 from workbench.graph.model import Graph
-from workbench.graph.pipelines import SHARD_SEED
+
+_LOADER = '''\
+class Loader:
+    """Batches as dictionaries of arrays: $listed.
+
+    Each device reads one shard, and every batch has the same shapes, as ``jit`` likes them:
+    where a shard ends, its last sample is repeated. The boolean array ``valid`` says which
+    samples count; in one epoch every sample does once.$labels_doc
+    """
+
+    def __init__(
+        self,
+«        data: str,»
+        batch_size: int = BATCH_SIZE,
+        num_threads: int = NUM_THREADS,
+        device: str = DEVICE,
+        seed: int = SEED,
+    ) -> None:
+        everywhere = jax.devices()
+        self._devices = jax.local_devices()
+        self._sharding = NamedSharding(
+            Mesh(np.array(everywhere), ("batch",)), PartitionSpec("batch")
+        )
+        self._shards = [everywhere.index(place) for place in self._devices]
+        self._num_shards = len(everywhere)
+        self._batch_size = batch_size
+        pipes = [
+            build_pipeline(
+«                data,»
+                batch_size,
+                num_threads,
+                device,
+                seed,
+                shard,
+                self._num_shards,
+                place.local_hardware_id or 0,
+            )
+            for shard, place in zip(self._shards, self._devices, strict=True)
+        ]
+        self._samples = pipes[0].reader_meta("$reader")["epoch_size"]
+        self._epoch, self._seen = 0, 0  # samples of each shard in this epoch
+        # An iterator for each device: one for all of them would want a GPU for each.
+        self._iterators = [
+            DALIGenericIterator([pipe], OUTPUTS, reader_name="$reader", auto_reset=True)
+            for pipe in pipes
+        ]
+
+    def __len__(self) -> int:
+        return len(self._iterators[0])
+
+    def __iter__(self) -> Iterator[dict[str, jax.Array]]:
+        # With each epoch a reader goes on to the next shard.
+        now = [(shard + self._epoch) % self._num_shards for shard in self._shards]
+        sizes = [shard_size(self._samples, shard, self._num_shards) for shard in now]
+        for parts in zip(*self._iterators, strict=True):
+            batch = {n: self._join([part[n] for part in parts]) for n in OUTPUTS}
+$squeeze            numbers = np.arange(self._seen, self._seen + self._batch_size)
+            batch["valid"] = self._join([numbers < size for size in sizes])
+            self._seen += self._batch_size
+            yield batch
+        self._epoch, self._seen = self._epoch + 1, 0
+
+    def _join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
+        """One array of the parts, each on its own device."""
+        shape = (self._num_shards * self._batch_size, *parts[0].shape[1:])
+        placed = [
+            jax.device_put(part, place)
+            for part, place in zip(parts, self._devices, strict=True)
+        ]
+        return jax.make_array_from_single_device_arrays(shape, self._sharding, placed)
+'''
 
 _LOADER_SEVERAL = '''\
 class Loader:
@@ -28,7 +96,7 @@ class Loader:
     pipeline k mod N, and meanwhile the others work on their next ones. Every batch has the
     same shapes, as ``jit`` likes them: where a shard ends, its last sample is repeated.
     The boolean array ``valid`` says which samples count; in one epoch every one does
-    once.$labels_doc$sizes_doc
+    once.$labels_doc
     """
 
     def __init__(
@@ -106,7 +174,7 @@ $squeeze            seen = run * self._batch_size + np.arange(self._batch_size)
         return jax.make_array_from_single_device_arrays(shape, self._sharding, placed)
 '''
 
-_SEVERAL = f'''\
+_TEMPLATE = f'''\
 """$title
 
 Batches as JAX arrays that are split over all devices, of this process and of the others.
@@ -135,18 +203,18 @@ $outputs
 $finder$definition
 
 
-{BUILD_SEVERAL}
+{BUILD}
 
 {SHARD_SIZE}
 
-{_LOADER_SEVERAL}
+{_LOADER}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
 «    parser.add_argument("--data", required=True, help="folder of images")»
     parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per device")
-    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="of each")
+    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per device")
     parser.add_argument("--epochs", type=int, default=1)
     args = parser.parse_args()
 
@@ -163,126 +231,24 @@ if __name__ == "__main__":
 '''
 
 
-_TEMPLATE = '''\
-"""$title
-
-Batches as JAX arrays, through DALI's own data iterator:
-
-    for batch in make_iterator($example):
-        images = batch["$image"]
-
-Needs jax and nvidia-dali-cuda120.
-"""
-
-${os}$any${jax_imports}from nvidia.dali import fn$math$imports
-${policies}from nvidia.dali.data_node import DataNode$not_converted_import
-from nvidia.dali.plugin.jax import DALIGenericIterator, data_iterator
-
-$constants
-$outputs
-$sharding
-
-$finder$definition
-
-
-def make_iterator(
-«    data: str,»
-    batch_size: int = BATCH_SIZE,
-    num_threads: int = NUM_THREADS,
-    seed: int = SEED,
-$shard_parameters) -> DALIGenericIterator:
-    """Batches as dictionaries of arrays: $listed.
-
-    ${batch_doc}Where an epoch ends, the last sample is
-    repeated: every batch has the same shapes, as ``jit`` likes them.$labels_doc$sizes_doc
-    """
-    return $iterator(
-«        data,»
-        DEVICE,
-        seed,
-        batch_size=batch_size,
-        num_threads=num_threads,
-        prefetch_queue_depth=$prefetch,
-$more    )
-'''
-
-
-_SHARDING = """
-SHARDING = NamedSharding(Mesh(jax.devices(), ("batch",)), PartitionSpec("batch"))
-"""
-_SHARDED_IMPORTS = """\
-import jax
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
-"""
+_SEVERAL = replaced(
+    _TEMPLATE,
+    (BUILD, BUILD_SEVERAL),
+    (_LOADER, _LOADER_SEVERAL),
+    ('NUM_THREADS, help="per device"', 'NUM_THREADS, help="of each"'),
+)
 
 
 def emit_jax(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``loader.py``."""
     module = sharded_module(graph, catalog, "jax")
     require_next_shard(module.nodes, "jax")
-    doc = ""
+    squeeze = [f'{" " * 12}batch["{n}"] = batch["{n}"].squeeze(-1)\n' for n in module.labels]
+    doc = "\n    Labels have the shape [N]." if module.labels else ""
     if any((flow.dtype or "").endswith("64") for flow in module.outputs.values()):
-        doc = "\n    What has 64 bits is cut to 32, unless ``jax_enable_x64`` is set."
-    if graph.settings.pipelines > 1:
-        squeeze = [f'{" " * 12}batch["{n}"] = batch["{n}"].squeeze(-1)\n' for n in module.labels]
-        doc = "\n    Labels have the shape [N]." * bool(module.labels) + doc
-        return {"loader.py": module.fill(_SEVERAL, squeeze="".join(squeeze), labels_doc=doc)}
-    return {"loader.py": _data_iterator(module, doc)}
+        doc += "\n    What has 64 bits is cut to 32, unless ``jax_enable_x64`` is set."
+    template = _TEMPLATE if graph.settings.pipelines == 1 else _SEVERAL
+    return {"loader.py": module.fill(template, squeeze="".join(squeeze), labels_doc=doc)}
 
 
-def _data_iterator(module: Module, doc: str) -> Code:
-    """The graph decorated with ``data_iterator``; on GPUs it splits batches over all of them."""
-    parts, nodes = module.parts, module.nodes
-    on_gpu = parts.device_id == "0" or module.graph.settings.device == "mixed"
-    iterator = f"{parts.function.removesuffix('_pipeline')}_iterator"
-    arguments = [
-        "output_map=OUTPUTS",
-        f'reader_name="{first_reader(nodes).id}"',
-        "auto_reset=True",
-        *["sharding=SHARDING"] * on_gpu,
-    ]
-    given = [*(f"{name}: str" for name in parts.parameters), "device: str", "base_seed: int"]
-    shard = ["shard_id: int", "num_shards: int"]
-    lines = parts.definition.split("\n")
-    body = next(at for at, line in enumerate(lines) if line.endswith(":") and "->" in line) + 2
-    definition = [
-        *call("", "@data_iterator", arguments, ""),
-        *signature(iterator, ", ".join([*given, *shard])),
-        lines[body - 1],
-        f"{INDENT}base_seed += {SHARD_SEED:_} * shard_id  # shards draw apart",
-    ]
-    moved = len(definition) - body
-    parts = replace(
-        parts,
-        definition="\n".join([*definition, *lines[body:]]),
-        lines={n: range(at.start + moved, at.stop + moved) for n, at in parts.lines.items()},
-    )
-    of_process = "" if on_gpu else f"{INDENT}shard_id: int = 0,\n{INDENT}num_shards: int = 1,\n"
-    more = "" if on_gpu else _OF_A_PROCESS
-    if needs_conditionals(nodes):
-        more += f"{INDENT * 2}enable_conditionals=True,\n"
-    example = ", ".join('"DIR"' for _ in parts.parameters)
-    batch_doc = "``batch_size`` is that of all devices, which split it." if on_gpu else ""
-    return replace(module, parts=parts).fill(
-        _TEMPLATE,
-        jax_imports="\n" * bool(parts.os or parts.any) + _SHARDED_IMPORTS * on_gpu,
-        not_converted_import="\nfrom nvidia.dali.pipeline import do_not_convert"
-        * bool(parts.not_converted),
-        sharding=_SHARDING * on_gpu,
-        shard_parameters=of_process,
-        batch_doc=f"{batch_doc} ".lstrip(),
-        iterator=iterator,
-        example=example,
-        image=next(iter(module.outputs)),
-        labels_doc="\n    Labels have the shape [N, 1]." * bool(module.labels) + doc,
-        more=more + parts.pipeline_seed,
-    )
-
-
-_OF_A_PROCESS = f"""\
-{INDENT * 2}shard_id=shard_id,
-{INDENT * 2}num_shards=num_shards,
-{INDENT * 2}device_id=None,
-"""
-
-TARGET = Target("DALI's data iterator: arrays split over all GPUs", emit_jax, side_by_side=True)
+TARGET = Target("a loader of arrays split over all devices", emit_jax, side_by_side=True)

@@ -6,17 +6,21 @@ from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
+from workbench.emit.outputs import describe_outputs, outputs_of_kind
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import (
     LOADER,
     RESUMABLE_BUILD,
+    Module,
     replaced,
     side_by_side,
     squeezed_labels,
     torch_module,
 )
 from workbench.emit.targets._training import training_fields
+from workbench.graph.dataset_parameters import parameters
 from workbench.graph.model import Graph
+from workbench.graph.validation import validation_graph
 
 _IMPORTS = """\
 from nvidia.dali import fn$math, pipeline_def$imports
@@ -183,26 +187,125 @@ def _side_by_side(template: str) -> str:
     )
 
 
+_VALIDATING_BUILD = replaced(
+    RESUMABLE_BUILD,
+    (
+        ",\n) -> Pipeline",
+        ",\n    validation: bool = False,\n) -> Pipeline",
+    ),
+    (
+        "go on from.\n",
+        "go on from.\n    For ``validation`` nothing is shuffled, and nothing drawn.\n",
+    ),
+    (
+        "    pipe = $function(\n",
+        "    define = $function\n    if validation:\n        define = $validation_function\n"
+        "    pipe = define(\n",
+    ),
+)
+_TRAIN = _BODY[_BODY.index("    def train_dataloader") : _BODY.index("    def state_dict")]
+_TRAIN_AND_VALIDATE = """\
+    def build(self, data: str, **options: Any) -> Pipeline:
+        assert self.trainer is not None, "a trainer calls this"
+        return build_pipeline(
+            data,
+            *self.settings,
+            shard_id=self.trainer.global_rank,
+            num_shards=self.trainer.world_size,
+            device_id=self.trainer.strategy.root_device.index or 0,
+            **options,
+        )
+
+    def train_dataloader(self) -> Loader:
+        assert self.trainer is not None, "a trainer calls this"
+        saved = self.resume_from[self.trainer.global_rank] if self.resume_from else None
+        pipe = self.build(self.data, resumable=self.resumable, checkpoint=saved)
+        self.loader = Loader(pipe$last_batch)
+        return self.loader
+
+    def val_dataloader(self) -> Loader | list[Any]:
+        if self.val_data is None:
+            return []
+        return Loader(self.build(self.val_data, validation=True))
+
+"""
+_OPTION = '«    parser.add_argument("--data", required=True, help="folder of images")»\n'
+_STEP = """\
+    def validation_step(self, batch: dict[str, Tensor], index: int) -> None:
+        size = len(batch[OUTPUTS[0]])
+        loss = loss_of(self.model, batch) / max(size, 1)
+        self.log("val_loss", loss, prog_bar=True, batch_size=size)
+
+"""
+
+
+def _validating(template: str) -> str:
+    """A template with a second pipeline, for the data that validate."""
+    template = replaced(
+        template,
+        ("$finder$definition\n\n\n", "$finder$definition\n\n\n${validation}"),
+        (RESUMABLE_BUILD, _VALIDATING_BUILD),
+        (
+            "        self,\n«        data: str,»\n",
+            "        self,\n«        data: str,»\n        val_data: str | None = None,\n",
+        ),
+        (
+            "        self.settings = («data, »batch",
+            "        self.data, self.val_data = «data», val_data\n        self.settings = (batch",
+        ),
+        (_TRAIN, _TRAIN_AND_VALIDATE),
+    )
+    if _OPTION not in template:
+        return template
+    return replaced(
+        template,
+        (_OPTION, f'{_OPTION}    parser.add_argument("--val-data", help="of the same kind")\n'),
+        (
+            "PipelineData(«args.data, »args.batch_size, args.threads, args.device)",
+            "PipelineData(\n        «args.data», args.val_data, args.batch_size, args.threads, "
+            "args.device\n    )",
+        ),
+        ("    def configure_opt", "${validation_step}    def configure_opt"),
+    )
+
+
+def _template(template: str, validation: Graph | None, pipelines: int) -> str:
+    if validation is not None:
+        return _validating(template)
+    return template if pipelines == 1 else _side_by_side(template)
+
+
+def _module(graph: Graph, catalog: Catalog) -> tuple[Module, Graph | None]:
+    """The graph, and what validates where it can be told: with one pipeline, image and data."""
+    images = outputs_of_kind(describe_outputs(graph, catalog), "image")
+    simple = len(images) == len(parameters(graph.nodes)) == graph.settings.pipelines == 1
+    validation = validation_graph(graph, catalog) if simple else None
+    if validation == graph:
+        validation = None
+    return torch_module(graph, catalog, "lightning", validation), validation
+
+
 def emit_lightning(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``datamodule.py``."""
-    module = torch_module(graph, catalog, "lightning")
-    template = _TEMPLATE if graph.settings.pipelines == 1 else _side_by_side(_TEMPLATE)
+    module, validation = _module(graph, catalog)
+    template = _template(_TEMPLATE, validation, graph.settings.pipelines)
     fields = {"squeeze": squeezed_labels(module), "last_batch": ""}
     return {"datamodule.py": module.fill(template, **fields)}
 
 
 def emit_training(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The same with a module to train."""
-    module = torch_module(graph, catalog, "lightning")
+    module, validation = _module(graph, catalog)
     fields = training_fields(module, "lightning", classes="classes", indent="        ")
     knows = bool(fields["class_option"])
-    template = _TRAINING if graph.settings.pipelines == 1 else _side_by_side(_TRAINING)
+    template = _template(_TRAINING, validation, graph.settings.pipelines)
     fields |= {"classes": ", classes: int" if knows else "", "given": "args.classes" * knows}
+    fields["validation_step"] = "" if fields["detection"] else _STEP  # it gives boxes, no loss
     return {"datamodule.py": module.fill(template, **fields)}
 
 
 TARGET = Target(
-    "a LightningDataModule around the PyTorch loader",
+    "a LightningDataModule around the PyTorch loader, with validation",
     emit_lightning,
     side_by_side=True,
     training=emit_training,

@@ -37,7 +37,7 @@ from PIL import Image
 »
 $constants
 
-device, base_seed = DEVICE, SEED
+device, seed = DEVICE, SEED
 """
 
 _PIPELINE = """\
@@ -91,6 +91,7 @@ def emit_notebook(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     nodes = reached_nodes(graph, catalog)
     require_no_regions(nodes, "a notebook, whose cells call DALI without a function,")
     emitter = Emitter(graph, catalog, nodes, lift=True, taken=_TAKEN)
+    emitter.seed_name = "seed"
     parts = make_parts(emitter, body_of(emitter, nodes, 0)[0], "", {})
     outputs = describe_outputs(graph, catalog)
     cells = [

@@ -53,7 +53,7 @@ class Loader:
     """Batches of one shard as dictionaries of tensors: $listed.
 
     One pass is one epoch: every sample once, the last batch as short as it
-    comes.$labels_doc$sizes_doc
+    comes.$labels_doc
 
     ``dataset`` is for Keras, and has no end: ``model.fit(..., steps_per_epoch=len(loader))``;
     its batches are tuples, and full: at the end of an epoch the last sample is repeated.

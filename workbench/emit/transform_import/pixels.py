@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from workbench.emit.transform_import.geometry import as_value, fills
@@ -105,17 +106,23 @@ def blur_box(images: Images, size: int) -> None:
     images.become(as_bytes(filtered(images, (1 / size**2,) * size**2, size)))
 
 
+_ANGLES = 6
+"""Lines of which one is drawn."""
+
+
 def blur_motion(images: Images, size: int, angles: Range) -> None:
     """The mean along a line of so many pixels through each, at a drawn angle in degrees."""
-    middle = size // 2
-    steps = [float(n - middle) for n in range(size)]
-    across = fn.constant(fdata=tuple(steps * size), shape=(size, size))
-    down = fn.constant(fdata=tuple(y for y in steps for _ in steps), shape=(size, size))
-    angle = as_value(uniform(*angles)) * (math.pi / 180)
-    distance = fn.math.abs(across * fn.math.sin(angle) + down * fn.math.cos(angle))
-    line = (distance <= 0.5).cast(dtype="FLOAT")
-    kernel = line / fn.reductions.sum(line)
-    images.become(as_bytes(fn.filter(images.value, kernel, dtype="FLOAT")))
+    steps = [n - size // 2 for n in range(size)]
+    low, high = (math.radians(each) for each in angles)
+    count = 1 if low == high else _ANGLES
+
+    def blurred(angle: float) -> Callable[[], None]:
+        line = [abs(x * math.sin(angle) + y * math.cos(angle)) <= 0.5 for y in steps for x in steps]
+        weights = tuple(round(each / sum(line), 6) for each in line)
+        return lambda: images.become(as_bytes(filtered(images, weights, size)))
+
+    # DALI computes no such kernel: one of several angles, each with its own
+    images.one_of([blurred(low + n * (high - low) / count) for n in range(count)])
 
 
 def filtered(images: Images, weights: tuple[float, ...], size: int) -> DataNode:

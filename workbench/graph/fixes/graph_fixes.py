@@ -17,6 +17,7 @@ from workbench.graph.devices import port_kind
 from workbench.graph.edit import free_id, new_node, set_setting, start_graph
 from workbench.graph.faults import Fault
 from workbench.graph.fixes.fix_candidate import FixCandidate, node_of, removal
+from workbench.graph.fixes.source_fixes import fix_unreadable_source
 from workbench.graph.model import (
     Body,
     Edge,
@@ -240,7 +241,8 @@ def fix_unknown_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Fix
 
 
 def fix_unusable_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
-    """There is nothing for it but to do without."""
+    """The data in the place of what reads; else there is nothing for it but to do without."""
+    yield from fix_unreadable_source(graph, catalog, fault)
     yield removal(graph, catalog, fault.node)
 
 

@@ -8,10 +8,10 @@ rewrite touches what draws: seeds and the inputs of generators stay as they are,
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Literal
@@ -41,16 +41,48 @@ class Rewrite:
         For one body of a graph: the bodies in which it is done at one place, the first first.
     exact_on:
         Where every bit stays: ``cpu``, ``gpu``. Elsewhere, and where it is empty, pixels are near.
+    nodes, at_node:
+        For one body, ids of the nodes at each of which it is tried and measured by itself, in that
+        order, and the body in which it is done at one, None where it cannot be. ``NAME@NODE`` is
+        the rewrite there alone. None: it is done everywhere at once.
+    needs_gpu:
+        Whether it is of use on a machine with a GPU alone.
     """
 
     title: str
     sites: Sites
     exact_on: frozenset[str] = frozenset()
+    nodes: Callable[[Graph, Catalog], Iterable[str]] | None = None
+    at_node: Callable[[Graph, Catalog, str], Graph | None] = lambda graph, catalog, node: None
+    needs_gpu: bool = False
+
+    def at(self, node: str) -> Rewrite:
+        """This rewrite at one node alone."""
+        return replace(
+            self, title=f"{self.title}: {node}", sites=partial(_sites_of, self, only=node)
+        )
 
     def class_in(self, graph: Graph, catalog: Catalog) -> Class:
         """Whether every bit stays in a graph: on all devices that it runs on."""
         devices = {"cpu" if d == "cpu" else "gpu" for d in infer_devices(graph, catalog).values()}
         return "exact" if devices <= self.exact_on else "near"
+
+
+def _sites_of(rewrite: Rewrite, graph: Graph, catalog: Catalog, only: str = "") -> Iterator[Graph]:
+    for node in rewrite.nodes(graph, catalog) if rewrite.nodes else ():
+        after = rewrite.at_node(graph, catalog, node) if only in ("", node) else None
+        if after is not None:
+            yield after
+
+
+def placement(
+    title: str,
+    nodes: Callable[[Graph, Catalog], Iterable[str]],
+    at_node: Callable[[Graph, Catalog, str], Graph | None],
+) -> Rewrite:
+    """A rewrite that moves nodes to the other side, measured node by node; pixels are near."""
+    made = Rewrite(title, lambda graph, catalog: iter(()), frozenset(), nodes, at_node, True)
+    return replace(made, sites=partial(_sites_of, made))
 
 
 EVERYWHERE = frozenset({"cpu", "gpu"})
@@ -67,8 +99,40 @@ def load_rewrites() -> Mapping[str, Rewrite]:
     return dict(sorted(found.items(), key=lambda item: not item[1].exact_on))
 
 
+def find_rewrite(name: str) -> Rewrite:
+    """The rewrite of a name, or of ``NAME@NODE``. Raises GraphEditError where there is none."""
+    known = load_rewrites()
+    base, at, node = name.partition("@")
+    found = known.get(base)
+    if found is None or (at and found.nodes is None):
+        near = get_close_matches(base, known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise GraphEditError(f"{name[:60]!r} is no rewrite. There are {', '.join(known)}.{hint}")
+    return found.at(node) if at else found
+
+
+def by_node(graph: Graph, catalog: Catalog, names: Collection[str]) -> list[str]:
+    """The names, those of rewrites that are measured node by node as one for each node."""
+    found = []
+    for name in names:
+        nodes = find_rewrite(name).nodes
+        if nodes is None or "@" in name:
+            found.append(name)
+            continue
+        bodies = (graph.at_scope(scope) for scope, _ in graph.bodies())
+        found += [f"{name}@{node}" for body in bodies for node in nodes(body, catalog)]
+    return found
+
+
+def in_order(names: Collection[str]) -> list[str]:
+    """The names in the order in which they are tried: that of ``load_rewrites``."""
+    places = {name: place for place, name in enumerate(load_rewrites())}
+    return sorted(dict.fromkeys(names), key=lambda name: places[name.partition("@")[0]])
+
+
 def law_of(name: str) -> str:
     """The law of a rewrite, as its module says it."""
+    name = name.partition("@")[0]
     module = sys.modules.get(f"{__name__}.{name.replace('-', '_')}")
     return (module.__doc__ or "").strip() if module else ""
 
@@ -79,15 +143,8 @@ def rewritten(graph: Graph, catalog: Catalog, names: Collection[str]) -> Graph:
     What one makes possible for another of them is done too. A place where a rewrite would bring a
     fault is left. Raises GraphEditError for a name that no rewrite has.
     """
-    known = load_rewrites()
-    for name in names:
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f" Did you mean {near[0]}?" if near else ""
-            raise GraphEditError(
-                f"{name[:60]!r} is no rewrite. There are {', '.join(known)}.{hint}"
-            )
-    chosen = [rewrite for name, rewrite in known.items() if name in set(names)]
+    found = {name: find_rewrite(name) for name in names}
+    chosen = [found[name] for name in in_order(names)]
     faults = {(f.node, f.arg, f.code) for f in check_graph(graph, catalog)}
     for _ in range(_MOST_SITES):
         after = next((g for r in chosen for g in _sound(r, graph, catalog, faults)), None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.graph.model import Graph, Node, Port, Source, topological
@@ -18,13 +19,14 @@ from workbench.graph.rewrites._places import redirected
 
 
 def _sites(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
-    known: list[Node] = []
+    known: dict[Any, list[Node]] = {}
     for node in topological(graph)[0]:
         if not _is_function(node, catalog):
             continue
-        same = next((other for other in known if replace(node, id=other.id) == other), None)
+        alike = known.setdefault((node.op, node.seed, frozenset(node.inputs.items())), [])
+        same = next((other for other in alike if replace(node, id=other.id) == other), None)
         if same is None:
-            known.append(node)
+            alike.append(node)
             continue
         left = tuple(other for other in graph.nodes if other.id != node.id)
         spec = catalog[node.op]

@@ -11,10 +11,8 @@ Needs nvidia-dali-cuda120>=2.4.
 """
 
 import argparse
-import os
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import nvidia.dali.experimental.dynamic as ndd
 from nvidia.dali import types
@@ -43,27 +41,6 @@ class Draws(ndd.random.RNG):  # type: ignore[misc]  # it is marked final
 
     def __call__(self) -> int:
         return self._words.pop(0)
-
-
-IMAGES = (
-    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
-    ".pgm", ".pbm", ".jp2", ".webp",
-)  # fmt: skip
-
-
-def find_files(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders, a flat folder of images, or a list.
-
-    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
-    what DALI does not decode: one such file ends the program.
-    """
-    if os.path.isfile(data):
-        return {"file_list": data}
-    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
-    if any(entry.is_dir() for entry in entries):
-        return {"file_root": data}
-    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
-    return {"file_root": data, "files": files, "labels": [0] * len(files)}
 
 
 def augment(
@@ -100,7 +77,7 @@ def batches(
     seed: int = SEED,
 ) -> Iterator[tuple[ndd.Batch, ...]]:
     """Yield batches without an end; ``device`` says where images are decoded: cpu or gpu."""
-    reader = ndd.readers.File(**find_files(data), random_shuffle=True, seed=seed)
+    reader = ndd.readers.File(file_root=data, random_shuffle=True, seed=seed)
     position = 0
     while True:
         for jpegs, labels in reader.next_epoch(batch_size=batch_size):
@@ -110,7 +87,9 @@ def batches(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the operators and print imgs/s.")
-    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument(
+        "--data", required=True, help="folder with a folder of images for each class"
+    )
     parser.add_argument("--device", choices=["cpu", "gpu"], default=DEVICE)
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
     parser.add_argument("--threads", type=int, default=NUM_THREADS)

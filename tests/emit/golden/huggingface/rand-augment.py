@@ -10,14 +10,12 @@ augmented on its own GPU.
 Needs torch, transformers and nvidia-dali-cuda120.
 """
 
-import os
 from collections.abc import Iterator
-from typing import Any
 
 from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.auto_aug import rand_augment
 from nvidia.dali.data_node import DataNode
-from nvidia.dali.pipeline import Pipeline, do_not_convert
+from nvidia.dali.pipeline import Pipeline
 from nvidia.dali.plugin.base_iterator import LastBatchPolicy
 from nvidia.dali.plugin.pytorch import DALIGenericIterator
 from torch import Tensor
@@ -31,35 +29,13 @@ SIZE = [224, 224]
 OUTPUTS = ["pixel_values", "labels"]
 
 
-IMAGES = (
-    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
-    ".pgm", ".pbm", ".jp2", ".webp",
-)  # fmt: skip
-
-
-@do_not_convert
-def find_files(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders, a flat folder of images, or a list.
-
-    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
-    what DALI does not decode: one such file ends the program.
-    """
-    if os.path.isfile(data):
-        return {"file_list": data}
-    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
-    if any(entry.is_dir() for entry in entries):
-        return {"file_root": data}
-    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
-    return {"file_root": data, "files": files, "labels": [0] * len(files)}
-
-
 @pipeline_def(enable_conditionals=True)
 def rand_augment_pipeline(
     data: str, device: str, base_seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
     jpegs, labels = fn.readers.file(
-        **find_files(data),
+        file_root=data,
         random_shuffle=True,
         shard_id=shard_id,
         num_shards=num_shards,

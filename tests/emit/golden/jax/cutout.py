@@ -1,72 +1,54 @@
 """cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
 Taylor 2017).
 
-Batches as JAX arrays, through DALI's own data iterator:
+Batches as JAX arrays that are split over all devices, of this process and of the others.
 
-    for batch in make_iterator("DIR"):
-        images = batch["images"]
+Usage: python loader.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
 
 Needs jax and nvidia-dali-cuda120.
 """
 
-import os
-from typing import Any
+import argparse
+import time
+from collections.abc import Iterator, Sequence
 
-from nvidia.dali import fn, types
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.data_node import DataNode
-from nvidia.dali.plugin.jax import DALIGenericIterator, data_iterator
+from nvidia.dali.pipeline import Pipeline
+from nvidia.dali.plugin.jax import DALIGenericIterator
 
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
 SIZE = [224, 224]
-MEAN = [123.675, 116.28, 103.53]
-STD = [58.395, 57.12, 57.375]
+MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
+STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 OUTPUTS = ["images", "labels"]
 
 
-IMAGES = (
-    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
-    ".pgm", ".pbm", ".jp2", ".webp",
-)  # fmt: skip
-
-
-def find_files(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders, a flat folder of images, or a list.
-
-    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
-    what DALI does not decode: one such file ends the program.
-    """
-    if os.path.isfile(data):
-        return {"file_list": data}
-    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
-    if any(entry.is_dir() for entry in entries):
-        return {"file_root": data}
-    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
-    return {"file_root": data, "files": files, "labels": [0] * len(files)}
-
-
-@data_iterator(output_map=OUTPUTS, reader_name="reader", auto_reset=True)
-def cutout_iterator(
-    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+@pipeline_def
+def cutout_pipeline(
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
-    base_seed += 100_000 * shard_id  # shards draw apart
     jpegs, labels = fn.readers.file(
-        **find_files(data),
+        file_root=data,
         random_shuffle=True,
         shard_id=shard_id,
         num_shards=num_shards,
         pad_last_batch=True,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
     images = fn.random_resized_crop(
-        images, size=SIZE, random_area=[0.35, 1.0], seed=base_seed + 1
+        images, size=SIZE, random_area=[0.35, 1.0], seed=seed + 1
     )
-    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=base_seed + 2)
+    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=seed + 2)
     images = fn.erase(
         images,
         shape=[0.25, 0.25],
@@ -75,7 +57,7 @@ def cutout_iterator(
         fill_value=[124, 116, 104],
         anchor=anchor,
     )
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 3)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 3)
     images = fn.crop_mirror_normalize(
         images,
         dtype=types.FLOAT,
@@ -87,28 +69,131 @@ def cutout_iterator(
     return images, labels
 
 
-def make_iterator(
+def build_pipeline(
     data: str,
     batch_size: int = BATCH_SIZE,
     num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
     seed: int = SEED,
     shard_id: int = 0,
     num_shards: int = 1,
-) -> DALIGenericIterator:
-    """Batches as dictionaries of arrays: ``images``, ``labels``.
+    device_id: int = 0,
+) -> Pipeline:
+    """Return the built pipeline of one shard.
 
-    Where an epoch ends, the last sample is
-    repeated: every batch has the same shapes, as ``jit`` likes them.
-    Labels have the shape [N, 1].
+    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
     """
-    return cutout_iterator(
+    pipe = cutout_pipeline(
         data,
-        DEVICE,
-        seed,
+        device,
+        seed + 100_000 * shard_id,  # shards draw apart
+        shard_id,
+        num_shards,
         batch_size=batch_size,
         num_threads=num_threads,
+        device_id=device_id if device == "mixed" else None,
         prefetch_queue_depth=2,
-        shard_id=shard_id,
-        num_shards=num_shards,
-        device_id=None,
     )
+    pipe.build()
+    return pipe
+
+
+def shard_size(samples: int, shard_id: int, num_shards: int) -> int:
+    """Samples of one shard, as DALI's readers divide them."""
+    begin = shard_id * samples // num_shards
+    return (shard_id + 1) * samples // num_shards - begin
+
+
+class Loader:
+    """Batches as dictionaries of arrays: ``images``, ``labels``.
+
+    Each device reads one shard, and every batch has the same shapes, as ``jit`` likes them:
+    where a shard ends, its last sample is repeated. The boolean array ``valid`` says which
+    samples count; in one epoch every sample does once.
+    Labels have the shape [N].
+    """
+
+    def __init__(
+        self,
+        data: str,
+        batch_size: int = BATCH_SIZE,
+        num_threads: int = NUM_THREADS,
+        device: str = DEVICE,
+        seed: int = SEED,
+    ) -> None:
+        everywhere = jax.devices()
+        self._devices = jax.local_devices()
+        self._sharding = NamedSharding(
+            Mesh(np.array(everywhere), ("batch",)), PartitionSpec("batch")
+        )
+        self._shards = [everywhere.index(place) for place in self._devices]
+        self._num_shards = len(everywhere)
+        self._batch_size = batch_size
+        pipes = [
+            build_pipeline(
+                data,
+                batch_size,
+                num_threads,
+                device,
+                seed,
+                shard,
+                self._num_shards,
+                place.local_hardware_id or 0,
+            )
+            for shard, place in zip(self._shards, self._devices, strict=True)
+        ]
+        self._samples = pipes[0].reader_meta("reader")["epoch_size"]
+        self._epoch, self._seen = 0, 0  # samples of each shard in this epoch
+        # An iterator for each device: one for all of them would want a GPU for each.
+        self._iterators = [
+            DALIGenericIterator([pipe], OUTPUTS, reader_name="reader", auto_reset=True)
+            for pipe in pipes
+        ]
+
+    def __len__(self) -> int:
+        return len(self._iterators[0])
+
+    def __iter__(self) -> Iterator[dict[str, jax.Array]]:
+        # With each epoch a reader goes on to the next shard.
+        now = [(shard + self._epoch) % self._num_shards for shard in self._shards]
+        sizes = [shard_size(self._samples, shard, self._num_shards) for shard in now]
+        for parts in zip(*self._iterators, strict=True):
+            batch = {n: self._join([part[n] for part in parts]) for n in OUTPUTS}
+            batch["labels"] = batch["labels"].squeeze(-1)
+            numbers = np.arange(self._seen, self._seen + self._batch_size)
+            batch["valid"] = self._join([numbers < size for size in sizes])
+            self._seen += self._batch_size
+            yield batch
+        self._epoch, self._seen = self._epoch + 1, 0
+
+    def _join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
+        """One array of the parts, each on its own device."""
+        shape = (self._num_shards * self._batch_size, *parts[0].shape[1:])
+        placed = [
+            jax.device_put(part, place)
+            for part, place in zip(parts, self._devices, strict=True)
+        ]
+        return jax.make_array_from_single_device_arrays(shape, self._sharding, placed)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
+    parser.add_argument(
+        "--data", required=True, help="folder with a folder of images for each class"
+    )
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per device")
+    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per device")
+    parser.add_argument("--epochs", type=int, default=1)
+    args = parser.parse_args()
+
+    loader = Loader(args.data, args.batch_size, args.threads, args.device)
+    for epoch in range(args.epochs):
+        start = time.perf_counter()
+        samples = sum(int(batch["valid"].sum()) for batch in loader)
+        seconds = time.perf_counter() - start
+        print(f"epoch {epoch}: {samples} samples, {samples / seconds:.0f} imgs/s")
+
+
+if __name__ == "__main__":
+    main()

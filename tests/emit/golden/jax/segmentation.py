@@ -1,29 +1,35 @@
 """segmentation: Semantic segmentation as torchvision trains DeepLabV3 (arXiv
 1706.05587): 480 px, masks follow.
 
-Batches as JAX arrays, through DALI's own data iterator:
+Batches as JAX arrays that are split over all devices, of this process and of the others.
 
-    for batch in make_iterator("DIR"):
-        images = batch["images"]
+Usage: python loader.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
 
 Needs jax and nvidia-dali-cuda120.
 """
 
+import argparse
 import json
 import os
+import time
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nvidia.dali import fn, types
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.data_node import DataNode
-from nvidia.dali.plugin.jax import DALIGenericIterator, data_iterator
+from nvidia.dali.pipeline import Pipeline
+from nvidia.dali.plugin.jax import DALIGenericIterator
 
 BATCH_SIZE = 8
 NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
 CROP = [480, 480]
-MEAN = [123.675, 116.28, 103.53]
-STD = [58.395, 57.12, 57.375]
+MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
+STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 OUTPUTS = ["images", "masks"]
 
 
@@ -42,12 +48,11 @@ def find_annotations(data: str) -> dict[str, Any]:
     return {"annotations_file": data, "file_root": [*there, beside][0]}
 
 
-@data_iterator(output_map=OUTPUTS, reader_name="reader", auto_reset=True)
-def segmentation_iterator(
-    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+@pipeline_def
+def segmentation_pipeline(
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
-    base_seed += 100_000 * shard_id  # shards draw apart
     jpegs, _reader_boxes, _labels, masks = fn.readers.coco(
         **find_annotations(data),
         pixelwise_masks=True,
@@ -56,17 +61,17 @@ def segmentation_iterator(
         shard_id=shard_id,
         num_shards=num_shards,
         pad_last_batch=True,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
-    side = fn.random.uniform(range=[260, 1040], seed=base_seed + 1)
+    side = fn.random.uniform(range=[260, 1040], seed=seed + 1)
     resize = fn.resize(images, resize_shorter=side)
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 2)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 2)
     flip = fn.flip(resize, horizontal=mirror)
     pad = fn.pad(flip, axis_names="HW", shape=[480, 480])
-    x = fn.random.uniform(range=[0, 1], seed=base_seed + 3)
-    y = fn.random.uniform(range=[0, 1], seed=base_seed + 4)
+    x = fn.random.uniform(range=[0, 1], seed=seed + 3)
+    y = fn.random.uniform(range=[0, 1], seed=seed + 4)
     normalize = fn.crop_mirror_normalize(
         pad,
         dtype=types.FLOAT,
@@ -93,27 +98,127 @@ def segmentation_iterator(
     return normalize, masks
 
 
-def make_iterator(
+def build_pipeline(
     data: str,
     batch_size: int = BATCH_SIZE,
     num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
     seed: int = SEED,
     shard_id: int = 0,
     num_shards: int = 1,
-) -> DALIGenericIterator:
-    """Batches as dictionaries of arrays: ``images``, ``masks``.
+    device_id: int = 0,
+) -> Pipeline:
+    """Return the built pipeline of one shard.
 
-    Where an epoch ends, the last sample is
-    repeated: every batch has the same shapes, as ``jit`` likes them.
+    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
     """
-    return segmentation_iterator(
+    pipe = segmentation_pipeline(
         data,
-        DEVICE,
-        seed,
+        device,
+        seed + 100_000 * shard_id,  # shards draw apart
+        shard_id,
+        num_shards,
         batch_size=batch_size,
         num_threads=num_threads,
+        device_id=device_id if device == "mixed" else None,
         prefetch_queue_depth=2,
-        shard_id=shard_id,
-        num_shards=num_shards,
-        device_id=None,
     )
+    pipe.build()
+    return pipe
+
+
+def shard_size(samples: int, shard_id: int, num_shards: int) -> int:
+    """Samples of one shard, as DALI's readers divide them."""
+    begin = shard_id * samples // num_shards
+    return (shard_id + 1) * samples // num_shards - begin
+
+
+class Loader:
+    """Batches as dictionaries of arrays: ``images``, ``masks``.
+
+    Each device reads one shard, and every batch has the same shapes, as ``jit`` likes them:
+    where a shard ends, its last sample is repeated. The boolean array ``valid`` says which
+    samples count; in one epoch every sample does once.
+    """
+
+    def __init__(
+        self,
+        data: str,
+        batch_size: int = BATCH_SIZE,
+        num_threads: int = NUM_THREADS,
+        device: str = DEVICE,
+        seed: int = SEED,
+    ) -> None:
+        everywhere = jax.devices()
+        self._devices = jax.local_devices()
+        self._sharding = NamedSharding(
+            Mesh(np.array(everywhere), ("batch",)), PartitionSpec("batch")
+        )
+        self._shards = [everywhere.index(place) for place in self._devices]
+        self._num_shards = len(everywhere)
+        self._batch_size = batch_size
+        pipes = [
+            build_pipeline(
+                data,
+                batch_size,
+                num_threads,
+                device,
+                seed,
+                shard,
+                self._num_shards,
+                place.local_hardware_id or 0,
+            )
+            for shard, place in zip(self._shards, self._devices, strict=True)
+        ]
+        self._samples = pipes[0].reader_meta("reader")["epoch_size"]
+        self._epoch, self._seen = 0, 0  # samples of each shard in this epoch
+        # An iterator for each device: one for all of them would want a GPU for each.
+        self._iterators = [
+            DALIGenericIterator([pipe], OUTPUTS, reader_name="reader", auto_reset=True)
+            for pipe in pipes
+        ]
+
+    def __len__(self) -> int:
+        return len(self._iterators[0])
+
+    def __iter__(self) -> Iterator[dict[str, jax.Array]]:
+        # With each epoch a reader goes on to the next shard.
+        now = [(shard + self._epoch) % self._num_shards for shard in self._shards]
+        sizes = [shard_size(self._samples, shard, self._num_shards) for shard in now]
+        for parts in zip(*self._iterators, strict=True):
+            batch = {n: self._join([part[n] for part in parts]) for n in OUTPUTS}
+            numbers = np.arange(self._seen, self._seen + self._batch_size)
+            batch["valid"] = self._join([numbers < size for size in sizes])
+            self._seen += self._batch_size
+            yield batch
+        self._epoch, self._seen = self._epoch + 1, 0
+
+    def _join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
+        """One array of the parts, each on its own device."""
+        shape = (self._num_shards * self._batch_size, *parts[0].shape[1:])
+        placed = [
+            jax.device_put(part, place)
+            for part, place in zip(parts, self._devices, strict=True)
+        ]
+        return jax.make_array_from_single_device_arrays(shape, self._sharding, placed)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
+    parser.add_argument("--data", required=True, help="COCO annotations (.json)")
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per device")
+    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per device")
+    parser.add_argument("--epochs", type=int, default=1)
+    args = parser.parse_args()
+
+    loader = Loader(args.data, args.batch_size, args.threads, args.device)
+    for epoch in range(args.epochs):
+        start = time.perf_counter()
+        samples = sum(int(batch["valid"].sum()) for batch in loader)
+        seconds = time.perf_counter() - start
+        print(f"epoch {epoch}: {samples} samples, {samples / seconds:.0f} imgs/s")
+
+
+if __name__ == "__main__":
+    main()

@@ -8,7 +8,6 @@ A LightningDataModule of these batches:
 Needs lightning, torch and nvidia-dali-cuda120.
 """
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,51 +24,31 @@ NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
 SIZE = [224, 224]
-MEAN = [123.675, 116.28, 103.53]
-STD = [58.395, 57.12, 57.375]
+MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
+STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
+CROP = [224, 224]
 OUTPUTS = ["images", "labels"]
-
-
-IMAGES = (
-    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
-    ".pgm", ".pbm", ".jp2", ".webp",
-)  # fmt: skip
-
-
-def find_files(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders, a flat folder of images, or a list.
-
-    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
-    what DALI does not decode: one such file ends the program.
-    """
-    if os.path.isfile(data):
-        return {"file_list": data}
-    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
-    if any(entry.is_dir() for entry in entries):
-        return {"file_root": data}
-    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
-    return {"file_root": data, "files": files, "labels": [0] * len(files)}
 
 
 @pipeline_def
 def cutout_pipeline(
-    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
     jpegs, labels = fn.readers.file(
-        **find_files(data),
+        file_root=data,
         random_shuffle=True,
         shard_id=shard_id,
         num_shards=num_shards,
         pad_last_batch=True,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
     images = fn.random_resized_crop(
-        images, size=SIZE, random_area=[0.35, 1.0], seed=base_seed + 1
+        images, size=SIZE, random_area=[0.35, 1.0], seed=seed + 1
     )
-    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=base_seed + 2)
+    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=seed + 2)
     images = fn.erase(
         images,
         shape=[0.25, 0.25],
@@ -78,7 +57,7 @@ def cutout_pipeline(
         fill_value=[124, 116, 104],
         anchor=anchor,
     )
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 3)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 3)
     images = fn.crop_mirror_normalize(
         images,
         dtype=types.FLOAT,
@@ -86,6 +65,28 @@ def cutout_pipeline(
         mean=MEAN,
         std=STD,
         mirror=mirror,
+    )
+    return images, labels
+
+
+@pipeline_def
+def validation_pipeline(
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    jpegs, labels = fn.readers.file(
+        file_root=data,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        seed=seed,
+        name="reader",
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    images = fn.resize(images, resize_shorter=256)
+    images = fn.crop(images, crop=CROP)
+    images = fn.crop_mirror_normalize(
+        images, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD
     )
     return images, labels
 
@@ -101,13 +102,18 @@ def build_pipeline(
     device_id: int = 0,
     resumable: bool = False,
     checkpoint: bytes | None = None,
+    validation: bool = False,
 ) -> Pipeline:
     """Return the built pipeline of one shard.
 
     ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
     A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.
+    For ``validation`` nothing is shuffled, and nothing drawn.
     """
-    pipe = cutout_pipeline(
+    define = cutout_pipeline
+    if validation:
+        define = validation_pipeline
+    pipe = define(
         data,
         device,
         seed + 100_000 * shard_id,  # shards draw apart
@@ -161,6 +167,7 @@ class PipelineData(lightning.LightningDataModule):
     def __init__(
         self,
         data: str,
+        val_data: str | None = None,
         batch_size: int = BATCH_SIZE,
         num_threads: int = NUM_THREADS,
         device: str = DEVICE,
@@ -168,24 +175,34 @@ class PipelineData(lightning.LightningDataModule):
         resumable: bool = True,
     ) -> None:
         super().__init__()
-        self.settings = (data, batch_size, num_threads, device, seed)
+        self.data, self.val_data = data, val_data
+        self.settings = (batch_size, num_threads, device, seed)
         self.resumable = resumable
         self.loader: Loader | None = None
         self.resume_from: list[bytes | None] = []
 
-    def train_dataloader(self) -> Loader:
+    def build(self, data: str, **options: Any) -> Pipeline:
         assert self.trainer is not None, "a trainer calls this"
-        rank = self.trainer.global_rank
-        pipe = build_pipeline(
+        return build_pipeline(
+            data,
             *self.settings,
-            shard_id=rank,
+            shard_id=self.trainer.global_rank,
             num_shards=self.trainer.world_size,
             device_id=self.trainer.strategy.root_device.index or 0,
-            resumable=self.resumable,
-            checkpoint=self.resume_from[rank] if self.resume_from else None,
+            **options,
         )
+
+    def train_dataloader(self) -> Loader:
+        assert self.trainer is not None, "a trainer calls this"
+        saved = self.resume_from[self.trainer.global_rank] if self.resume_from else None
+        pipe = self.build(self.data, resumable=self.resumable, checkpoint=saved)
         self.loader = Loader(pipe)
         return self.loader
+
+    def val_dataloader(self) -> Loader | list[Any]:
+        if self.val_data is None:
+            return []
+        return Loader(self.build(self.val_data, validation=True))
 
     def state_dict(self) -> dict[str, Any]:
         # Every rank comes here, but the file of rank 0 is the one that is kept.

@@ -8,7 +8,6 @@ A LightningDataModule of these batches:
 Needs lightning, torch and nvidia-dali-cuda120.
 """
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,47 +30,26 @@ STD = [63.75]
 OUTPUTS = ["images", "labels"]
 
 
-IMAGES = (
-    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
-    ".pgm", ".pbm", ".jp2", ".webp",
-)  # fmt: skip
-
-
-def find_files(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders, a flat folder of images, or a list.
-
-    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
-    what DALI does not decode: one such file ends the program.
-    """
-    if os.path.isfile(data):
-        return {"file_list": data}
-    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
-    if any(entry.is_dir() for entry in entries):
-        return {"file_root": data}
-    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
-    return {"file_root": data, "files": files, "labels": [0] * len(files)}
-
-
 @pipeline_def
 def medical_gray_pipeline(
-    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
     jpegs, labels = fn.readers.file(
-        **find_files(data),
+        file_root=data,
         random_shuffle=True,
         shard_id=shard_id,
         num_shards=num_shards,
         pad_last_batch=True,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.GRAY, device=device)
     images = fn.resize(images, size=SIZE)
     images = fn.clahe(images, clip_limit=2.0, tiles_x=8, tiles_y=8)
-    angle = fn.random.uniform(range=[-7, 7], seed=base_seed + 1)
+    angle = fn.random.uniform(range=[-7, 7], seed=seed + 1)
     images = fn.rotate(images, keep_size=True, fill_value=0, angle=angle)
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 2)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 2)
     images = fn.crop_mirror_normalize(
         images,
         crop=CROP,
@@ -80,6 +58,28 @@ def medical_gray_pipeline(
         mean=MEAN,
         std=STD,
         mirror=mirror,
+    )
+    return images, labels
+
+
+@pipeline_def
+def validation_pipeline(
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    jpegs, labels = fn.readers.file(
+        file_root=data,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        seed=seed,
+        name="reader",
+    )
+    images = fn.decoders.image(jpegs, output_type=types.GRAY, device=device)
+    images = fn.resize(images, size=SIZE)
+    images = fn.clahe(images, clip_limit=2.0, tiles_x=8, tiles_y=8)
+    images = fn.crop_mirror_normalize(
+        images, crop=CROP, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD
     )
     return images, labels
 
@@ -95,13 +95,18 @@ def build_pipeline(
     device_id: int = 0,
     resumable: bool = False,
     checkpoint: bytes | None = None,
+    validation: bool = False,
 ) -> Pipeline:
     """Return the built pipeline of one shard.
 
     ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
     A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.
+    For ``validation`` nothing is shuffled, and nothing drawn.
     """
-    pipe = medical_gray_pipeline(
+    define = medical_gray_pipeline
+    if validation:
+        define = validation_pipeline
+    pipe = define(
         data,
         device,
         seed + 100_000 * shard_id,  # shards draw apart
@@ -155,6 +160,7 @@ class PipelineData(lightning.LightningDataModule):
     def __init__(
         self,
         data: str,
+        val_data: str | None = None,
         batch_size: int = BATCH_SIZE,
         num_threads: int = NUM_THREADS,
         device: str = DEVICE,
@@ -162,24 +168,34 @@ class PipelineData(lightning.LightningDataModule):
         resumable: bool = False,  # DALI cannot checkpoint clahe
     ) -> None:
         super().__init__()
-        self.settings = (data, batch_size, num_threads, device, seed)
+        self.data, self.val_data = data, val_data
+        self.settings = (batch_size, num_threads, device, seed)
         self.resumable = resumable
         self.loader: Loader | None = None
         self.resume_from: list[bytes | None] = []
 
-    def train_dataloader(self) -> Loader:
+    def build(self, data: str, **options: Any) -> Pipeline:
         assert self.trainer is not None, "a trainer calls this"
-        rank = self.trainer.global_rank
-        pipe = build_pipeline(
+        return build_pipeline(
+            data,
             *self.settings,
-            shard_id=rank,
+            shard_id=self.trainer.global_rank,
             num_shards=self.trainer.world_size,
             device_id=self.trainer.strategy.root_device.index or 0,
-            resumable=self.resumable,
-            checkpoint=self.resume_from[rank] if self.resume_from else None,
+            **options,
         )
+
+    def train_dataloader(self) -> Loader:
+        assert self.trainer is not None, "a trainer calls this"
+        saved = self.resume_from[self.trainer.global_rank] if self.resume_from else None
+        pipe = self.build(self.data, resumable=self.resumable, checkpoint=saved)
         self.loader = Loader(pipe)
         return self.loader
+
+    def val_dataloader(self) -> Loader | list[Any]:
+        if self.val_data is None:
+            return []
+        return Loader(self.build(self.val_data, validation=True))
 
     def state_dict(self) -> dict[str, Any]:
         # Every rank comes here, but the file of rank 0 is the one that is kept.

@@ -25,8 +25,8 @@ NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
 CROP = [224, 224]
-MEAN = [114.75]
-STD = [57.375]
+MEAN = [0.45 * 255]
+STD = [0.225 * 255]
 OUTPUTS = ["clips", "labels"]
 
 
@@ -78,7 +78,7 @@ def read_videos(device: str, **options: Any) -> Any:
 
 @pipeline_def
 def video_clips_pipeline(
-    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
     clips, labels = read_videos(
@@ -90,14 +90,14 @@ def video_clips_pipeline(
         num_shards=num_shards,
         pad_last_batch=True,
         device=device,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
-    side = fn.random.uniform(range=[256, 320], seed=base_seed + 1)
+    side = fn.random.uniform(range=[256, 320], seed=seed + 1)
     clips = fn.resize(clips, antialias=False, resize_shorter=side)
-    x = fn.random.uniform(range=[0, 1], seed=base_seed + 2)
-    y = fn.random.uniform(range=[0, 1], seed=base_seed + 3)
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 4)
+    x = fn.random.uniform(range=[0, 1], seed=seed + 2)
+    y = fn.random.uniform(range=[0, 1], seed=seed + 3)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 4)
     clips = fn.crop_mirror_normalize(
         clips,
         dtype=types.FLOAT,
@@ -108,6 +108,29 @@ def video_clips_pipeline(
         crop_pos_x=x,
         crop_pos_y=y,
         mirror=mirror,
+    )
+    return clips, labels
+
+
+@pipeline_def
+def validation_pipeline(
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    clips, labels = read_videos(
+        **find_videos(data),
+        sequence_length=8,
+        stride=8,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        device=device,
+        seed=seed,
+        name="reader",
+    )
+    clips = fn.resize(clips, antialias=False, resize_shorter=288)
+    clips = fn.crop_mirror_normalize(
+        clips, dtype=types.FLOAT, output_layout="FCHW", crop=CROP, mean=MEAN, std=STD
     )
     return clips, labels
 
@@ -123,13 +146,18 @@ def build_pipeline(
     device_id: int = 0,
     resumable: bool = False,
     checkpoint: bytes | None = None,
+    validation: bool = False,
 ) -> Pipeline:
     """Return the built pipeline of one shard.
 
     ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
     A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.
+    For ``validation`` nothing is shuffled, and nothing drawn.
     """
-    pipe = video_clips_pipeline(
+    define = video_clips_pipeline
+    if validation:
+        define = validation_pipeline
+    pipe = define(
         data,
         device,
         seed + 100_000 * shard_id,  # shards draw apart
@@ -151,9 +179,6 @@ class Loader:
 
     One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
     as it comes. Labels are int64 of the shape [N].
-
-    Nothing in the pipeline gives ``clips`` one size: photos of several
-    sizes do not make a batch. Resize or crop them.
     """
 
     def __init__(
@@ -186,6 +211,7 @@ class PipelineData(lightning.LightningDataModule):
     def __init__(
         self,
         data: str,
+        val_data: str | None = None,
         batch_size: int = BATCH_SIZE,
         num_threads: int = NUM_THREADS,
         device: str = DEVICE,
@@ -193,24 +219,34 @@ class PipelineData(lightning.LightningDataModule):
         resumable: bool = True,
     ) -> None:
         super().__init__()
-        self.settings = (data, batch_size, num_threads, device, seed)
+        self.data, self.val_data = data, val_data
+        self.settings = (batch_size, num_threads, device, seed)
         self.resumable = resumable
         self.loader: Loader | None = None
         self.resume_from: list[bytes | None] = []
 
-    def train_dataloader(self) -> Loader:
+    def build(self, data: str, **options: Any) -> Pipeline:
         assert self.trainer is not None, "a trainer calls this"
-        rank = self.trainer.global_rank
-        pipe = build_pipeline(
+        return build_pipeline(
+            data,
             *self.settings,
-            shard_id=rank,
+            shard_id=self.trainer.global_rank,
             num_shards=self.trainer.world_size,
             device_id=self.trainer.strategy.root_device.index or 0,
-            resumable=self.resumable,
-            checkpoint=self.resume_from[rank] if self.resume_from else None,
+            **options,
         )
+
+    def train_dataloader(self) -> Loader:
+        assert self.trainer is not None, "a trainer calls this"
+        saved = self.resume_from[self.trainer.global_rank] if self.resume_from else None
+        pipe = self.build(self.data, resumable=self.resumable, checkpoint=saved)
         self.loader = Loader(pipe)
         return self.loader
+
+    def val_dataloader(self) -> Loader | list[Any]:
+        if self.val_data is None:
+            return []
+        return Loader(self.build(self.val_data, validation=True))
 
     def state_dict(self) -> dict[str, Any]:
         # Every rank comes here, but the file of rank 0 is the one that is kept.

@@ -24,8 +24,8 @@ BATCH_SIZE = 2
 NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
-MEAN = [123.675, 116.28, 103.53]
-STD = [58.395, 57.12, 57.375]
+MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
+STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 OUTPUTS = ["images", "boxes", "labels"]
 LISTS = ["images", "boxes", "labels"]
 
@@ -47,7 +47,7 @@ def find_annotations(data: str) -> dict[str, Any]:
 
 @pipeline_def
 def retinanet_pipeline(
-    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
     jpegs, boxes, labels = fn.readers.coco(
@@ -58,11 +58,11 @@ def retinanet_pipeline(
         shard_id=shard_id,
         num_shards=num_shards,
         pad_last_batch=True,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 1)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 1)
     flip = fn.flip(images, horizontal=mirror)
     resize = fn.resize(flip, resize_shorter=800, max_size=1333)
     normalize = fn.crop_mirror_normalize(
@@ -145,7 +145,7 @@ def retinanet_pipeline(
         thresholds=[0.0],
         allow_no_crop=False,
         total_num_attempts=1,
-        seed=base_seed,
+        seed=seed,
     )
     follow_boxes_edge = fn.stack(
         follow_boxes_size_3[2],

@@ -118,7 +118,7 @@ def read_arrays(files: Any, labels: Any, axes: Any, device: str, **options: Any)
 
 @pipeline_def(enable_conditionals=True)
 def two_modalities_pipeline(
-    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
     images, labels = read_arrays(
@@ -128,50 +128,42 @@ def two_modalities_pipeline(
         num_shards=num_shards,
         pad_last_batch=True,
         device=device,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
-    place = fn.random.uniform(range=[0, 0.95], shape=[1], seed=base_seed + 30)
+    place = fn.random.uniform(range=[0, 0.95], shape=[1], seed=seed + 30)
     images = fn.slice(images, axes=[0], shape=[1], rel_start=place)
     images = fn.squeeze(images, axes=[0])
     images = fn.cast(images, dtype=types.FLOAT)
     images = fn.resize(images, size=SIZE)
     images = fn.normalize(images, axis_names="HW", epsilon=1e-06)
-    with_rotated = fn.random.coin_flip(
-        probability=0.2, dtype=types.BOOL, seed=base_seed + 1
-    )
-    angle = fn.random.uniform(range=[-180, 180], seed=base_seed + 2)
+    with_rotated = fn.random.coin_flip(probability=0.2, dtype=types.BOOL, seed=seed + 1)
+    angle = fn.random.uniform(range=[-180, 180], seed=seed + 2)
     if with_rotated:
         images = fn.rotate(images, keep_size=True, fill_value=0, angle=angle)
-    with_scaled = fn.random.coin_flip(
-        probability=0.2, dtype=types.BOOL, seed=base_seed + 3
-    )
-    scale = fn.random.uniform(range=[0.7, 1.4], seed=base_seed + 4)
+    with_scaled = fn.random.coin_flip(probability=0.2, dtype=types.BOOL, seed=seed + 3)
+    scale = fn.random.uniform(range=[0.7, 1.4], seed=seed + 4)
     if with_scaled:
         scaling = fn.transforms.scale(ndim=2, center=[128, 128], scale=scale)
         images = fn.warp_affine(images, fill_value=0, matrix=scaling)
-    with_noisy = fn.random.coin_flip(
-        probability=0.1, dtype=types.BOOL, seed=base_seed + 5
-    )
-    deviation = fn.random.uniform(range=[0, 0.1], seed=base_seed + 6)
+    with_noisy = fn.random.coin_flip(probability=0.1, dtype=types.BOOL, seed=seed + 5)
+    deviation = fn.random.uniform(range=[0, 0.1], seed=seed + 6)
     if with_noisy:
-        images = fn.noise.gaussian(images, stddev=deviation, seed=base_seed + 7)
-    with_blurred = fn.random.coin_flip(
-        probability=0.1, dtype=types.BOOL, seed=base_seed + 8
-    )
-    sigma = fn.random.uniform(range=[0.5, 1], shape=[2], seed=base_seed + 9)
+        images = fn.noise.gaussian(images, stddev=deviation, seed=seed + 7)
+    with_blurred = fn.random.coin_flip(probability=0.1, dtype=types.BOOL, seed=seed + 8)
+    sigma = fn.random.uniform(range=[0.5, 1], shape=[2], seed=seed + 9)
     if with_blurred:
         images = fn.gaussian_blur(images, sigma=sigma)
     with_brightened = fn.random.coin_flip(
-        probability=0.15, dtype=types.BOOL, seed=base_seed + 10
+        probability=0.15, dtype=types.BOOL, seed=seed + 10
     )
-    brightness = fn.random.uniform(range=[0.75, 1.25], seed=base_seed + 11)
+    brightness = fn.random.uniform(range=[0.75, 1.25], seed=seed + 11)
     if with_brightened:
         images = images * brightness
     with_contrasted = fn.random.coin_flip(
-        probability=0.15, dtype=types.BOOL, seed=base_seed + 12
+        probability=0.15, dtype=types.BOOL, seed=seed + 12
     )
-    contrast = fn.random.uniform(range=[0.75, 1.25], seed=base_seed + 13)
+    contrast = fn.random.uniform(range=[0.75, 1.25], seed=seed + 13)
     if with_contrasted:
         darkest = fn.reductions.min(images, axes=[0, 1], keep_dims=True)
         brightest = fn.reductions.max(images, axes=[0, 1], keep_dims=True)
@@ -181,9 +173,9 @@ def two_modalities_pipeline(
         images = images + mean
         images = math.clamp(images, darkest, brightest)
     with_coarsened = fn.random.coin_flip(
-        probability=0.125, dtype=types.BOOL, seed=base_seed + 14
+        probability=0.125, dtype=types.BOOL, seed=seed + 14
     )
-    resolution = fn.random.uniform(range=[0.5, 1], seed=base_seed + 15)
+    resolution = fn.random.uniform(range=[0.5, 1], seed=seed + 15)
     if with_coarsened:
         side = resolution * 256.0
         images = fn.resize(
@@ -191,9 +183,9 @@ def two_modalities_pipeline(
         )
         images = fn.resize(images, size=SIZE, antialias=False)
     with_inverted_gamma = fn.random.coin_flip(
-        probability=0.1, dtype=types.BOOL, seed=base_seed + 16
+        probability=0.1, dtype=types.BOOL, seed=seed + 16
     )
-    curvature_1 = fn.random.uniform(range=[-1, 1], seed=base_seed + 17)
+    curvature_1 = fn.random.uniform(range=[-1, 1], seed=seed + 17)
     if with_inverted_gamma:
         images = -images
         steep_1 = curvature_1 * 0.5
@@ -208,15 +200,15 @@ def two_modalities_pipeline(
         unit_1 = shifted_1 / divisor_1
         curve_1 = math.fpow(unit_1, gamma_1)
         mean_1 = fn.reductions.mean(images, axes=[0, 1], keep_dims=True)
-        images = fn.reductions.std_dev(images, mean_1, axes=[0, 1], keep_dims=True)
-        standard_1 = fn.normalize(curve_1, axis_names="HW", epsilon=1e-12)
-        images = standard_1 * images
+        deviation_1 = fn.reductions.std_dev(images, mean_1, axes=[0, 1], keep_dims=True)
+        images = fn.normalize(curve_1, axis_names="HW", epsilon=1e-12)
+        images = images * deviation_1
         images = images + mean_1
         images = -images
     with_plain_gamma = fn.random.coin_flip(
-        probability=0.3, dtype=types.BOOL, seed=base_seed + 18
+        probability=0.3, dtype=types.BOOL, seed=seed + 18
     )
-    curvature_2 = fn.random.uniform(range=[-1, 1], seed=base_seed + 19)
+    curvature_2 = fn.random.uniform(range=[-1, 1], seed=seed + 19)
     if with_plain_gamma:
         steep_2 = curvature_2 * 0.5
         flat_2 = curvature_2 * 0.3
@@ -230,12 +222,12 @@ def two_modalities_pipeline(
         unit_2 = shifted_2 / divisor_2
         curve_2 = math.fpow(unit_2, gamma_2)
         mean_2 = fn.reductions.mean(images, axes=[0, 1], keep_dims=True)
-        images = fn.reductions.std_dev(images, mean_2, axes=[0, 1], keep_dims=True)
-        standard_2 = fn.normalize(curve_2, axis_names="HW", epsilon=1e-12)
-        images = standard_2 * images
+        deviation_2 = fn.reductions.std_dev(images, mean_2, axes=[0, 1], keep_dims=True)
+        images = fn.normalize(curve_2, axis_names="HW", epsilon=1e-12)
+        images = images * deviation_2
         images = images + mean_2
-    horizontal = fn.random.coin_flip(probability=0.5, seed=base_seed + 20)
-    vertical = fn.random.coin_flip(probability=0.5, seed=base_seed + 21)
+    horizontal = fn.random.coin_flip(probability=0.5, seed=seed + 20)
+    vertical = fn.random.coin_flip(probability=0.5, seed=seed + 21)
     images = fn.flip(images, horizontal=horizontal, vertical=vertical)
     images = fn.transpose(images, perm=[2, 0, 1])
     images = fn.reinterpret(images, layout="CHW")
@@ -281,9 +273,6 @@ class Loader:
 
     One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
     as it comes. Labels are int64 of the shape [N].
-
-    Nothing in the pipeline gives ``images`` one size: photos of several
-    sizes do not make a batch. Resize or crop them.
     """
 
     def __init__(

@@ -18,7 +18,6 @@ from importlib.util import find_spec
 from itertools import islice
 from math import ceil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import ray
@@ -32,8 +31,8 @@ NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
 SIZE = [224, 224]
-MEAN = [123.675, 116.28, 103.53]
-STD = [58.395, 57.12, 57.375]
+MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
+STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 SIGMA_2_VALUES = [0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 1.0]
 OUTPUTS = ["view_1", "view_2", "labels"]
 LABELS = ["labels"]
@@ -41,49 +40,28 @@ LABELS = ["labels"]
 Sample = dict[str, NDArray[np.generic]]
 
 
-IMAGES = (
-    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
-    ".pgm", ".pbm", ".jp2", ".webp",
-)  # fmt: skip
-
-
-def find_files(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders, a flat folder of images, or a list.
-
-    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
-    what DALI does not decode: one such file ends the program.
-    """
-    if os.path.isfile(data):
-        return {"file_list": data}
-    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
-    if any(entry.is_dir() for entry in entries):
-        return {"file_root": data}
-    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
-    return {"file_root": data, "files": files, "labels": [0] * len(files)}
-
-
 @pipeline_def
 def two_view_pipeline(
-    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
     jpegs, labels = fn.readers.file(
-        **find_files(data),
+        file_root=data,
         random_shuffle=True,
         shard_id=shard_id,
         num_shards=num_shards,
         pad_last_batch=True,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
     view_1 = fn.random_resized_crop(
-        images, size=SIZE, random_area=[0.08, 1.0], seed=base_seed + 1
+        images, size=SIZE, random_area=[0.08, 1.0], seed=seed + 1
     )
-    brightness_1 = fn.random.uniform(range=[0.6, 1.4], seed=base_seed + 2)
-    contrast_1 = fn.random.uniform(range=[0.6, 1.4], seed=base_seed + 3)
-    hue_1 = fn.random.uniform(range=[-36, 36], seed=base_seed + 4)
-    saturation_1 = fn.random.uniform(range=[0.8, 1.2], seed=base_seed + 5)
+    brightness_1 = fn.random.uniform(range=[0.6, 1.4], seed=seed + 2)
+    contrast_1 = fn.random.uniform(range=[0.6, 1.4], seed=seed + 3)
+    hue_1 = fn.random.uniform(range=[-36, 36], seed=seed + 4)
+    saturation_1 = fn.random.uniform(range=[0.8, 1.2], seed=seed + 5)
     view_1 = fn.color_twist(
         view_1,
         brightness=brightness_1,
@@ -91,11 +69,11 @@ def two_view_pipeline(
         hue=hue_1,
         saturation=saturation_1,
     )
-    in_color_1 = fn.random.uniform(values=[0, 1, 1, 1, 1], seed=base_seed + 6)
+    in_color_1 = fn.random.uniform(values=[0, 1, 1, 1, 1], seed=seed + 6)
     view_1 = fn.saturation(view_1, saturation=in_color_1)
-    sigma_1 = fn.random.uniform(range=[0.1, 2.0], seed=base_seed + 7)
+    sigma_1 = fn.random.uniform(range=[0.1, 2.0], seed=seed + 7)
     view_1 = fn.gaussian_blur(view_1, sigma=sigma_1)
-    mirror_1 = fn.random.coin_flip(probability=0.5, seed=base_seed + 8)
+    mirror_1 = fn.random.coin_flip(probability=0.5, seed=seed + 8)
     view_1 = fn.crop_mirror_normalize(
         view_1,
         dtype=types.FLOAT,
@@ -105,12 +83,12 @@ def two_view_pipeline(
         mirror=mirror_1,
     )
     view_2 = fn.random_resized_crop(
-        images, size=SIZE, random_area=[0.08, 1.0], seed=base_seed + 9
+        images, size=SIZE, random_area=[0.08, 1.0], seed=seed + 9
     )
-    brightness_2 = fn.random.uniform(range=[0.6, 1.4], seed=base_seed + 10)
-    contrast_2 = fn.random.uniform(range=[0.6, 1.4], seed=base_seed + 11)
-    hue_2 = fn.random.uniform(range=[-36, 36], seed=base_seed + 12)
-    saturation_2 = fn.random.uniform(range=[0.8, 1.2], seed=base_seed + 13)
+    brightness_2 = fn.random.uniform(range=[0.6, 1.4], seed=seed + 10)
+    contrast_2 = fn.random.uniform(range=[0.6, 1.4], seed=seed + 11)
+    hue_2 = fn.random.uniform(range=[-36, 36], seed=seed + 12)
+    saturation_2 = fn.random.uniform(range=[0.8, 1.2], seed=seed + 13)
     view_2 = fn.color_twist(
         view_2,
         brightness=brightness_2,
@@ -118,11 +96,11 @@ def two_view_pipeline(
         hue=hue_2,
         saturation=saturation_2,
     )
-    in_color_2 = fn.random.uniform(values=[0, 1, 1, 1, 1], seed=base_seed + 14)
+    in_color_2 = fn.random.uniform(values=[0, 1, 1, 1, 1], seed=seed + 14)
     view_2 = fn.saturation(view_2, saturation=in_color_2)
-    sigma_2 = fn.random.uniform(values=SIGMA_2_VALUES, seed=base_seed + 15)
+    sigma_2 = fn.random.uniform(values=SIGMA_2_VALUES, seed=seed + 15)
     view_2 = fn.gaussian_blur(view_2, sigma=sigma_2)
-    mirror_2 = fn.random.coin_flip(probability=0.5, seed=base_seed + 16)
+    mirror_2 = fn.random.coin_flip(probability=0.5, seed=seed + 16)
     view_2 = fn.crop_mirror_normalize(
         view_2,
         dtype=types.FLOAT,
@@ -263,7 +241,9 @@ class Shard:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write augmented shards with Ray.")
-    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument(
+        "--data", required=True, help="folder with a folder of images for each class"
+    )
     parser.add_argument("--out", required=True, help="folder to write")
     parser.add_argument("--format", choices=list(WRITERS), default="tar")
     parser.add_argument("--actors", type=int, default=2, help="as many as shards")

@@ -7,9 +7,7 @@ Needs nvidia-dali-cuda120.
 """
 
 import argparse
-import os
 import time
-from typing import Any
 
 from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.data_node import DataNode
@@ -20,41 +18,20 @@ NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
 SIZE = [224, 224]
-MEAN = [123.675, 116.28, 103.53]
-STD = [58.395, 57.12, 57.375]
-
-
-IMAGES = (
-    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
-    ".pgm", ".pbm", ".jp2", ".webp",
-)  # fmt: skip
-
-
-def find_files(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders, a flat folder of images, or a list.
-
-    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
-    what DALI does not decode: one such file ends the program.
-    """
-    if os.path.isfile(data):
-        return {"file_list": data}
-    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
-    if any(entry.is_dir() for entry in entries):
-        return {"file_root": data}
-    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
-    return {"file_root": data, "files": files, "labels": [0] * len(files)}
+MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
+STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 
 
 @pipeline_def
-def cutout_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNode, ...]:
+def cutout_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]:
     jpegs, labels = fn.readers.file(
-        **find_files(data), random_shuffle=True, seed=base_seed, name="reader"
+        file_root=data, random_shuffle=True, seed=seed, name="reader"
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
     images = fn.random_resized_crop(
-        images, size=SIZE, random_area=[0.35, 1.0], seed=base_seed + 1
+        images, size=SIZE, random_area=[0.35, 1.0], seed=seed + 1
     )
-    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=base_seed + 2)
+    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=seed + 2)
     images = fn.erase(
         images,
         shape=[0.25, 0.25],
@@ -63,7 +40,7 @@ def cutout_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNode, .
         fill_value=[124, 116, 104],
         anchor=anchor,
     )
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 3)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 3)
     images = fn.crop_mirror_normalize(
         images,
         dtype=types.FLOAT,
@@ -98,7 +75,9 @@ def build_pipeline(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the pipeline and print imgs/s.")
-    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument(
+        "--data", required=True, help="folder with a folder of images for each class"
+    )
     parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
     parser.add_argument("--threads", type=int, default=NUM_THREADS)

@@ -22,8 +22,8 @@ BATCH_SIZE = 12
 NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
-MEAN = [123.675, 116.28, 103.53]
-STD = [58.395, 57.12, 57.375]
+MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
+STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 
 
 def find_annotations(data: str) -> dict[str, Any]:
@@ -67,13 +67,13 @@ def find_keypoints(data: str) -> dict[str, Any]:
 
 
 @pipeline_def
-def key_points_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNode, ...]:
+def key_points_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]:
     jpegs, _reader_boxes, _labels, _reader_polygons, points = fn.readers.coco(
         **find_keypoints(data),
         polygon_masks=True,
         skip_empty=True,
         random_shuffle=True,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
@@ -83,9 +83,9 @@ def key_points_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNod
     rows = size[0]
     columns = size[1]
     short = math.min(rows, columns)
-    zoom = fn.random.uniform(range=[0.75, 1.5], seed=base_seed + 1)
+    zoom = fn.random.uniform(range=[0.75, 1.5], seed=seed + 1)
     window = short * zoom
-    place = fn.random.uniform(range=[-0.2, 0.2], shape=[2], seed=base_seed + 2)
+    place = fn.random.uniform(range=[-0.2, 0.2], shape=[2], seed=seed + 2)
     shift = place * window
     half = sides * 0.5
     centre = half + shift
@@ -94,13 +94,13 @@ def key_points_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNod
     factor = 512.0 / window
     factors = fn.stack(factor, factor)
     scaled = fn.transforms.scale(to_origin, scale=factors)
-    angle = fn.random.uniform(range=[-30, 30], seed=base_seed + 3)
+    angle = fn.random.uniform(range=[-30, 30], seed=seed + 3)
     turned = fn.transforms.rotation(scaled, angle=angle)
     placed = fn.transforms.translation(turned, offset=[256.0, 256.0])
     warp = fn.warp_affine(
         images, size=[512, 512], fill_value=0, inverse_map=False, matrix=placed
     )
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 4)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 4)
     normalize = fn.crop_mirror_normalize(
         warp, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD, mirror=mirror
     )

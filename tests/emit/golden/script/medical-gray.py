@@ -7,9 +7,7 @@ Needs nvidia-dali-cuda120.
 """
 
 import argparse
-import os
 import time
-from typing import Any
 
 from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.data_node import DataNode
@@ -25,40 +23,17 @@ MEAN = [127.5]
 STD = [63.75]
 
 
-IMAGES = (
-    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
-    ".pgm", ".pbm", ".jp2", ".webp",
-)  # fmt: skip
-
-
-def find_files(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders, a flat folder of images, or a list.
-
-    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
-    what DALI does not decode: one such file ends the program.
-    """
-    if os.path.isfile(data):
-        return {"file_list": data}
-    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
-    if any(entry.is_dir() for entry in entries):
-        return {"file_root": data}
-    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
-    return {"file_root": data, "files": files, "labels": [0] * len(files)}
-
-
 @pipeline_def
-def medical_gray_pipeline(
-    data: str, device: str, base_seed: int
-) -> tuple[DataNode, ...]:
+def medical_gray_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]:
     jpegs, labels = fn.readers.file(
-        **find_files(data), random_shuffle=True, seed=base_seed, name="reader"
+        file_root=data, random_shuffle=True, seed=seed, name="reader"
     )
     images = fn.decoders.image(jpegs, output_type=types.GRAY, device=device)
     images = fn.resize(images, size=SIZE)
     images = fn.clahe(images, clip_limit=2.0, tiles_x=8, tiles_y=8)
-    angle = fn.random.uniform(range=[-7, 7], seed=base_seed + 1)
+    angle = fn.random.uniform(range=[-7, 7], seed=seed + 1)
     images = fn.rotate(images, keep_size=True, fill_value=0, angle=angle)
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 2)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 2)
     images = fn.crop_mirror_normalize(
         images,
         crop=CROP,
@@ -94,7 +69,9 @@ def build_pipeline(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the pipeline and print imgs/s.")
-    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument(
+        "--data", required=True, help="folder with a folder of images for each class"
+    )
     parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
     parser.add_argument("--threads", type=int, default=NUM_THREADS)

@@ -7,14 +7,12 @@ Needs nvidia-dali-cuda120.
 """
 
 import argparse
-import os
 import time
-from typing import Any
 
 from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.auto_aug import rand_augment
 from nvidia.dali.data_node import DataNode
-from nvidia.dali.pipeline import Pipeline, do_not_convert
+from nvidia.dali.pipeline import Pipeline
 
 BATCH_SIZE = 64
 NUM_THREADS = 4
@@ -23,34 +21,12 @@ SEED = 42
 SIZE = [224, 224]
 
 
-IMAGES = (
-    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
-    ".pgm", ".pbm", ".jp2", ".webp",
-)  # fmt: skip
-
-
-@do_not_convert
-def find_files(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders, a flat folder of images, or a list.
-
-    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
-    what DALI does not decode: one such file ends the program.
-    """
-    if os.path.isfile(data):
-        return {"file_list": data}
-    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
-    if any(entry.is_dir() for entry in entries):
-        return {"file_root": data}
-    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
-    return {"file_root": data, "files": files, "labels": [0] * len(files)}
-
-
 @pipeline_def(enable_conditionals=True)
 def rand_augment_pipeline(
     data: str, device: str, base_seed: int
 ) -> tuple[DataNode, ...]:
     jpegs, labels = fn.readers.file(
-        **find_files(data), random_shuffle=True, seed=base_seed, name="reader"
+        file_root=data, random_shuffle=True, seed=base_seed, name="reader"
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
     images = fn.random_resized_crop(
@@ -91,7 +67,9 @@ def build_pipeline(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the pipeline and print imgs/s.")
-    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument(
+        "--data", required=True, help="folder with a folder of images for each class"
+    )
     parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
     parser.add_argument("--threads", type=int, default=NUM_THREADS)

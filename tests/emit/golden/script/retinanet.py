@@ -20,8 +20,8 @@ BATCH_SIZE = 2
 NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
-MEAN = [123.675, 116.28, 103.53]
-STD = [58.395, 57.12, 57.375]
+MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
+STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 
 
 def find_annotations(data: str) -> dict[str, Any]:
@@ -40,17 +40,17 @@ def find_annotations(data: str) -> dict[str, Any]:
 
 
 @pipeline_def
-def retinanet_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNode, ...]:
+def retinanet_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]:
     jpegs, boxes, labels = fn.readers.coco(
         **find_annotations(data),
         ltrb=True,
         skip_empty=True,
         random_shuffle=True,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 1)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 1)
     flip = fn.flip(images, horizontal=mirror)
     resize = fn.resize(flip, resize_shorter=800, max_size=1333)
     normalize = fn.crop_mirror_normalize(
@@ -133,7 +133,7 @@ def retinanet_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNode
         thresholds=[0.0],
         allow_no_crop=False,
         total_num_attempts=1,
-        seed=base_seed,
+        seed=seed,
     )
     follow_boxes_edge = fn.stack(
         follow_boxes_size_3[2],

@@ -40,14 +40,14 @@ def find_annotations(data: str) -> dict[str, Any]:
 
 
 @pipeline_def
-def ssd_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNode, ...]:
+def ssd_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]:
     jpegs, boxes, labels = fn.readers.coco(
         **find_annotations(data),
         ratio=True,
         ltrb=True,
         skip_empty=True,
         random_shuffle=True,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
     crop_anchor, crop_shape, boxes, labels = fn.random_bbox_crop(
@@ -59,19 +59,19 @@ def ssd_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNode, ...]
         bbox_layout="xyXY",
         allow_no_crop=True,
         num_attempts=1,
-        seed=base_seed + 1,
+        seed=seed + 1,
     )
     images = fn.decoders.image_slice(
         jpegs, crop_anchor, crop_shape, output_type=types.RGB, device=device
     )
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 2)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 2)
     flip = fn.flip(images, horizontal=mirror)
     resize = fn.resize(flip, resize_x=300, resize_y=300)
-    hue = fn.random.uniform(range=[-0.5, 0.5], seed=base_seed + 3)
-    saturation = fn.random.uniform(range=[0.5, 1.5], seed=base_seed + 4)
+    hue = fn.random.uniform(range=[-0.5, 0.5], seed=seed + 3)
+    saturation = fn.random.uniform(range=[0.5, 1.5], seed=seed + 4)
     hsv = fn.hsv(resize, dtype=types.FLOAT, hue=hue, saturation=saturation)
-    brightness = fn.random.uniform(range=[0.875, 1.125], seed=base_seed + 5)
-    contrast = fn.random.uniform(range=[0.5, 1.5], seed=base_seed + 6)
+    brightness = fn.random.uniform(range=[0.875, 1.125], seed=seed + 5)
+    contrast = fn.random.uniform(range=[0.5, 1.5], seed=seed + 6)
     light = fn.brightness_contrast(
         hsv,
         contrast_center=128,
@@ -167,7 +167,7 @@ def ssd_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNode, ...]
         thresholds=[0.0],
         allow_no_crop=False,
         total_num_attempts=1,
-        seed=base_seed,
+        seed=seed,
     )
     boxes = follow_boxes_kept[:-1]
     labels = follow_boxes_labels[:-1]

@@ -27,8 +27,8 @@ NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
 CROP = [480, 480]
-MEAN = [123.675, 116.28, 103.53]
-STD = [58.395, 57.12, 57.375]
+MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
+STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 OUTPUTS = ["images", "masks"]
 DTYPES = (tf.float32, tf.int32)
 SHAPES = ((3, 480, 480), (None, None, 1))
@@ -51,7 +51,7 @@ def find_annotations(data: str) -> dict[str, Any]:
 
 @pipeline_def
 def segmentation_pipeline(
-    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
     jpegs, _reader_boxes, _labels, masks = fn.readers.coco(
@@ -62,17 +62,17 @@ def segmentation_pipeline(
         shard_id=shard_id,
         num_shards=num_shards,
         pad_last_batch=True,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
-    side = fn.random.uniform(range=[260, 1040], seed=base_seed + 1)
+    side = fn.random.uniform(range=[260, 1040], seed=seed + 1)
     resize = fn.resize(images, resize_shorter=side)
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 2)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 2)
     flip = fn.flip(resize, horizontal=mirror)
     pad = fn.pad(flip, axis_names="HW", shape=[480, 480])
-    x = fn.random.uniform(range=[0, 1], seed=base_seed + 3)
-    y = fn.random.uniform(range=[0, 1], seed=base_seed + 4)
+    x = fn.random.uniform(range=[0, 1], seed=seed + 3)
+    y = fn.random.uniform(range=[0, 1], seed=seed + 4)
     normalize = fn.crop_mirror_normalize(
         pad,
         dtype=types.FLOAT,

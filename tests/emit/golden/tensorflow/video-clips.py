@@ -26,8 +26,8 @@ NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
 CROP = [224, 224]
-MEAN = [114.75]
-STD = [57.375]
+MEAN = [0.45 * 255]
+STD = [0.225 * 255]
 OUTPUTS = ["clips", "labels"]
 DTYPES = (tf.float32, tf.int32)
 SHAPES = ((None, 3, 224, 224), (1,))
@@ -81,7 +81,7 @@ def read_videos(device: str, **options: Any) -> Any:
 
 @pipeline_def
 def video_clips_pipeline(
-    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
     clips, labels = read_videos(
@@ -93,14 +93,14 @@ def video_clips_pipeline(
         num_shards=num_shards,
         pad_last_batch=True,
         device=device,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
-    side = fn.random.uniform(range=[256, 320], seed=base_seed + 1)
+    side = fn.random.uniform(range=[256, 320], seed=seed + 1)
     clips = fn.resize(clips, antialias=False, resize_shorter=side)
-    x = fn.random.uniform(range=[0, 1], seed=base_seed + 2)
-    y = fn.random.uniform(range=[0, 1], seed=base_seed + 3)
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 4)
+    x = fn.random.uniform(range=[0, 1], seed=seed + 2)
+    y = fn.random.uniform(range=[0, 1], seed=seed + 3)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 4)
     clips = fn.crop_mirror_normalize(
         clips,
         dtype=types.FLOAT,
@@ -156,9 +156,6 @@ class Loader:
     One pass is one epoch: every sample once, the last batch as short as it
     comes.
     Labels have the shape [N].
-
-    Nothing in the pipeline gives ``clips`` one size: photos of several
-    sizes do not make a batch. Resize or crop them.
 
     ``dataset`` is for Keras, and has no end: ``model.fit(..., steps_per_epoch=len(loader))``;
     its batches are tuples, and full: at the end of an epoch the last sample is repeated.

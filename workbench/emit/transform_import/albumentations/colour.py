@@ -183,13 +183,14 @@ def motion_blur(
     angle_range: Any = (0, 360),
     direction_range: Any = (-1.0, 1.0),
 ) -> None:
-    angles = (number(angle_range[0]), number(angle_range[1]))
+    low, high = number(angle_range[0]), number(angle_range[1])
+    angles = (low, min(high, low + 180))  # half a turn is the same line
 
     def step(size: int) -> Step:
         return lambda: blur_motion(images, size, angles)
 
     images.one_of([step(size) for size in _odd_sizes(blur_limit, 3)])
-    images.changed("the line goes through the pixel and is as long as the window")
+    images.changed("the line goes through the pixel, as long as the window, at one of six angles")
 
 
 @_match("GaussianBlur")

@@ -119,8 +119,8 @@ function partialView(seen: Seen, pane: Pane, least: number): View {
     return [side, RIM].map((room) => room - bounds.x * zoom).concat(ends);
   };
   const tops = (zoom: number): number[] => {
-    const top = above - bounds.y * zoom;
-    return current ? [top, height - below - (current.y + current.height) * zoom] : [top];
+    const top = above - bounds.y * zoom; // nothing is gained by room that is empty above it
+    return current ? [top, Math.min(top, height - below - (current.y + current.height) * zoom)] : [top];
   };
   const open = { left: side / 2, top: above / 2, right: width - side / 2, bottom: height - below + 1 };
   /** The less, the better; the first number counts before the second. */

@@ -191,7 +191,16 @@ function texts(words: string, kind: string): Json {
   return parts.map((part) => ({ yes: true, true: true, no: false, false: false })[part] ?? part);
 }
 
-/** What is kept and cannot be edited; a text on several lines. */
+/** Of a text that is shown; a longer one scrolls, and can be made larger. */
+const MOST_LINES = 12;
+/** Letters of a line in a pane of usual width. */
+const LETTERS = 34;
+
+function linesOf(words: string): number {
+  return words.split("\n").reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / LETTERS)), 0);
+}
+
+/** What is kept and cannot be edited; a text on as many lines as it has. */
 function Shown({ row }: ControlProps) {
   const words = row.value === null ? "not set" : asText(row.value);
   const tip = row.locked || undefined;
@@ -202,7 +211,7 @@ function Shown({ row }: ControlProps) {
     <textarea
       class="wb-val wb-linked wb-long"
       readOnly
-      rows={3}
+      rows={Math.min(MOST_LINES, linesOf(words))}
       aria-label={row.name}
       value={words}
       data-tip={tip}

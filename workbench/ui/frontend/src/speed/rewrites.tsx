@@ -80,7 +80,7 @@ function Figure({ view, link }: { view: RewritesView; link: Speed }) {
           caption="Rewrites"
           heads={["rewrite", "pixels", "gain", "differs", ""]}
           lines={proposed.map((one) => [
-            <span title={one.law}>
+            <span class="wb-speed-wraps" title={one.law}>
               {one.title}
               {one.needs.length > 0 && <small>{`with: ${one.needs.join(", ")}`}</small>}
               <br />
@@ -92,7 +92,7 @@ function Figure({ view, link }: { view: RewritesView; link: Speed }) {
               <br />
               <small>{one.low}</small>
             </span>,
-            one.pixels,
+            <span class="wb-speed-wraps">{one.pixels}</span>,
             <Take one={one} take={() => take([one.name])} />,
           ])}
         />

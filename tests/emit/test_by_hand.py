@@ -1,0 +1,89 @@
+"""Exports beside programs written by hand for the same work: lines of code, and what they give."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+from tests.emit.by_hand import imagenet_train, simclr
+from tests.helpers import import_script
+from workbench.catalog import load_catalog
+from workbench.emit.targets import export
+from workbench.graph import load_recipe
+
+CATALOG = load_catalog()
+FOLDER = Path(__file__).parent / "by_hand"
+README = Path(__file__).parents[2] / "workbench" / "emit" / "targets" / "README.md"
+_LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+MOST = {
+    ("imagenet-train", "script"): 1.3,
+    ("imagenet-train", "pytorch"): 1.3,
+    ("imagenet-train", "lightning"): 1.3,
+    ("segmentation", "script"): 1.55,
+    ("segmentation", "pytorch"): 1.5,
+    ("segmentation", "lightning"): 1.3,
+    ("simclr", "script"): 1.75,
+    ("simclr", "pytorch"): 1.65,
+    ("simclr", "lightning"): 1.5,
+}
+"""By how much an export may be longer. Above 1.3: two views are written out, where a person calls
+a function twice, and COCO's images are looked for."""
+
+
+def code_lines(text: str) -> int:
+    """Lines that are no comment, docstring or empty."""
+    lines = {
+        line
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type not in _LAYOUT and token.type != tokenize.ENDMARKER
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+            node
+        ):
+            first = node.body[0]
+            lines -= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    return len(lines)
+
+
+def by_hand(recipe: str, target: str) -> str:
+    """The one program that two files are together."""
+    pipelines = (FOLDER / f"{recipe.replace('-', '_')}.py").read_text()
+    if target != "lightning":  # the others read what trains alone
+        pipelines = pipelines.partition("\n\n\n@pipeline_def\ndef val_pipeline")[0]
+    rest = (FOLDER / f"{target}.py").read_text().partition('"""\n\n')[2]
+    rest = re.sub(r"from \.imagenet_train import .*\n", "", rest)
+    if target == "script":
+        pipelines = re.sub(r"OUTPUTS = .*\n", "", pipelines)
+    return f"{pipelines}\n{rest}"
+
+
+@pytest.mark.parametrize(("recipe", "target"), MOST)
+def test_an_export_is_little_longer_and_the_table_says_so(recipe: str, target: str) -> None:
+    ours = code_lines(export(load_recipe(recipe), target, CATALOG).main.text)
+    theirs = code_lines(by_hand(recipe, target))
+    assert ours <= MOST[recipe, target] * theirs
+    row = next(
+        line for line in README.read_text().splitlines() if line.startswith(f"| `{recipe}` |")
+    )
+    assert f" {ours} / {theirs} " in row
+
+
+def test_they_give_what_the_exports_give(photos: Path, tmp_path: Path) -> None:
+    for name, module in {"imagenet-train": imagenet_train, "simclr": simclr}.items():
+        theirs = module.train_pipeline(
+            str(photos), "cpu", batch_size=2, num_threads=1, device_id=None, seed=0
+        )
+        theirs.build()
+        script = import_script(export(load_recipe(name), "script", CATALOG).main.text, tmp_path)
+        ours = script.build_pipeline(str(photos), batch_size=2)
+        pairs = list(zip(ours.run(), theirs.run(), strict=True))
+        assert len(pairs) == len(module.OUTPUTS)
+        for one, other in pairs:
+            assert (one.shape(), one.dtype) == (other.shape(), other.dtype)
