@@ -112,6 +112,27 @@ def tensorflow(path: Path, data: str, names: list[str]) -> Iterator[dict[str, An
         yield {name: batch[name].numpy() for name in names}
 
 
+def keras(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
+    module = load(path / "generator.py")
+    for batch in module.batches(module.build_pipeline(data)):
+        parts = [part if isinstance(part, dict) else {"": part} for part in batch]
+        tensors = [np.asarray(tensor) for part in parts for tensor in part.values()]
+        given = [name for part in parts for name in part if name]
+        targets = [name for name in names if name not in given]
+        alone = iter(sorted(targets, key=lambda name: name in ("labels", "masks")))
+        order = [name or next(alone) for part in parts for name in part]
+        yield dict(zip(order, tensors, strict=True))
+
+
+def huggingface(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
+    """What DALI gives, before it becomes a model's arguments."""
+    if "transformers" not in sys.modules and importlib.util.find_spec("transformers") is None:
+        sys.modules["transformers"] = SimpleNamespace(Trainer=object)  # type: ignore[assignment]
+    module = load(path / "trainer.py")
+    for (batch,) in module.Loader(module.build_pipeline(data)).batches:
+        yield dict(zip(names, (on_host(batch[name]) for name in module.OUTPUTS), strict=True))
+
+
 def dynamic(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
     for batch in load(path / "dynamic.py").batches(data):
         arrays = [[np.array(sample.cpu()) for sample in output.tensors] for output in batch]
@@ -202,7 +223,19 @@ def ray(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
 
 TARGETS: dict[str, Callable[[Path, str, list[str]], Iterator[dict[str, Any]]]] = {
     f.__name__: f
-    for f in (script, pytorch, lightning, jax, tensorflow, dynamic, notebook, triton, ray)
+    for f in (
+        script,
+        pytorch,
+        lightning,
+        jax,
+        tensorflow,
+        dynamic,
+        notebook,
+        triton,
+        ray,
+        keras,
+        huggingface,
+    )
 }
 
 

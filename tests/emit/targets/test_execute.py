@@ -18,7 +18,7 @@ import pytest
 
 from tests.emit.test_own_code import REFUSE
 from tests.emit.test_own_code import balanced as own_code_graph
-from tests.emit.test_targets import REFUSED
+from tests.emit.test_targets import REFUSED, WITHOUT_DALI
 from tests.helpers import with_settings
 from tests.region_graphs import branching_graph
 from workbench.catalog import load_catalog
@@ -51,6 +51,8 @@ NEEDS = {
     "dynamic": (),
     "notebook": ("IPython",),
     "triton": (),
+    "keras": ("keras", "torch"),
+    "huggingface": ("torch",),
 }
 """Target -> what its users install besides DALI. Those that cannot run here are not among them:
 DALI's Paddle iterator asks for a GPU."""
@@ -59,6 +61,7 @@ DALI's Paddle iterator asks for a GPU."""
 ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "RAY_AUTH_MODE": "disabled",
+    "KERAS_BACKEND": "torch",
     "RAY_raylet_start_wait_time_s": "120",
 }
 
@@ -95,6 +98,7 @@ def write(
 ) -> Path:
     """The export with settings that tests have time for."""
     graph = with_settings(graph, **SETTINGS)
+    with_ = "training" if target == "triton" else with_  # what draws is compared too
     for name, file in export(graph, target, CATALOG, with_=with_, data=data).files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -174,7 +178,7 @@ def test_a_target_that_cannot_hold_a_region_says_so(target: str) -> None:
 
 
 def test_every_target_is_executed_or_cannot_be() -> None:
-    assert {*NEEDS, "script", "paddle"} == set(target_names())
+    assert {*NEEDS, *WITHOUT_DALI, "script", "paddle"} == set(target_names())
 
 
 @pytest.fixture(scope="module")

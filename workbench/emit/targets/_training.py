@@ -99,7 +99,7 @@ def _detection() -> _Task:
 def _task(module: Module, images: list[str]) -> _Task:
     """What the outputs other than the image, or two views of one, say is learned."""
     first = module.outputs[images[0]]
-    fed = [_model_input(name, module.outputs[name]) for name in images]
+    fed = [model_input(name, module.outputs[name]) for name in images]
     if len(images) == 1 and (masks := _masks_of(module, images[0])):
         body = [
             f"    scores = model({fed[0]})",
@@ -187,7 +187,7 @@ def _network(lines: Sequence[str], flow: TensorType) -> list[str]:
     ]
 
 
-def _model_input(name: str, flow: TensorType) -> str:
+def model_input(name: str, flow: TensorType) -> str:
     """An image of a batch as a convolution takes it: floats, channels first.
 
     Of a sequence the mean of its frames: a place to begin, where a model of videos is to stand.

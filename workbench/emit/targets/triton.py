@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from string import Template
+from textwrap import wrap
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.emitter import Emitter
 from workbench.emit.outputs import Outputs, describe_outputs, first_reader
 from workbench.emit.own_code import require_no_own_code
-from workbench.emit.python import call, constant, signature
+from workbench.emit.python import LINE, call, constant, signature
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import quoted_list
 from workbench.emit.template_parts import (
@@ -28,6 +29,8 @@ from workbench.emit.template_parts import (
     return_statement,
 )
 from workbench.errors import GraphExportError
+from workbench.graph.check import check_graph
+from workbench.graph.inference import inference_graph
 from workbench.graph.model import Graph, Node, Port, Source, ancestors
 
 _MODEL = '''\
@@ -35,8 +38,8 @@ _MODEL = '''\
 
 A model of Triton's DALI backend: encoded images in, what the pipeline gives out. The
 backend serialises this file itself; where its Python has no DALI, do it beforehand.
-
-Usage: python dali.py [--out FILE]    (writes model.dali beside this file)
+$draws
+Usage: python dali.py [--out FILE] [--warm-up PHOTO]    (writes model.dali beside this file)
 
 Needs nvidia-dali-cuda120.
 """
@@ -60,13 +63,41 @@ $constants
 $definition
 
 
+WARM_UP = """
+model_warmup [
+  {
+    name: "a photo"
+    batch_size: BATCH_SIZE
+    inputs {
+      key: "$input"
+      value: { data_type: TYPE_UINT8 dims: [ SIZE ] input_data_file: "photo" }
+    }
+  }
+]
+"""
+
+
+def warm_up(photo: Path) -> None:
+    """Let the server answer for this photo before it says that it is ready."""
+    folder = Path(__file__).parents[1]
+    folder.joinpath("warmup").mkdir(exist_ok=True)
+    folder.joinpath("warmup", "photo").write_bytes(photo.read_bytes())
+    config = folder.joinpath("config.pbtxt")
+    text = WARM_UP.replace("BATCH_SIZE", str(BATCH_SIZE))
+    text = text.replace("SIZE", str(photo.stat().st_size))
+    config.write_text(config.read_text().partition("\\nmodel_warmup")[0] + text)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the serialised model.")
     parser.add_argument("--out", default=Path(__file__).with_name("model.dali"))
-    path = parser.parse_args().out
+    parser.add_argument("--warm-up", type=Path, metavar="PHOTO", help="to answer first")
+    args = parser.parse_args()
     pipe = $function()
-    pipe.serialize(filename=str(path))
-    print(path)
+    pipe.serialize(filename=str(args.out))
+    if args.warm_up:
+        warm_up(args.warm_up)
+    print(args.out)
 
 
 if __name__ == "__main__":
@@ -92,6 +123,9 @@ output [
 $outputs
 ]
 
+# Requests that come together are answered as one batch.
+dynamic_batching { max_queue_delay_microseconds: 500 }
+
 instance_group [ { ${count}kind: $kind } ]
 
 parameters: [
@@ -113,11 +147,15 @@ _CLIENT = '''\
 """Sends an image to the model ``$name`` on a Triton server.
 
 Usage: python client.py PHOTO.jpg [--url HOST:PORT] [--save FILE.npz]
+       python client.py PHOTO.jpg --requests 1000 --clients 16    (measures the server)
 
 Needs numpy and tritonclient[http].
 """
 
 import argparse
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -128,11 +166,34 @@ INPUT = "$input"
 $outputs
 
 
+def measure(url: str, image: triton.InferInput, requests: int, clients: int) -> None:
+    """Print how many requests a second are answered, and how long one takes."""
+    own = threading.local()  # a client is one thread's
+
+    def ask(number: int) -> float:
+        if not hasattr(own, "client"):
+            own.client = triton.InferenceServerClient(url)
+        start = time.perf_counter()
+        own.client.infer(MODEL, [image])
+        return time.perf_counter() - start
+
+    with ThreadPoolExecutor(clients) as pool:
+        list(pool.map(ask, range(4 * clients)))  # warm-up
+        start = time.perf_counter()
+        latencies = list(pool.map(ask, range(requests)))
+        seconds = time.perf_counter() - start
+    median, late = 1000 * np.percentile(latencies, [50, 95])
+    print(f"{requests / seconds:.1f} requests/s from {clients} clients")
+    print(f"latency: median {median:.1f} ms, 95 % within {late:.1f} ms")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Send an image to Triton.")
     parser.add_argument("image", type=Path, help="JPEG, PNG, or what else DALI decodes")
     parser.add_argument("--url", default="localhost:8000", help="its HTTP port")
     parser.add_argument("--save", metavar="FILE.npz", help="keep the arrays")
+    parser.add_argument("--requests", type=int, default=0, help="measure so many")
+    parser.add_argument("--clients", type=int, default=8, help="that ask at a time")
     args = parser.parse_args()
 
     encoded = np.fromfile(args.image, np.uint8)[np.newaxis]  # a batch of one
@@ -145,6 +206,8 @@ def main() -> None:
         print(f"{name}: {array.dtype} {array.shape}, mean {array.mean():.3f}")
     if args.save:
         np.savez(args.save, **arrays)
+    if args.requests:
+        measure(args.url, image, args.requests, args.clients)
 
 
 if __name__ == "__main__":
@@ -163,7 +226,25 @@ _PYTHON = {"dl_tensor_python_function", "external_source"}
 
 
 def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
-    """A model repository with one model, and a client beside it."""
+    """A model repository with one model that draws nothing, and a client beside it."""
+    served, changed = inference_graph(graph, catalog)
+    if changed and check_graph(served, catalog):
+        raise GraphExportError(
+            f"{changed[0]}: triton answers requests, and without what draws ({', '.join(changed)}) "
+            "the graph does not run. Mute what is for training, or export with training."
+        )
+    if not changed:
+        return _emit(graph, catalog, "")
+    shown = ", ".join(changed[:6]) + (", ..." if len(changed) > 6 else "")
+    return _emit(served, catalog, f"For inference nothing is drawn: without, or changed, {shown}.")
+
+
+def emit_training(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+    """The same with all that draws."""
+    return _emit(graph, catalog, "")
+
+
+def _emit(graph: Graph, catalog: Catalog, told: str) -> Mapping[str, Code]:
     pipelines = graph.settings.pipelines  # of a server these are instances: it hands out requests
     graph = replace(graph, settings=replace(graph.settings, pipelines=1))
     served = _served(graph, catalog)
@@ -194,12 +275,31 @@ def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
         decorated_device=parts.device_id.replace("device ", "DEVICE "),
         conditionals="\n    enable_conditionals=True," if needs_conditionals(nodes) else "",
         decorated_seed="\n    seed=SEED," if parts.policies else "",
+        draws=_paragraph(told or _draws(emitter, catalog)),
+        input=input_name(nodes),
     )
     return {
         f"model_repository/{name}/1/dali.py": model,
         f"model_repository/{name}/config.pbtxt": Code(config, {}),
         "client.py": Code(client, {}),
     }
+
+
+def _draws(emitter: Emitter, catalog: Catalog) -> str:
+    """What to know of a pipeline that augments."""
+    drawing = [
+        node.id
+        for node in emitter.every_node()
+        if not isinstance(node, Source) and (catalog[node.op].seeded or catalog[node.op].module)
+    ]
+    if not drawing:
+        return ""
+    named = ", ".join(drawing[:6]) + (", ..." if len(drawing) > 6 else "")
+    return f"It draws anew for each request: {named}."
+
+
+def _paragraph(text: str) -> str:
+    return "\n" + "\n".join(wrap(text, LINE)) + "\n" if text else ""
 
 
 def input_name(nodes: Sequence[Node]) -> str:
@@ -298,5 +398,8 @@ def _output(graph: Graph, outputs: Outputs, name: str) -> str:
 
 
 TARGET = Target(
-    "a model repository for its DALI backend, and a client", emit_triton, side_by_side=True
+    "a model repository for its DALI backend, and a client",
+    emit_triton,
+    side_by_side=True,
+    training=emit_training,
 )

@@ -4,7 +4,10 @@
 A model of Triton's DALI backend: encoded images in, what the pipeline gives out. The
 backend serialises this file itself; where its Python has no DALI, do it beforehand.
 
-Usage: python dali.py [--out FILE]    (writes model.dali beside this file)
+It draws anew for each request: crop_1, mirror_1, with_jitter_1, with_gray_1,
+with_blur_1, crop_2, ....
+
+Usage: python dali.py [--out FILE] [--warm-up PHOTO]    (writes model.dali beside this file)
 
 Needs nvidia-dali-cuda120.
 """
@@ -110,13 +113,41 @@ def simclr_pipeline(
     return view_1, view_2
 
 
+WARM_UP = """
+model_warmup [
+  {
+    name: "a photo"
+    batch_size: BATCH_SIZE
+    inputs {
+      key: "IMAGE"
+      value: { data_type: TYPE_UINT8 dims: [ SIZE ] input_data_file: "photo" }
+    }
+  }
+]
+"""
+
+
+def warm_up(photo: Path) -> None:
+    """Let the server answer for this photo before it says that it is ready."""
+    folder = Path(__file__).parents[1]
+    folder.joinpath("warmup").mkdir(exist_ok=True)
+    folder.joinpath("warmup", "photo").write_bytes(photo.read_bytes())
+    config = folder.joinpath("config.pbtxt")
+    text = WARM_UP.replace("BATCH_SIZE", str(BATCH_SIZE))
+    text = text.replace("SIZE", str(photo.stat().st_size))
+    config.write_text(config.read_text().partition("\nmodel_warmup")[0] + text)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the serialised model.")
     parser.add_argument("--out", default=Path(__file__).with_name("model.dali"))
-    path = parser.parse_args().out
+    parser.add_argument("--warm-up", type=Path, metavar="PHOTO", help="to answer first")
+    args = parser.parse_args()
     pipe = simclr_pipeline()
-    pipe.serialize(filename=str(path))
-    print(path)
+    pipe.serialize(filename=str(args.out))
+    if args.warm_up:
+        warm_up(args.warm_up)
+    print(args.out)
 
 
 if __name__ == "__main__":

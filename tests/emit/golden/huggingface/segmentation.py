@@ -1,0 +1,167 @@
+"""segmentation: Semantic segmentation as torchvision trains DeepLabV3 (arXiv
+1706.05587): 480 px, masks follow.
+
+A Trainer that trains on DALI's batches: each rank on a shard of its own, decoded and
+augmented on its own GPU.
+
+    arguments = TrainingArguments("out", per_device_train_batch_size=BATCH_SIZE)
+    DaliTrainer(model, arguments, data="DIR").train()
+
+Needs torch, transformers and nvidia-dali-cuda120.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline
+from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+from nvidia.dali.plugin.pytorch import DALIGenericIterator
+from torch import Tensor
+from transformers import Trainer
+
+BATCH_SIZE = 8
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+CROP = [480, 480]
+MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
+STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
+OUTPUTS = ["pixel_values", "masks"]
+
+
+def find_annotations(data: str) -> dict[str, Any]:
+    """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
+    with open(data, encoding="utf-8") as file:
+        images = json.load(file)["images"]
+    beside = os.path.dirname(os.path.abspath(data))
+    above = os.path.dirname(beside)
+    named = os.path.splitext(os.path.basename(data))[0].rpartition("_")[2]
+    places = [(beside, ""), (beside, "images"), (above, "images")]
+    places += [(above, named), (beside, named)]
+    folders = [os.path.join(*place) if place[1] else place[0] for place in places]
+    first = images[0]["file_name"] if images else ""
+    there = [each for each in folders if os.path.isfile(os.path.join(each, first))]
+    return {"annotations_file": data, "file_root": [*there, beside][0]}
+
+
+@pipeline_def
+def segmentation_pipeline(
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    jpegs, _reader_boxes, _labels, masks = fn.readers.coco(
+        **find_annotations(data),
+        pixelwise_masks=True,
+        skip_empty=True,
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        seed=seed,
+        name="reader",
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    side = fn.random.uniform(range=[260, 1040], seed=seed + 1)
+    resize = fn.resize(images, resize_shorter=side)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 2)
+    flip = fn.flip(resize, horizontal=mirror)
+    pad = fn.pad(flip, axis_names="HW", shape=[480, 480])
+    x = fn.random.uniform(range=[0, 1], seed=seed + 3)
+    y = fn.random.uniform(range=[0, 1], seed=seed + 4)
+    normalize = fn.crop_mirror_normalize(
+        pad,
+        dtype=types.FLOAT,
+        output_layout="CHW",
+        crop=CROP,
+        mean=MEAN,
+        std=STD,
+        crop_pos_x=x,
+        crop_pos_y=y,
+    )
+    # masks = follow_masks(masks, normalize)
+    follow_masks_mask = fn.cast(masks, dtype=types.FLOAT)
+    follow_masks_mask = fn.resize(
+        follow_masks_mask, interp_type=types.INTERP_NN, resize_shorter=side
+    )
+    follow_masks_mask = fn.flip(follow_masks_mask, horizontal=mirror)
+    follow_masks_mask = fn.pad(
+        follow_masks_mask, axis_names="HW", shape=[480, 480], fill_value=0
+    )
+    follow_masks_mask = fn.crop(
+        follow_masks_mask, crop=CROP, crop_pos_x=x, crop_pos_y=y
+    )
+    masks = fn.cast(follow_masks_mask, dtype=types.INT32)
+    return normalize, masks
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+) -> Pipeline:
+    """Return the built pipeline of one shard.
+
+    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    """
+    pipe = segmentation_pipeline(
+        data,
+        device,
+        seed + 100_000 * shard_id,  # shards draw apart
+        shard_id,
+        num_shards,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=device_id if device == "mixed" else None,
+        prefetch_queue_depth=2,
+    )
+    pipe.build()
+    return pipe
+
+
+class Loader:
+    """Batches by the names of a model's arguments: ``pixel_values``, ``masks``."""
+
+    def __init__(self, pipe: Pipeline) -> None:
+        self.batches = DALIGenericIterator(
+            [pipe],
+            OUTPUTS,
+            reader_name="reader",  # it knows how long an epoch is
+            last_batch_policy=LastBatchPolicy.FILL,  # as many for each rank
+            auto_reset=True,
+        )
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator[dict[str, Tensor]]:
+        for (batch,) in self.batches:
+            yield batch
+
+
+class DaliTrainer(Trainer):
+    """Trains on DALI; evaluation and everything else are the Trainer's."""
+
+    def __init__(self, *args: Any, data: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.data = data
+
+    def get_train_dataloader(self) -> Loader:
+        return Loader(
+            build_pipeline(
+                self.data,
+                self.args.per_device_train_batch_size,
+                seed=self.args.data_seed or SEED,
+                shard_id=self.args.process_index,
+                num_shards=self.args.world_size,
+                device_id=max(self.args.local_rank, 0),
+            )
+        )

@@ -1,0 +1,186 @@
+"""video-clips: Video clips as SlowFast trains Slow 8x8 (arXiv 1812.03982): short side
+256 to 320, crop 224.
+
+A Trainer that trains on DALI's batches: each rank on a shard of its own, decoded and
+augmented on its own GPU.
+
+    arguments = TrainingArguments("out", per_device_train_batch_size=BATCH_SIZE)
+    DaliTrainer(model, arguments, data="DIR").train()
+
+Needs torch, transformers and nvidia-dali-cuda120.
+"""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline
+from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+from nvidia.dali.plugin.pytorch import DALIGenericIterator
+from torch import Tensor
+from transformers import Trainer
+
+BATCH_SIZE = 8
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+CROP = [224, 224]
+MEAN = [0.45 * 255]
+STD = [0.225 * 255]
+OUTPUTS = ["pixel_values", "labels"]
+
+
+VIDEOS = (".avi", ".webm", ".mkv", ".mp4", ".mov", ".m4v", ".mpg", ".mpeg")
+
+
+def class_folders(data: str) -> list[str]:
+    """The names of the folders in a folder, sorted, without those that begin with a dot."""
+    if not os.path.isdir(data):
+        return []
+    with os.scandir(data) as entries:
+        return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
+
+
+def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]]:
+    """The files and their labels: of class folders, a flat folder, a file, a list or pairs."""
+    if not isinstance(data, str):
+        return [path for path, _ in data], [label for _, label in data]
+    if os.path.isfile(data) and data.lower().endswith(suffixes):
+        return [data], [0]
+    if os.path.isfile(data):
+        with open(data, encoding="utf-8", errors="surrogateescape") as lines:
+            rows = [line.strip().rsplit(maxsplit=1) for line in lines if line.strip()]
+        root = os.path.dirname(os.path.abspath(data))
+        return [os.path.join(root, path) for path, _ in rows], [int(label) for _, label in rows]
+    files: list[str] = []
+    labels: list[int] = []
+    for label, folder in enumerate(class_folders(data) or [""]):
+        place = os.path.join(data, folder)
+        names = sorted(name for name in os.listdir(place) if name.lower().endswith(suffixes))
+        files += [os.path.join(place, name) for name in names if not name.startswith(".")]
+        labels += [label] * (len(files) - len(labels))
+    return files, labels
+
+
+def find_videos(data: Any) -> dict[str, Any]:
+    """Arguments of the video reader for a file, a folder, class folders or a list of files."""
+    files, labels = files_of(data, VIDEOS)
+    return {"filenames": files, "labels": labels}
+
+
+def read_videos(device: str, **options: Any) -> Any:
+    """Sequences, decoded on the CPU or on the GPU, and their labels."""
+    side = "cpu" if device == "cpu" else "gpu"
+    read: Any = fn.experimental.readers.video(device=side, **options)
+    frames, labels = read
+    return frames, labels if side == "cpu" else labels.cpu()
+
+
+@pipeline_def
+def video_clips_pipeline(
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    clips, labels = read_videos(
+        **find_videos(data),
+        sequence_length=8,
+        stride=8,
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        device=device,
+        seed=seed,
+        name="reader",
+    )
+    side = fn.random.uniform(range=[256, 320], seed=seed + 1)
+    clips = fn.resize(clips, antialias=False, resize_shorter=side)
+    x = fn.random.uniform(range=[0, 1], seed=seed + 2)
+    y = fn.random.uniform(range=[0, 1], seed=seed + 3)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 4)
+    clips = fn.crop_mirror_normalize(
+        clips,
+        dtype=types.FLOAT,
+        output_layout="FCHW",
+        crop=CROP,
+        mean=MEAN,
+        std=STD,
+        crop_pos_x=x,
+        crop_pos_y=y,
+        mirror=mirror,
+    )
+    return clips, labels
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+) -> Pipeline:
+    """Return the built pipeline of one shard.
+
+    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    """
+    pipe = video_clips_pipeline(
+        data,
+        device,
+        seed + 100_000 * shard_id,  # shards draw apart
+        shard_id,
+        num_shards,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=device_id if device == "mixed" else None,
+        prefetch_queue_depth=2,
+    )
+    pipe.build()
+    return pipe
+
+
+class Loader:
+    """Batches by the names of a model's arguments: ``pixel_values``, ``labels``."""
+
+    def __init__(self, pipe: Pipeline) -> None:
+        self.batches = DALIGenericIterator(
+            [pipe],
+            OUTPUTS,
+            reader_name="reader",  # it knows how long an epoch is
+            last_batch_policy=LastBatchPolicy.FILL,  # as many for each rank
+            auto_reset=True,
+        )
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator[dict[str, Tensor]]:
+        for (batch,) in self.batches:
+            images = batch["pixel_values"]
+            batch["pixel_values"] = images.float().mean(dim=1)
+            batch["labels"] = batch["labels"].squeeze(-1).long()
+            yield batch
+
+
+class DaliTrainer(Trainer):
+    """Trains on DALI; evaluation and everything else are the Trainer's."""
+
+    def __init__(self, *args: Any, data: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.data = data
+
+    def get_train_dataloader(self) -> Loader:
+        return Loader(
+            build_pipeline(
+                self.data,
+                self.args.per_device_train_batch_size,
+                seed=self.args.data_seed or SEED,
+                shard_id=self.args.process_index,
+                num_shards=self.args.world_size,
+                device_id=max(self.args.local_rank, 0),
+            )
+        )

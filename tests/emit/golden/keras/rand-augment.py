@@ -1,0 +1,114 @@
+"""rand-augment: ImageNet training with RandAugment as torchvision does it, N = 2 and M
+= 9 of 31 (arXiv 1909.13719).
+
+Batches for Keras 3 on any backend:
+
+    pipe = build_pipeline("DIR")
+    model.fit(batches(pipe), steps_per_epoch=steps(pipe), epochs=10)
+
+Needs keras with jax, torch or tensorflow, and nvidia-dali-cuda120.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import numpy as np
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.auto_aug import rand_augment
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline
+
+BATCH_SIZE = 64
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+SIZE = [224, 224]
+
+
+@pipeline_def(enable_conditionals=True)
+def rand_augment_pipeline(
+    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    jpegs, labels = fn.readers.file(
+        file_root=data,
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        seed=base_seed,
+        name="reader",
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    images = fn.random_resized_crop(
+        images,
+        size=SIZE,
+        random_area=[0.08, 1.0],
+        interp_type=types.INTERP_LINEAR,
+        num_attempts=10,
+        seed=base_seed + 1,
+    )
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 2)
+    images = fn.flip(images, horizontal=mirror)
+    images = rand_augment.rand_augment(images, n=2, m=9)
+    return images, labels
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+) -> Pipeline:
+    """Return the built pipeline of one shard.
+
+    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    """
+    pipe = rand_augment_pipeline(
+        data,
+        device,
+        seed + 100_000 * shard_id,  # shards draw apart
+        shard_id,
+        num_shards,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=device_id if device == "mixed" else None,
+        prefetch_queue_depth=2,
+        seed=seed + 100_000 * shard_id,
+    )
+    pipe.build()
+    return pipe
+
+
+def steps(pipe: Pipeline) -> int:
+    """Batches of an epoch."""
+    read = pipe.reader_meta("reader")
+    samples = read["epoch_size_padded"] // read["number_of_shards"]
+    return -(-samples // pipe.max_batch_size)
+
+
+def batches(pipe: Pipeline) -> Iterator[tuple[Any, ...]]:
+    """Batches without end: inputs and targets. Where an epoch ends, its last sample is repeated."""
+    while True:
+        images, targets = map(to_tensor, pipe.run())
+        yield images, targets[:, 0]
+
+
+def to_tensor(batch: Any) -> Any:
+    """A batch of DALI as the backend has it, where it lies: on the GPU it stays there."""
+    backend, tensor = keras.backend.backend(), batch.as_tensor()
+    if backend == "torch":
+        import torch
+
+        return torch.from_dlpack(tensor)
+    if backend == "jax":
+        import jax
+
+        return jax.dlpack.from_dlpack(tensor)
+    # TensorFlow takes what a generator gives through the host.
+    return np.array(batch.as_cpu().as_tensor())

@@ -1,0 +1,168 @@
+"""video-clips: Video clips as SlowFast trains Slow 8x8 (arXiv 1812.03982): short side
+256 to 320, crop 224.
+
+Batches for Keras 3 on any backend:
+
+    pipe = build_pipeline("DIR")
+    model.fit(batches(pipe), steps_per_epoch=steps(pipe), epochs=10)
+
+Needs keras with jax, torch or tensorflow, and nvidia-dali-cuda120.
+"""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import numpy as np
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline
+
+BATCH_SIZE = 8
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+CROP = [224, 224]
+MEAN = [0.45 * 255]
+STD = [0.225 * 255]
+
+
+VIDEOS = (".avi", ".webm", ".mkv", ".mp4", ".mov", ".m4v", ".mpg", ".mpeg")
+
+
+def class_folders(data: str) -> list[str]:
+    """The names of the folders in a folder, sorted, without those that begin with a dot."""
+    if not os.path.isdir(data):
+        return []
+    with os.scandir(data) as entries:
+        return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
+
+
+def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]]:
+    """The files and their labels: of class folders, a flat folder, a file, a list or pairs."""
+    if not isinstance(data, str):
+        return [path for path, _ in data], [label for _, label in data]
+    if os.path.isfile(data) and data.lower().endswith(suffixes):
+        return [data], [0]
+    if os.path.isfile(data):
+        with open(data, encoding="utf-8", errors="surrogateescape") as lines:
+            rows = [line.strip().rsplit(maxsplit=1) for line in lines if line.strip()]
+        root = os.path.dirname(os.path.abspath(data))
+        return [os.path.join(root, path) for path, _ in rows], [int(label) for _, label in rows]
+    files: list[str] = []
+    labels: list[int] = []
+    for label, folder in enumerate(class_folders(data) or [""]):
+        place = os.path.join(data, folder)
+        names = sorted(name for name in os.listdir(place) if name.lower().endswith(suffixes))
+        files += [os.path.join(place, name) for name in names if not name.startswith(".")]
+        labels += [label] * (len(files) - len(labels))
+    return files, labels
+
+
+def find_videos(data: Any) -> dict[str, Any]:
+    """Arguments of the video reader for a file, a folder, class folders or a list of files."""
+    files, labels = files_of(data, VIDEOS)
+    return {"filenames": files, "labels": labels}
+
+
+def read_videos(device: str, **options: Any) -> Any:
+    """Sequences, decoded on the CPU or on the GPU, and their labels."""
+    side = "cpu" if device == "cpu" else "gpu"
+    read: Any = fn.experimental.readers.video(device=side, **options)
+    frames, labels = read
+    return frames, labels if side == "cpu" else labels.cpu()
+
+
+@pipeline_def
+def video_clips_pipeline(
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    clips, labels = read_videos(
+        **find_videos(data),
+        sequence_length=8,
+        stride=8,
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        device=device,
+        seed=seed,
+        name="reader",
+    )
+    side = fn.random.uniform(range=[256, 320], seed=seed + 1)
+    clips = fn.resize(clips, antialias=False, resize_shorter=side)
+    x = fn.random.uniform(range=[0, 1], seed=seed + 2)
+    y = fn.random.uniform(range=[0, 1], seed=seed + 3)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 4)
+    clips = fn.crop_mirror_normalize(
+        clips,
+        dtype=types.FLOAT,
+        output_layout="FCHW",
+        crop=CROP,
+        mean=MEAN,
+        std=STD,
+        crop_pos_x=x,
+        crop_pos_y=y,
+        mirror=mirror,
+    )
+    return clips, labels
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+) -> Pipeline:
+    """Return the built pipeline of one shard.
+
+    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    """
+    pipe = video_clips_pipeline(
+        data,
+        device,
+        seed + 100_000 * shard_id,  # shards draw apart
+        shard_id,
+        num_shards,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=device_id if device == "mixed" else None,
+        prefetch_queue_depth=2,
+    )
+    pipe.build()
+    return pipe
+
+
+def steps(pipe: Pipeline) -> int:
+    """Batches of an epoch."""
+    read = pipe.reader_meta("reader")
+    samples = read["epoch_size_padded"] // read["number_of_shards"]
+    return -(-samples // pipe.max_batch_size)
+
+
+def batches(pipe: Pipeline) -> Iterator[tuple[Any, ...]]:
+    """Batches without end: inputs and targets. Where an epoch ends, its last sample is repeated."""
+    while True:
+        images, targets = map(to_tensor, pipe.run())
+        yield images, targets[:, 0]
+
+
+def to_tensor(batch: Any) -> Any:
+    """A batch of DALI as the backend has it, where it lies: on the GPU it stays there."""
+    backend, tensor = keras.backend.backend(), batch.as_tensor()
+    if backend == "torch":
+        import torch
+
+        return torch.from_dlpack(tensor)
+    if backend == "jax":
+        import jax
+
+        return jax.dlpack.from_dlpack(tensor)
+    # TensorFlow takes what a generator gives through the host.
+    return np.array(batch.as_cpu().as_tensor())

@@ -1,0 +1,65 @@
+"""Data sets without DALI are run, and give what the graph gives, in shape and type."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.emit.test_targets import REFUSED, WITHOUT_DALI
+from tests.helpers import with_settings
+from workbench.catalog import load_catalog
+from workbench.emit.outputs import describe_outputs
+from workbench.emit.targets import export
+from workbench.graph import Graph, load_recipes
+
+CATALOG = load_catalog()
+_DTYPES = {"UINT8": "torch.uint8", "FLOAT": "torch.float32", "INT32": "torch.int64"}
+_COMPILED = ("robustness",)
+"""Recipes whose transforms torchvision has compiled: JPEG."""
+
+
+def expected(graph: Graph, target: str) -> list[list[Any]]:
+    """Types and shapes of a batch of four."""
+    found = []
+    for flow in describe_outputs(graph, CATALOG).values():
+        shape = list(flow.shape or ())
+        if flow.kind == "label":
+            shape = []
+        elif target == "torchvision" and flow.axes == "HWC":
+            shape = [shape[2], *shape[:2]]
+        found.append([_DTYPES[flow.dtype or ""], [4, *shape]])
+    return found
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("target", WITHOUT_DALI)
+def test_batches_have_the_shapes_and_types_of_the_graph(
+    target: str, photos: Path, tmp_path: Path
+) -> None:
+    recipes = {
+        name: with_settings(graph, seed=3)
+        for name, graph in load_recipes().items()
+        if name not in REFUSED[target] and not (target == "torchvision" and name in _COMPILED)
+    }
+    for name, graph in recipes.items():
+        path = tmp_path / f"{name.replace('-', '_')}.py"
+        path.write_text(export(graph, target, CATALOG).main.text, encoding="utf-8")
+    command = [sys.executable, "-m", "tests.emit.transform_export.run_loaders", target]
+    done = subprocess.run(
+        [*command, str(tmp_path), str(photos)], capture_output=True, text=True, timeout=580
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    if "missing" in found:
+        pytest.skip(f"{target} is not executed: {found['missing']}")
+    assert found.keys() == {name.replace("-", "_") for name in recipes}
+    for name, graph in recipes.items():
+        ours = found[name.replace("-", "_")]
+        assert ours["outputs"] == expected(graph, target), name
+        assert ours["repeats"], f"{name}: another seed in each run"

@@ -1,0 +1,210 @@
+"""A graph in the transforms of another library: what a data set around them is made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from string import Template
+
+from workbench.catalog.spec import Catalog
+from workbench.emit.code import Code, Lines
+from workbench.emit.outputs import first_reader
+from workbench.emit.python import INDENT, LINE, constant, literal
+from workbench.emit.template_parts import docstring_title, reached_nodes
+from workbench.emit.transform_export.library import Library, Transforms, differences_text
+from workbench.emit.transform_export.source_text import lines_of
+from workbench.emit.transform_export.steps import OTHERWISE, Chain, Choice, Reading, View, walk
+from workbench.errors import GraphExportError
+from workbench.graph.devices import is_decoder
+from workbench.graph.model import Graph, Node, Source
+
+SHARED = "transform"
+"""The variable of the only transform, or of what several views begin with."""
+_OF_FOLDERS = frozenset({"random_shuffle", "file_root", "initial_fill", "shuffle_after_epoch"})
+"""Arguments of the reader that a data set has too, or that say how DALI shuffles."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransformModule:
+    """A graph on its way into the template of a data set."""
+
+    sample: Sequence[str]
+    """For each output its expression, of ``photo`` and ``label``."""
+    shared: bool
+    """Whether ``photo`` is what the transform ``SHARED`` gives, which all views begin with."""
+    names: Sequence[str]
+    """The variables of the transforms."""
+    grey: bool
+    """Whether photos are decoded to grey."""
+    fields: Mapping[str, str]
+    lines: Mapping[str, range]
+    """For each node its lines in the field ``transforms``, from 0."""
+
+    def fill(self, template: str, **more: str) -> Code:
+        """The template with its placeholders replaced, and the lines of each node in it."""
+        fields = {**self.fields, **more}
+        head, _, _ = template.partition("$transforms")
+        first = Template(head).substitute(fields).count("\n") + 1
+        lines = {node: range(at.start + first, at.stop + first) for node, at in self.lines.items()}
+        return Code(Template(template).substitute(fields), lines)
+
+
+def transform_module(
+    graph: Graph, catalog: Catalog, library: Library, imports: Sequence[str]
+) -> TransformModule:
+    """The graph in a library's transforms. Raises GraphExportError for what has no counterpart.
+
+    ``imports`` are those of the module besides what the transforms need.
+    """
+    nodes = reached_nodes(graph, catalog)
+    reader = first_reader(nodes)
+    _require_folder(nodes, library.name)
+    views, begin = Reading(graph, catalog, library.name).views()
+    _require_one_size(graph, views, library.name)
+    if not begin or not is_decoder(catalog[begin[0].node.op]):
+        node = views[0].chain[0].node.id
+        raise GraphExportError(
+            f"{node}: {library.name} is given photos that are decoded once. {OTHERWISE}"
+        )
+    transforms, text = Transforms(library), Lines()
+    definitions, variables, shared = _definitions(transforms, views, begin)
+    for name, own in definitions.items():
+        text.add(_composed(name, own))
+    classes = [line for source in transforms.classes.values() for line in f"{source}\n".split("\n")]
+    above = [
+        line for name, made in transforms.options.items() for line in lines_of(made, f"{name} = ")
+    ]
+    above = ["", *classes, *above] if classes else above
+    expressions = {
+        graph.outputs[view]: library.applied.format(variable) if variable else "photo"
+        for view, variable in variables.items()
+    }
+    root = {"DATA": literal(reader.args["file_root"])} if "file_root" in reader.args else {}
+    constants = {
+        **root,
+        "BATCH_SIZE": str(graph.settings.batch_size),
+        "NUM_WORKERS": str(graph.settings.num_threads),
+        "SEED": str(graph.settings.seed),
+        **transforms.constants,
+    }
+    any_import = {"from typing import Any"} if classes else set()
+    *most, last = graph.outputs
+    listed = f"{', '.join(most)} and {last}" if most else last
+    loop = ", ".join(graph.outputs) + ("" if most else ",")
+    sample = [expressions.get(port, "label") for port in graph.outputs.values()]
+    return TransformModule(
+        sample,
+        shared,
+        [*definitions],
+        begin[0].node.args.get("output_type") == "GRAY",
+        {
+            "title": docstring_title(graph),
+            "differences": differences_text(library.name, [*transforms.cases], [*transforms.notes]),
+            "imports": _sorted({*imports, *transforms.imports, *any_import}),
+            "constants": "\n".join(
+                line for name, value in constants.items() for line in constant(name, value)
+            ),
+            "transforms": "\n".join([*above, *text.text]),
+            "parameter": "" if root else "data: str, ",
+            "data": "DATA" if root else "data",
+            "example": "" if root else '"DIR"',
+            "folder": "``DATA``" if root else "``data``",
+            "shuffle": str(bool(reader.args.get("random_shuffle"))),
+            "label": "label" if sample.count("label") else "_",
+            "listed": listed if len(listed) < 30 else f"the {len(graph.outputs)} outputs",
+            "loop": loop if len(loop) < 50 else "batch",
+        },
+        text.shifted(len(above)),
+    )
+
+
+def _definitions(
+    transforms: Transforms, views: Sequence[View], begin: Chain
+) -> tuple[dict[str, Transforms], dict[str, str], bool]:
+    """The transforms by name, that of each view, and whether all begin with ``SHARED``.
+
+    Views that are made alike have one; those of which nothing is left have none.
+    """
+    written = {view.name: transforms.of(view.chain) for view in views}
+    alike = all(own.made == written[views[0].name].made for own in written.values())
+    if alike and len(begin) == 1:
+        both = transforms.of(begin + views[0].chain)
+        return {SHARED: both}, dict.fromkeys(written, SHARED), False
+    head = transforms.of(begin)
+    definitions, variables = {SHARED: head} if head.made else {}, {}
+    for name, own in written.items():
+        same = [variable for variable, it in definitions.items() if it.made == own.made]
+        several = sum(own.made == other.made for other in written.values()) > 1
+        variable = f"{re.sub(r'_[0-9]+$', '', name) if several else name}_transform"
+        if variable in definitions and not same:
+            variable = f"{name}_transform"
+        variables[name] = same[0] if same else variable if own.made else ""
+        if own.made:
+            definitions.setdefault(variables[name], own)
+    return definitions, variables, bool(head.made)
+
+
+def sample_lines(module: TransformModule) -> str:
+    """What a data set returns of one photo, as a statement eight columns in."""
+    if len(module.sample) == 1:
+        return f"return ({module.sample[0]},)"
+    inner = ", ".join(module.sample)
+    if len(f"{INDENT * 2}return {inner}") <= LINE:
+        return f"return {inner}"
+    each = "".join(f"{INDENT * 3}{item},\n" for item in module.sample)
+    return f"return (\n{each}{INDENT * 2})"
+
+
+def _composed(name: str, transforms: Transforms) -> Lines:
+    """The definition of a chain, and for each node its lines."""
+    composed = transforms.library.composed(transforms.made)
+    made = Lines(lines_of(composed, f"{name} = "))
+    places = [range(len(made.text))] * len(transforms.made)
+    if len(made.text) > 3 and len(transforms.made) > 1:  # a line or more for each
+        end = 2
+        for at, item in enumerate(transforms.made):
+            begin, end = end, end + len(lines_of(item, "", ",", INDENT * 2))
+            places[at] = range(begin, end)
+    for step, at in transforms.steps:
+        for node in [step, *(walk(step) if isinstance(step, Choice) else ())]:
+            first = made.nodes.get(node.node.id, places[at])
+            made.nodes[node.node.id] = range(first.start, places[at].stop)
+    return made
+
+
+def _sorted(imports: set[str]) -> str:
+    """Lines of imports as ruff sorts them: the standard library first, a line between."""
+    standard = ("collections", "itertools", "operator", "pathlib", "random", "typing")
+    groups: list[list[str]] = [[], []]
+    for line in sorted(imports, key=lambda line: (line.startswith("from"), line.lower())):
+        groups[line.split()[1].split(".")[0] not in standard].append(line)
+    return "\n\n".join("\n".join(group) for group in groups if group)
+
+
+def _require_folder(nodes: Sequence[Node], target: str) -> None:
+    """Raise GraphExportError for data that are no folder with one of photos for each class."""
+    sources = [node for node in nodes if isinstance(node, Source)]
+    for source in sources:
+        if source.op != "readers.file" or len(sources) > 1:
+            raise GraphExportError(
+                f"{source.id}: {target} reads one folder of photos, and {source.op} is something "
+                "else. Put a folder in its place, or export for pytorch, which runs DALI."
+            )
+        if unlike := source.args.keys() - _OF_FOLDERS:
+            name = min(unlike)
+            raise GraphExportError(
+                f"{source.id}.{name}: {target} reads a folder with one of photos for each class, "
+                f"without {name}. Reset it, or export for pytorch, which runs DALI."
+            )
+
+
+def _require_one_size(graph: Graph, views: Sequence[View], target: str) -> None:
+    """Raise GraphExportError for images that make no batch."""
+    for view in views:
+        shape = view.flow.shape
+        if shape is None or None in shape:
+            raise GraphExportError(
+                f"{graph.outputs[view.name].node}: nothing gives {view.name} one size, and "
+                f"{target} makes one tensor of a batch. Resize or crop it."
+            )

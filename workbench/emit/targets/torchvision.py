@@ -1,0 +1,78 @@
+"""torchvision: the graph in its transforms v2, for machines without DALI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from string import Template
+
+from workbench.catalog.spec import Catalog
+from workbench.emit.code import Code
+from workbench.emit.targets import Target
+from workbench.emit.targets._transforms import sample_lines, transform_module
+from workbench.emit.transform_export.torchvision import TORCHVISION
+from workbench.graph.model import Graph
+
+_TEMPLATE = '''\
+"""$title
+
+The same in torchvision's transforms, for machines without DALI. It draws from the same
+ranges, not the same numbers, and images are (C, H, W).
+
+    for $loop in make_loader($example):
+        ...
+$differences
+Needs torch and torchvision.
+"""
+
+$imports
+
+$constants
+
+$transforms
+
+
+${dataset}def make_loader(
+    ${parameter}batch_size: int = BATCH_SIZE, num_workers: int = NUM_WORKERS
+) -> DataLoader:
+    """Batches of $listed; $folder has a folder of photos for each class."""
+    return DataLoader(
+        $kind($data$of),
+        batch_size,
+        shuffle=$shuffle,
+        num_workers=num_workers,
+        generator=torch.Generator().manual_seed(SEED),
+    )
+'''
+_IMPORTS = (
+    "import torch",
+    "from torch.utils.data import DataLoader",
+    "from torchvision.datasets import ImageFolder",
+    "from torchvision.transforms import v2",
+)
+_DATASET = '''\
+class Photos(ImageFolder):
+    """Gives of each photo $listed."""
+
+    def __getitem__(self, index: int) -> tuple[Any, ...]:
+        photo, $label = super().__getitem__(index)
+        $sample
+
+
+'''
+
+
+def emit_torchvision(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+    """The module ``dataset.py``."""
+    module = transform_module(graph, catalog, TORCHVISION, _IMPORTS)
+    if module.sample == ["transform(photo)", "label"]:
+        return {
+            "dataset.py": module.fill(_TEMPLATE, dataset="", kind="ImageFolder", of=", transform")
+        }
+    imports = (*_IMPORTS, "from typing import Any")
+    module = transform_module(graph, catalog, TORCHVISION, imports)
+    dataset = Template(_DATASET).substitute(module.fields, sample=sample_lines(module))
+    shared = ", transform" if module.shared else ""
+    return {"dataset.py": module.fill(_TEMPLATE, dataset=dataset, kind="Photos", of=shared)}
+
+
+TARGET = Target("the same in torchvision's transforms, without DALI", emit_torchvision)

@@ -1,0 +1,90 @@
+"""Calls inside calls as Python source, laid out as ruff formats them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.emit.python import INDENT, LINE
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """``function(arguments)``. An argument is an expression, or a name with one."""
+
+    function: str
+    arguments: tuple[Expression | tuple[str, Expression], ...] = ()
+
+    def __str__(self) -> str:
+        return flat(self)
+
+
+Expression = str | Call | list[Any]
+"""Source, a call, or a list of expressions."""
+
+
+def call_of(function: str, *arguments: Any, **named: Any) -> Call:
+    """A call with values as arguments, source as a ``Source``; named ones of None are left out."""
+    given = [(name, source_of(value)) for name, value in named.items() if value is not None]
+    return Call(function, (*map(source_of, arguments), *given))
+
+
+class Source(str):
+    """A text that is source already."""
+
+    __slots__ = ()
+
+
+def source_of(value: Any) -> Expression:
+    """A value as an expression: numbers as people write them."""
+    match value:
+        case Source() | Call() | list():
+            return value
+        case bool() | int() | None:
+            return repr(value)
+        case float():
+            return repr(round(value, 6))
+        case str():
+            return f'"{value}"'
+        case tuple():
+            inner = ", ".join(flat(source_of(each)) for each in value)
+            return f"({inner},)" if len(value) == 1 else f"({inner})"
+    raise TypeError(f"{value!r} is no value of an argument")
+
+
+def flat(expression: Expression) -> str:
+    """The expression on one line."""
+    opened, parts, closed = _parts(expression)
+    return opened + ", ".join(prefix + flat(part) for prefix, part in parts) + closed
+
+
+def lines_of(
+    expression: Expression, prefix: str = "", suffix: str = "", indent: str = ""
+) -> list[str]:
+    """``prefix``, the expression and ``suffix``, on as few lines as fit."""
+    whole = f"{indent}{prefix}{flat(expression)}{suffix}"
+    if len(whole) <= LINE or isinstance(expression, str):
+        return [whole]
+    opened, parts, closed = _parts(expression)
+    deeper = indent + INDENT
+    inner = ", ".join(name + flat(part) for name, part in parts)
+    if isinstance(expression, Call) and len(deeper) + len(inner) <= LINE:
+        return [f"{indent}{prefix}{opened}", deeper + inner, f"{indent}{closed}{suffix}"]
+    comma = "" if len(parts) == 1 else ","
+    made = [line for name, part in parts for line in lines_of(part, name, comma, deeper)]
+    return [f"{indent}{prefix}{opened}", *made, f"{indent}{closed}{suffix}"]
+
+
+def _parts(expression: Expression) -> tuple[str, Sequence[tuple[str, Expression]], str]:
+    """What stands before, in and behind the brackets, each part with its name."""
+    match expression:
+        case Call(function, arguments):
+            named = [
+                (f"{each[0]}=", each[1]) if isinstance(each, tuple) else ("", each)
+                for each in arguments
+            ]
+            return f"{function}(", named, ")"
+        case list():
+            return "[", [("", each) for each in expression], "]"
+    return str(expression), (), ""

@@ -1,0 +1,56 @@
+"""A graph without what is drawn for training: each request gets the same answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.catalog.spec import Catalog
+from workbench.graph.active import active_graph, set_muted
+from workbench.graph.devices import is_generator
+from workbench.graph.model import Graph, Node, Source, ancestors
+
+_TO_ONE_SIZE = ("crop", "crop_mirror_normalize")
+"""Operators that are needed without what they draw: in the middle, not mirrored."""
+
+
+def inference_graph(graph: Graph, catalog: Catalog) -> tuple[Graph, tuple[str, ...]]:
+    """The graph that draws nothing, and the ids of the nodes that were changed or left out.
+
+    A crop of a drawn place is taken in the middle, a ``random_resized_crop`` becomes a resize of
+    the whole image, and what else draws, or is chosen by a draw, is left out. The graph may have
+    faults where nothing can stand in for what was left out.
+    """
+    changed, muted = [], []
+    for node in graph.nodes:
+        if isinstance(node, Source) or is_generator(catalog[node.op]):
+            continue
+        drawn = _drawn_inputs(graph, catalog, node)
+        own = catalog[node.op].seeded or bool(catalog[node.op].module)
+        if node.op == "random_resized_crop":
+            args = {name: value for name, value in node.args.items() if name in _OF_A_RESIZE}
+            graph = graph.replace_node(replace(node, op="resize", args=args, seed=None))
+            changed.append(node.id)
+        elif drawn and node.op in _TO_ONE_SIZE and not drawn - _CENTRED:
+            inputs = {name: port for name, port in node.inputs.items() if name not in drawn}
+            graph = graph.replace_node(replace(node, inputs=inputs))
+            changed.append(node.id)
+        elif own or drawn:
+            muted.append(node.id)
+    if not changed and not muted:
+        return graph, ()
+    return active_graph(set_muted(graph, muted, True), catalog), (*changed, *muted)
+
+
+_OF_A_RESIZE = frozenset({"size", "interp_type", "antialias", "mag_filter", "min_filter", "dtype"})
+_CENTRED = frozenset({"crop_pos_x", "crop_pos_y", "crop_pos_z", "mirror"})
+
+
+def _drawn_inputs(graph: Graph, catalog: Catalog, node: Node) -> set[str]:
+    """The arguments, and what decides in a region, that come from a draw alone."""
+    arguments = set(node.inputs) & {*catalog[node.op].args, "condition", "choice"}
+    return {name for name in arguments if _is_drawn(graph, catalog, node, name)}
+
+
+def _is_drawn(graph: Graph, catalog: Catalog, node: Node, name: str) -> bool:
+    nodes = [graph.node(each) for each in ancestors(graph, [node.inputs[name]])]
+    return any(is_generator(catalog[each.op]) for each in nodes)
