@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import ceil, cos, isfinite, radians, sin
+from math import ceil, cos, radians, sin
 
 from workbench.catalog.spec import ShapeWord
 from workbench.graph.tensor_type import Extents, ShapeRule, TensorType, TypedCall
@@ -110,6 +110,8 @@ def _canvas(call: TypedCall, flow: TensorType) -> TensorType:
 
 _SLACK = 1e-2
 """Of a pixel: DALI's own, against canvases that a rounding makes larger."""
+_MOST_ANGLE = 720
+"""Degrees: DALI has them as floats, which grow coarse."""
 _UNSURE = 1e-3
 """So near to another size that DALI's floats decide."""
 
@@ -123,7 +125,9 @@ def _turned(call: TypedCall, flow: TensorType, axes: list[str]) -> dict[str, int
     if flow.axes is None or flow.shape is None:
         return unknown
     angle = call.node.args.get("angle") if "angle" in call.spec.args else None
-    if axes != ["H", "W"] or not isinstance(angle, int | float) or not isfinite(angle):
+    if axes != ["H", "W"] or not isinstance(angle, int | float):
+        return unknown
+    if not abs(angle) <= _MOST_ANGLE:  # neither is NaN
         return unknown
     height, width = (flow.shape[flow.axes.index(axis)] for axis in axes)
     if height is None or width is None:
