@@ -193,7 +193,7 @@ def shape_of(graph: Graph) -> str:
         (("resize",), {"resize_x": 100.0}, "?×100×3 u8 HWC"),
         (("resize",), {"resize_shorter": 100.0}, "?×?×3 u8 HWC"),
         (("resize", "crop"), {"crop_h": 50.0}, "50×224×3 u8 HWC"),
-        (("resize", "rotate"), {"keep_size": False}, "?×?×3 u8 HWC"),
+        (("resize", "rotate"), {"keep_size": False}, "276×276×3 u8 HWC"),
         (("resize", "rotate"), {"size": (90.0, 80.0)}, "90×80×3 u8 HWC"),
         (("resize", "pad"), {"align": (100,)}, "300×300×3 u8 HWC"),
         (("resize", "pad"), {"shape": (300, 100)}, "320×256×3 u8 HWC"),

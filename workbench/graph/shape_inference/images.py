@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import ceil, cos, radians, sin
 
 from workbench.catalog.spec import ShapeWord
 from workbench.graph.tensor_type import Extents, ShapeRule, TensorType, TypedCall
@@ -103,8 +104,44 @@ def _canvas(call: TypedCall, flow: TensorType) -> TensorType:
     if call.given("size"):
         return _set(flow, dict(zip(axes, _each(call.whole("size"), len(axes)), strict=True)))
     if "keep_size" in call.spec.args and call.value("keep_size") is not True:
-        return _set(flow, dict.fromkeys(axes))
+        return _set(flow, _turned(call, flow, axes))
     return flow
+
+
+_SLACK = 1e-2
+"""Of a pixel: DALI's own, against canvases that a rounding makes larger."""
+_MOST_ANGLE = 720
+"""Degrees: DALI has them as floats, which grow coarse."""
+_UNSURE = 1e-3
+"""So near to another size that DALI's floats decide."""
+
+
+def _turned(call: TypedCall, flow: TensorType, axes: list[str]) -> dict[str, int | None]:
+    """The canvas that holds all of a turned image, as DALI rounds it; unknown for drawn angles.
+
+    A side stays even or odd, as the one was that comes to lie along it.
+    """
+    unknown: dict[str, int | None] = dict.fromkeys(axes)
+    if flow.axes is None or flow.shape is None:
+        return unknown
+    angle = call.node.args.get("angle") if "angle" in call.spec.args else None
+    if axes != ["H", "W"] or not isinstance(angle, int | float):
+        return unknown
+    if not abs(angle) <= _MOST_ANGLE:  # neither is NaN
+        return unknown
+    height, width = (flow.shape[flow.axes.index(axis)] for axis in axes)
+    if height is None or width is None:
+        return unknown
+    across, along = abs(cos(radians(angle))), abs(sin(radians(angle)))
+    made = {"H": across * height + along * width, "W": across * width + along * height}
+    like = {"H": height, "W": width} if along < across else {"H": width, "W": height}
+    beyond = [extent - _SLACK for extent in made.values()]
+    if any(abs(each - round(each)) < _UNSURE for each in beyond):
+        return unknown
+    if abs(across - along) < _UNSURE and (height - width) % 2:
+        return unknown
+    sides = dict(zip(made, map(ceil, beyond), strict=True))
+    return {axis: side + (side - like[axis]) % 2 for axis, side in sides.items()}
 
 
 def _pad(call: TypedCall, flow: TensorType) -> TensorType:
