@@ -49,9 +49,8 @@ def test_samples_of_several_sizes_are_told_in_a_sentence(graph: Graph, photos: P
     pytest.importorskip("torch")
     turned = wb.read(photos).decode().resize(size=(32, 32))
     turned = turned.rotate(angle=wb.random.uniform(range=(10, 40))).with_settings(batch_size=8)
-    with pytest.raises(GraphExportError, match=r"rotate\(keep_size=True\)"):
-        for _ in wb.loader(turned):
-            pass
+    with pytest.raises(GraphExportError, match=r"rotate: .* several sizes .*keep_size"):
+        wb.loader(turned)
 
 
 def test_pipelines_side_by_side_give_every_sample_once(graph: Graph, photos: Path) -> None:

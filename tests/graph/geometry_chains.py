@@ -79,7 +79,13 @@ def whole_chain(folder: Path, seed: int) -> Graph:
 def region_chain(folder: Path, seed: int) -> Graph:
     """The same with some of its operators in a region, or one inside another."""
     graph, catalog, chance = whole_chain(folder, seed), load_catalog(), random.Random(seed)
-    moving = [node.id for node in graph.nodes if geometry_rules().moves(node.op)]
+    runs: list[list[str]] = [[]]  # between casts: bodies give what they take in, of its type
+    for node in graph.nodes:
+        if node.op == "cast":
+            runs.append([])
+        elif geometry_rules().moves(node.op):
+            runs[-1].append(node.id)
+    moving = max(runs, key=len)
     put = chance.choice((_in_if, _in_repeat, _in_nested, choose_one_of, choose_some_of, _in_order))
     first = chance.randrange(len(moving))
     count = chance.randint(1, len(moving) - first)

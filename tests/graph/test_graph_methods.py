@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
@@ -264,6 +266,32 @@ def test_its_own_script_brings_the_same_graph_back(graph: Graph, tmp_path: Path)
     path = tmp_path / "pipe.py"
     path.write_text(script_of(made))
     found = wb.from_file(path, args={"data": str(tmp_path)}).graph
+    assert script_of(found) == script_of(made)
+
+
+CALLS: dict[str, Callable[[Graph, tuple[int, int]], Graph]] = {
+    "turn": lambda g, ends: g.rotate(angle=ends[0], fill_value=0, keep_size=True),
+    "drawn": lambda g, ends: g.rotate(angle=wb.random.uniform(range=ends), keep_size=True),
+    "flip": lambda g, ends: g.flip(horizontal=1),
+    "blur": lambda g, ends: g.gaussian_blur(sigma=[2]),
+    "p": lambda g, ends: g.with_p(0.25, lambda x: x.gaussian_blur(sigma=[1])),
+    "one_of": lambda g, ends: g.one_of(lambda x: x.flip(), lambda x: x.rotate(angle=ends[1])),
+}
+
+
+@pytest.mark.thorough
+@settings(max_examples=5)
+@given(st.lists(st.tuples(STEPS, ANGLES), min_size=1, max_size=5))
+def test_any_script_of_its_own_brings_the_same_graph_back(
+    steps: list[tuple[str, tuple[int, int]]],
+) -> None:
+    made = wb.read(".").decode().named("made_in_code")
+    for step, ends in steps:
+        made = CALLS[step](made, ends)
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "pipe.py")
+        path.write_text(script_of(made))
+        found = wb.from_file(path, args={"data": folder}).graph
     assert script_of(found) == script_of(made)
 
 

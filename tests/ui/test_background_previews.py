@@ -1,5 +1,6 @@
 """What is computed besides the sheet: only what is seen, and of the present graph."""
 
+import io
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.ui.screen import Screen, edit
 from workbench.errors import WorkerLostError, WorkerTimeoutError
@@ -272,3 +274,28 @@ def test_figures_of_another_graph_go_and_an_error_is_told(
     assert screen["preview", "statistics"] == []
     hold.set()
     screen.wait(lambda s: s["preview", "statistics"], "statistics")
+
+
+def test_targets_come_on_the_cards_between_and_go_where_they_are_hidden(shapes: Path) -> None:
+    screen = Screen()
+    graph = set_setting(load_recipe("segmentation"), batch_size=4)
+    model = ViewModel(shapes / "segmentation", graph, screen.publish, restore=False)
+    screen.wait_ready()
+
+    def card() -> np.ndarray[Any, Any]:
+        header, image = read(screen["canvas", "pictures"])
+        cards = {each["id"]: each["box"] for each in header["cards"]}
+        x, y, width, height = cards["flip"]
+        with Image.open(io.BytesIO(image)) as sheet:
+            return np.asarray(sheet, int)[y : y + height, x : x + width]
+
+    model.receive("canvas", "show_targets", False)
+    model.receive("canvas", "in_view", True)
+    until(screen, ("canvas", "pictures"), lambda h: h["index"] == 0)
+    hidden = card()
+    model.receive("preview", "show_targets", True)
+    until(screen, ("canvas", "pictures"), lambda h: np.abs(card() - hidden).max() > 60)
+    assert read(screen["canvas", "pictures"])[0]["samples"] == 4
+    model.receive("canvas", "show_targets", False)
+    until(screen, ("canvas", "pictures"), lambda h: np.abs(card() - hidden).max() < 30)
+    model.close()

@@ -16,6 +16,7 @@ from workbench.bench.interleaved import format_duration
 from workbench.bench.measurement import CONFIRMED, Measurement
 from workbench.bench.measurement_config import (
     GPU_PROBE_CONFIG,
+    GPU_SETTING_CONFIG,
     PROBE_CONFIG,
     QUICK_CONFIG,
     MeasurementConfig,
@@ -78,7 +79,7 @@ class SweepExperiment(SpeedExperiment):
             name=name,
         )
         self.base = replace(config_of(graph, device), regime=regime)
-        usual = QUICK_CONFIG if self.base.device == "cpu" else GPU_PROBE_CONFIG
+        usual = QUICK_CONFIG if self.base.device == "cpu" else GPU_SETTING_CONFIG
         self.measurement_config = measurement_config or usual
         self.grid = grid
         self.limit = host_limit, gpu_limit

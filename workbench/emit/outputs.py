@@ -112,9 +112,9 @@ def require_one_size(graph: Graph, outputs: Outputs, lists: Sequence[str], targe
         if None in sides and name not in lists:
             node = graph.outputs[name].node
             raise GraphExportError(
-                f"{node}: {target} makes one array of a batch, and nothing gives {name} one size: "
-                f"photos of several sizes are none. Put a resize, a crop or a pad after {node}, or "
-                "export as a script."
+                f"{node}: {target} makes one array of a batch, and images of several sizes are "
+                f"none: nothing gives {name} one size. Put a resize, a crop or a pad after {node} "
+                "(rotate has keep_size too), or export as a script."
             )
 
 

@@ -83,8 +83,9 @@ def from_file(
 ) -> ImportedGraph:
     """The graph of a pipeline in a file: ``.py``, ``.ipynb``, or ``.dali`` as DALI serialised it.
 
-    A script or notebook without DALI is read for a composition of torchvision, Albumentations,
-    Kornia or timm, installed or not, and ``.yaml`` and ``.json`` for one that Albumentations saved.
+    A script or notebook without a pipeline of DALI, or a name in it, is read for a composition of
+    torchvision, Albumentations, Kornia or timm, installed or not, and ``.yaml`` and ``.json`` for
+    one that Albumentations saved.
 
     **A script or notebook is run**, in a process of its own, but for what stands under
     ``__main__``; it is stopped where it would run, serialise or draw a pipeline, and of what comes

@@ -10,7 +10,6 @@ import itertools
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import fields
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import signature
@@ -86,11 +85,10 @@ def make_loader(
             f"epochs is {epochs!r}. Give a whole number from 1, or None to go on for ever."
         )
     program = import_program(graph, LIBRARIES[library], data)
-    with _unequal_sizes_told():
-        if library == "jax":  # its loader builds a pipeline for each device
-            made = _built(program.Loader, graph, data, options)
-        else:
-            made = program.Loader(_built(_build_function(program), graph, data, options))
+    if library == "jax":  # its loader builds a pipeline for each device
+        made = _built(program.Loader, graph, data, options)
+    else:
+        made = program.Loader(_built(_build_function(program), graph, data, options))
     return KernelLoader(made, tuple(graph.outputs), epochs)
 
 
@@ -140,28 +138,12 @@ class KernelLoader:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         turns = itertools.count() if self.epochs is None else range(self.epochs)
-        with _unequal_sizes_told():
-            for batch in itertools.chain.from_iterable(self.batches for _ in turns):
-                yield tuple(batch[name] for name in self.outputs)
+        for batch in itertools.chain.from_iterable(self.batches for _ in turns):
+            yield tuple(batch[name] for name in self.outputs)
 
     def __repr__(self) -> str:
         epochs = {None: "for ever", 1: "1 epoch"}.get(self.epochs, f"{self.epochs} epochs")
         return f"<loader of {', '.join(self.outputs)}: {len(self)} batches an epoch, {epochs}>"
-
-
-@contextmanager
-def _unequal_sizes_told() -> Iterator[None]:
-    """Say in a sentence what DALI says of its tensors."""
-    try:
-        yield
-    except RuntimeError as error:
-        if "IsDenseTensor" not in str(error):
-            raise
-        raise GraphExportError(
-            "Samples of a batch differ in size, and a tensor has one: give them one size at the "
-            "end, with resize or crop, or where they get another, with rotate(keep_size=True). "
-            "batch() of a workbench has them as they are."
-        ) from None
 
 
 def _build_function(program: ModuleType) -> Callable[..., Any]:

@@ -78,12 +78,16 @@ def preview_batch(
 
 
 def preview_card_pictures(
-    engine: Caller, request: PreviewRequest, index: int, targets: bool = True
+    engine: Caller,
+    request: PreviewRequest,
+    index: int,
+    targets: bool = True,
+    between: bool = True,
 ) -> CardPictures:
     """One sample at every node (see ``render_card_pictures``). Raises as ``preview_batch``."""
     _require_sound(request)
     pictures: CardPictures = call_isolating_faults(
-        engine, render_card_pictures, request, index, targets
+        engine, render_card_pictures, request, index, targets, between
     )
     return pictures
 
@@ -115,10 +119,13 @@ def preview_steps(
     times: bool = True,
     node: str = "",
     targets: bool = True,
+    between: bool = True,
 ) -> Steps:
     """One sample through the nodes (see ``render_steps``). Raises as ``preview_batch``."""
     _require_sound(request)
-    steps: Steps = call_isolating_faults(engine, render_steps, request, index, times, node, targets)
+    steps: Steps = call_isolating_faults(
+        engine, render_steps, request, index, times, node, targets, between
+    )
     return steps
 
 

@@ -77,14 +77,19 @@ class CardPictures:
 
 @task
 def render_card_pictures(
-    worker: Worker, request: PreviewRequest, index: int, targets: bool = True
+    worker: Worker,
+    request: PreviewRequest,
+    index: int,
+    targets: bool = True,
+    between: bool = True,
 ) -> CardPictures:
     """Task: sample ``index`` of the request's batch at each node, ``tile_size`` pixels at most.
 
-    From the outputs that are kept, with the ``targets`` that lie on them. Raises as ``render``.
+    From the outputs that are kept, with the ``targets`` that lie on them, those ``between`` the
+    original and the outputs too. Raises as ``render``.
     """
     start = time.perf_counter()
-    run = run_steps(worker, request, targets)
+    run = run_steps(worker, request, targets, between)
     run.require_sample(index)
     sample = run.result.samples[index]
     found = [] if sample.error else _cards(worker, run, index)

@@ -250,14 +250,22 @@ def run_request(worker: Worker, request: PreviewRequest, one_by_one: bool = Fals
     return _run(worker, request, active_graph(request.graph, worker.runner.catalog), one_by_one)
 
 
-def run_steps(worker: Worker, request: PreviewRequest, targets: bool = True) -> GraphRun:
-    """The same for what shows each node: where they are drawn, with the targets on every image."""
+def run_steps(
+    worker: Worker, request: PreviewRequest, targets: bool = True, between: bool = True
+) -> GraphRun:
+    """The same for what shows each node; ``between`` with the targets on every image.
+
+    Raises CancelledError, too, where it was interrupted.
+    """
     catalog = worker.runner.catalog
     graph = active_graph(request.graph, catalog)
-    if not targets:
-        return replace(_run(worker, request, graph), targets=False)
+    if not targets or not between:
+        return replace(_run(worker, request, graph), targets=targets)
     with_targets = with_step_followers(request.graph, catalog)
     more = tuple(node for node in with_targets.nodes if not graph.has(node.id))
+    for count in range(1, len(more)):  # one by one, for each takes long and a picture may be due
+        worker.check_interrupt()
+        _run(worker, request, with_targets, more=more[:count])
     return _run(worker, request, with_targets, more=more)
 
 

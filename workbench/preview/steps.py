@@ -108,16 +108,18 @@ def render_steps(
     times: bool = True,
     node: str = "",
     targets: bool = True,
+    between: bool = True,
 ) -> Steps:
     """Task: sample ``index`` of the request's batch, from the outputs that are kept.
 
     ``node`` is the one that is wanted, with histograms; empty: all, without. ``times`` runs each
     node alone a few times, once for each change of it: up to 0.1 s for a node, 1.6 s more for a
-    mixed decoder that was not built yet. ``targets`` draws what lies on the images. Raises as
-    ``render``, and GraphError where no output depends on the node, or the sample did not come.
+    mixed decoder that was not built yet. ``targets`` and ``between`` as of
+    ``render_card_pictures``. Raises as ``render``, and GraphError where no output depends on the
+    node, or the sample did not come.
     """
     start = time.perf_counter()
-    run = run_steps(worker, request, targets)
+    run = run_steps(worker, request, targets, between)
     run.require_sample(index)
     pictures: list[Tiles] = []
     inner = run.inner_nodes if node else ()

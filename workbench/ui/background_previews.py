@@ -13,6 +13,7 @@ from typing import Any
 from workbench.catalog.spec import Catalog
 from workbench.engine.call_handle import Caller
 from workbench.errors import GraphError, WorkbenchError
+from workbench.graph.step_followers import with_step_followers
 from workbench.preview import (
     CardPictures,
     Pixels,
@@ -47,7 +48,7 @@ DETAIL_SIZE = 224
 """Side of a picture in pixels that is looked at."""
 CARD_SIZE, CARD_SIZE_OF_MANY, MANY = 96, 64, 40
 """Side of a card's picture in pixels, sharp on a fine screen; and where there are many nodes."""
-_NAMES = ("closeup", "values", "detail", "cards", "statistics", "times")
+_NAMES = ("closeup", "values", "detail", "cards", "card_targets", "statistics", "times")
 
 
 class BackgroundPreviews:
@@ -64,6 +65,8 @@ class BackgroundPreviews:
         """What ``_closeup`` shows."""
         self._probed_at: tuple[int, int] | None = None
         self._cards_fault = ""
+        self._chosen_of = 0
+        """Samples of which the cards may show one."""
         self._effect = EffectJob(background, catalog)
         self._policy = PolicyJob(background)
         self._branch_shares = BranchShareJob(background)
@@ -117,13 +120,25 @@ class BackgroundPreviews:
 
     def _show_cards(self, state: ViewState, base: PreviewRequest, sample: int) -> None:
         if not state.canvas_in_view:
-            self._background.forget("cards")
+            self._background.forget("cards", "card_targets")
             return
         side = CARD_SIZE if len(base.graph.nodes) <= MANY else CARD_SIZE_OF_MANY
         small = replace(base, tile_size=side)
-        drawn = state.show_targets
-        run = partial(preview_card_pictures, request=small, index=sample, targets=drawn)
-        self._background.ask("cards", (small, sample, drawn), run, self._carded)
+        key = small, sample, state.show_targets
+        cards = partial(preview_card_pictures, index=sample, targets=state.show_targets)
+        run = partial(cards, request=small, between=False)
+
+        def first(outcome: Any) -> None:
+            """Targets on the images between take longer, and of no more samples than are shown."""
+            self._carded(outcome)
+            more = with_step_followers(base.graph, self._catalog) if state.show_targets else None
+            lie_between = more and any(not base.graph.whole.has(node.id) for node in more.nodes)
+            if lie_between and self._background.asked("cards") == key:
+                few = replace(small, tiles=sample + 1)
+                again = partial(cards, request=few)
+                self._background.ask("card_targets", key, again, self._with_targets)
+
+        self._background.ask("cards", key, run, first)
 
     def _show_detail(self, state: ViewState, base: PreviewRequest, sample: int) -> None:
         """The node's pictures first, then its time, which takes longer."""
@@ -135,7 +150,8 @@ class BackgroundPreviews:
         key = base, sample, node, state.show_targets
         steps = partial(preview_steps, request=base, index=sample, node=node)
         steps = partial(steps, targets=state.show_targets)
-        run, timed = partial(steps, times=False), partial(steps, times=True)
+        run = partial(steps, times=False, between=False)
+        timed = partial(steps, times=True)
 
         def first(outcome: Any) -> None:
             self._detailed(node, outcome)
@@ -223,9 +239,15 @@ class BackgroundPreviews:
 
     def _carded(self, outcome: Any) -> None:
         if isinstance(outcome, CardPictures):
+            self._chosen_of = outcome.samples
             self._cards, self._cards_fault = cards_bytes(outcome), ""
         else:
             self._cards_fault = str(outcome)
+
+    def _with_targets(self, outcome: Any) -> None:
+        """Of fewer samples than may be chosen; where it failed, the cards stay as they are."""
+        if isinstance(outcome, CardPictures):
+            self._carded(replace(outcome, samples=max(outcome.samples, self._chosen_of)))
 
     def _detailed(self, node: str, outcome: Any) -> None:
         shown = isinstance(outcome, Steps)

@@ -33,6 +33,7 @@ KINDS = {
     "cards": _Kind(3, interactive=True, shows_older=True),
     "distances": _Kind(4, retries=False),
     "statistics": _Kind(4, shows_older=True),
+    "card_targets": _Kind(4, retries=False),
     "times": _Kind(5, shows_older=True),
     "branch_shares": _Kind(6),
     "policy": _Kind(8),

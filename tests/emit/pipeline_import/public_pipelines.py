@@ -36,6 +36,8 @@ from workbench.errors import ImportFailedError
 from workbench.graph import Graph
 from workbench.samples import write_samples
 from workbench.sources import list_samples, open_dataset
+from workbench.sources._record_index import index_of
+from workbench.sources.record_io import scan_record_file
 from workbench.sources.tfrecord import scan_records
 
 LISTED = Path(__file__).with_suffix(".toml")
@@ -101,7 +103,9 @@ def _samples(targets: Path) -> dict[str, dict[str, Any]]:
         "readers__Caffe2": {"path": str(targets / "caffe2")},
         "readers__MXNet": {
             "path": [str(each) for each in targets.rglob("*.rec")],
-            "index_path": [str(each.with_suffix(".idx")) for each in targets.rglob("*.rec")],
+            "index_path": [
+                index_of(str(each), scan_record_file) for each in targets.rglob("*.rec")
+            ],
         },
         "readers__COCO": {
             "file_root": str(targets / "coco" / "images"),
@@ -172,6 +176,7 @@ def compare(each: Listed, root: Path) -> str:
         patch.setattr(scripts, "trace_pipeline", keep)
         traced = _traced(each, root)
         (pipe,) = kept
+        pipe._api_type = None  # an iterator may have had it
         pipe.build()
         theirs = _batches(pipe)
     graph = import_traced(traced, load_catalog()).graph
@@ -205,7 +210,8 @@ def _batches(pipe: Any) -> list[list[Any]]:
 def _data_of(graph: Graph) -> Path:
     """What the exported script is given: what the original reads."""
     kinds = {each.kind for each in graph.sources}
-    found = {"tfrecord": TARGETS / "tfrecord", "numpy_files": TARGETS / "numpy"}
+    folders = {"tfrecord": "tfrecord", "numpy_files": "numpy", "record_io": "recordio"}
+    found = {kind: TARGETS / name for kind, name in folders.items()}
     return next((found[kind] for kind in kinds if kind in found), PHOTOS)
 
 
@@ -235,7 +241,7 @@ def in_child(function: Callable[[Listed, Path], Any], each: Listed, root: Path) 
             try:
                 found = function(each, root)
             except BaseException as error:
-                found = f"no: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+                found = f"no: {type(error).__name__}: {' '.join(str(error).split())[:600]}"
             answer.write(json.dumps(found))
             answer.flush()
             os._exit(0)
@@ -266,7 +272,7 @@ def main() -> None:
         what, reasons = ("refused", [found]) if isinstance(found, str) else found
         pixels = in_child(compare, each, root) if given.compare and what != "refused" else ""
         counts.update([what, *([f"pixels {pixels.partition(':')[0]}"] if pixels else [])])
-        print(f"{what:8} {pixels:24.100} {each}", flush=True)
+        print(f"{what:8} {pixels:24.500} {each}", flush=True)
         for reason in reasons:
             print(f"         {reason[:300]}", flush=True)
     print(json.dumps(counts))

@@ -20,7 +20,7 @@ from tests.emit.transform_import.fixed_transforms import (
     torchvision,
 )
 from tests.emit.transform_import.measure_differences import run
-from workbench.catalog import load_catalog
+from workbench.catalog import Catalog, load_catalog
 from workbench.emit.transform_import.graph import (
     LIBRARIES,
     from_albumentations,
@@ -34,7 +34,9 @@ from workbench.emit.transform_import.transform_call import (
     to_plain,
 )
 from workbench.errors import ImportFailedError
+from workbench.graph import data_node
 from workbench.graph.check import check_graph
+from workbench.graph.faults import Fault
 from workbench.graph.model import Graph, Port
 
 CATALOG = load_catalog()
@@ -247,3 +249,31 @@ def test_salt_and_pepper_is_drawn_as_the_library_draws_it() -> None:
     found = import_transforms(composed(albumentations("SaltAndPepper")))
     assert not found.report.refused
     assert "noise.salt_and_pepper" in ops(found.graph)
+
+
+def test_motion_blur_goes_along_its_angle() -> None:
+    """As Albumentations' ``create_motion_kernel`` has it: 45 degrees are down to the right."""
+    given = {"blur_limit": (3, 3), "angle_range": (45, 45), "p": 1.0}
+    found = import_transforms(composed(albumentations("MotionBlur", **given)))
+    (kernel,) = (node for node in found.graph.walk() if node.op == "constant")
+    third = round(1 / 3, 6)
+    assert kernel.args["fdata"] == (third, 0.0, 0.0, 0.0, third, 0.0, 0.0, 0.0, third)
+    drawn = import_transforms(composed(albumentations("MotionBlur", blur_limit=3, p=0.5)))
+    assert len([node for node in drawn.graph.walk() if node.op == "filter"]) == 6
+    assert not drawn.report.refused
+    turned = kornia("RandomMotionBlur", 3, (30.0, 60.0), 0.0, p=1.0)
+    assert not import_transforms(composed(turned)).report.refused
+
+
+def test_the_nodes_of_a_composition_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[int] = []
+
+    def check(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
+        checked.append(len(graph.nodes))
+        return check_graph(graph, catalog)
+
+    monkeypatch.setattr(data_node, "check_graph", check)
+    blur = torchvision("RandomApply", [torchvision("GaussianBlur", 3)])
+    found = import_transforms(composed(*[blur] * 12))
+    assert ops(found.graph).count("if") == 12
+    assert checked == [2]  # the reader and its decoder

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.emit.transform_import import torchvision
+from workbench.emit.transform_import.geometry import opposite
 from workbench.emit.transform_import.images import (
     Images,
     NoMatchError,
@@ -240,7 +241,7 @@ def random_motion_blur(
     low, high = kernel_size if isinstance(kernel_size, list | tuple) else 2 * (kernel_size,)
 
     def step(size: int) -> Step:
-        return lambda: blur_motion(images, size, around(angle, 0))
+        return lambda: blur_motion(images, size, opposite(around(angle, 0)))  # anticlockwise
 
     images.one_of([step(size) for size in range(int(low) | 1, int(high) + 1, 2)])
     if around(direction, 0) != (0.0, 0.0):

@@ -111,13 +111,16 @@ _ANGLES = 6
 
 
 def blur_motion(images: Images, size: int, angles: Range) -> None:
-    """The mean along a line of so many pixels through each, at a drawn angle in degrees."""
+    """The mean along a line of so many pixels through each, at one of several angles.
+
+    These are degrees, clockwise from the right, as Albumentations counts them.
+    """
     steps = [n - size // 2 for n in range(size)]
     low, high = (math.radians(each) for each in angles)
     count = 1 if low == high else _ANGLES
 
     def blurred(angle: float) -> Callable[[], None]:
-        line = [abs(x * math.sin(angle) + y * math.cos(angle)) <= 0.5 for y in steps for x in steps]
+        line = [abs(x * math.sin(angle) - y * math.cos(angle)) <= 0.5 for y in steps for x in steps]
         weights = tuple(round(each / sum(line), 6) for each in line)
         return lambda: images.become(as_bytes(filtered(images, weights, size)))
 
