@@ -17,10 +17,15 @@ from workbench.graph import Graph, load_recipe
 from workbench.graph.regions import wrap_in_region
 
 GOLDEN = Path(__file__).parent / "own_code" / "golden"
-CARRY = ("script", "jax", "lightning", "notebook", "paddle", "pytorch", "ray")
+CARRY = (
+    *("script", "jax", "lightning", "notebook", "paddle", "pytorch", "ray", "keras"),
+    "huggingface",
+)
 REFUSE = {
     "dynamic": "DALI's dynamic mode has no Python functions",
     "tensorflow": "TensorFlow's DALIDataset is given a pipeline that DALI serialises",
+    "torchvision": "torchvision is written without DALI, which calls it",
+    "albumentations": "albumentations is written without DALI, which calls it",
     "triton": "Triton is given a pipeline that DALI serialises, without Python",
 }
 HOLD_NO_REGION = ("notebook", "ray")

@@ -90,7 +90,7 @@ def test_the_lines_of_the_selected_node_are_lit_where_they_are_known(
     model.receive("code", "target", target)
     model.receive("canvas", "selected", ["rotate"])
     highlighted = screen["code", "highlighted"]
-    if target == "notebook":
+    if target in ("notebook", "triton"):  # in cells; and what draws is left out
         assert highlighted == {}
         return
     main = screen["code", "files"][0]

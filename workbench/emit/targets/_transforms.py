@@ -10,6 +10,7 @@ from string import Template
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code, Lines
 from workbench.emit.outputs import first_reader
+from workbench.emit.own_code import require_no_own_code
 from workbench.emit.python import INDENT, LINE, constant, literal
 from workbench.emit.template_parts import docstring_title, reached_nodes
 from workbench.emit.transform_export.library import Library, Transforms, differences_text
@@ -60,6 +61,7 @@ def transform_module(
     nodes = reached_nodes(graph, catalog)
     reader = first_reader(nodes)
     _require_folder(nodes, library.name)
+    require_no_own_code(nodes, f"{library.name} is written without DALI, which calls it")
     views, begin = Reading(graph, catalog, library.name).views()
     _require_one_size(graph, views, library.name)
     if not begin or not is_decoder(catalog[begin[0].node.op]):

@@ -103,6 +103,8 @@ def emit_huggingface(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
         "example": "".join(f', {name}="DIR"' for name in module.parts.parameters),
     }
     given = module.parts.parameters
+    if given:
+        fields["any"] = "from typing import Any\n"
     template = _TEMPLATE if given else replaced(_TEMPLATE, (_INIT, ""))
     return {"trainer.py": module.fill(template, **fields)}
 

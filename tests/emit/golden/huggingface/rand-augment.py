@@ -11,6 +11,7 @@ Needs torch, transformers and nvidia-dali-cuda120.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.auto_aug import rand_augment

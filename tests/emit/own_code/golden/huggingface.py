@@ -1,0 +1,156 @@
+"""cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
+Taylor 2017).
+
+A Trainer that trains on DALI's batches: each rank on a shard of its own, decoded and
+augmented on its own GPU.
+
+    arguments = TrainingArguments("out", per_device_train_batch_size=BATCH_SIZE)
+    DaliTrainer(model, arguments, data="DIR").train()
+
+Needs torch, transformers and nvidia-dali-cuda120.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline
+from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+from nvidia.dali.plugin.pytorch import DALIGenericIterator
+from torch import Tensor
+from transformers import Trainer
+
+BATCH_SIZE = 64
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+SIZE = [224, 224]
+MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
+STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
+OUTPUTS = ["pixel_values", "labels"]
+
+
+def grey_world(image):
+    """Scale each channel to the mean of all (Buchsbaum 1980)."""
+    import numpy as np
+
+    means = image.mean(axis=(0, 1), keepdims=True)
+    balanced = image * (means.mean() / np.maximum(means, 1))
+    return np.clip(balanced, 0, 255).astype(np.uint8)
+
+
+@pipeline_def(enable_conditionals=True)
+def cutout_pipeline(
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    jpegs, labels = fn.readers.file(
+        file_root=data,
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        seed=seed,
+        name="reader",
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    chance = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=seed + 4)
+    if chance:
+        images = fn.python_function(
+            images, function=grey_world, num_outputs=1, output_layouts="HWC"
+        )
+    images = fn.random_resized_crop(
+        images, size=SIZE, random_area=[0.35, 1.0], seed=seed + 1
+    )
+    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=seed + 2)
+    images = fn.erase(
+        images,
+        shape=[0.25, 0.25],
+        normalized=True,
+        axis_names="HW",
+        fill_value=[124, 116, 104],
+        anchor=anchor,
+    )
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 3)
+    images = fn.crop_mirror_normalize(
+        images,
+        dtype=types.FLOAT,
+        output_layout="CHW",
+        mean=MEAN,
+        std=STD,
+        mirror=mirror,
+    )
+    return images, labels
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+) -> Pipeline:
+    """Return the built pipeline of one shard.
+
+    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    """
+    pipe = cutout_pipeline(
+        data,
+        device,
+        seed + 100_000 * shard_id,  # shards draw apart
+        shard_id,
+        num_shards,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=device_id if device == "mixed" else None,
+        prefetch_queue_depth=2,
+    )
+    pipe.build()
+    return pipe
+
+
+class Loader:
+    """Batches by the names of a model's arguments: ``pixel_values``, ``labels``."""
+
+    def __init__(self, pipe: Pipeline) -> None:
+        self.batches = DALIGenericIterator(
+            [pipe],
+            OUTPUTS,
+            reader_name="reader",  # it knows how long an epoch is
+            last_batch_policy=LastBatchPolicy.FILL,  # as many for each rank
+            auto_reset=True,
+        )
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator[dict[str, Tensor]]:
+        for (batch,) in self.batches:
+            images = batch["pixel_values"]
+            batch["pixel_values"] = images.permute(0, 3, 1, 2)
+            batch["labels"] = batch["labels"].squeeze(-1).long()
+            yield batch
+
+
+class DaliTrainer(Trainer):
+    """Trains on DALI; evaluation and everything else are the Trainer's."""
+
+    def __init__(self, *args: Any, data: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.data = data
+
+    def get_train_dataloader(self) -> Loader:
+        return Loader(
+            build_pipeline(
+                self.data,
+                self.args.per_device_train_batch_size,
+                seed=self.args.data_seed or SEED,
+                shard_id=self.args.process_index,
+                num_shards=self.args.world_size,
+                device_id=max(self.args.local_rank, 0),
+            )
+        )

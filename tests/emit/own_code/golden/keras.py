@@ -1,0 +1,138 @@
+"""cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
+Taylor 2017).
+
+Batches for Keras 3 on any backend:
+
+    pipe = build_pipeline("DIR")
+    model.fit(batches(pipe), steps_per_epoch=steps(pipe), epochs=10)
+
+Needs keras with jax, torch or tensorflow, and nvidia-dali-cuda120.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import numpy as np
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline
+
+BATCH_SIZE = 64
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+SIZE = [224, 224]
+MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
+STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
+
+
+def grey_world(image):
+    """Scale each channel to the mean of all (Buchsbaum 1980)."""
+    import numpy as np
+
+    means = image.mean(axis=(0, 1), keepdims=True)
+    balanced = image * (means.mean() / np.maximum(means, 1))
+    return np.clip(balanced, 0, 255).astype(np.uint8)
+
+
+@pipeline_def(enable_conditionals=True)
+def cutout_pipeline(
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    jpegs, labels = fn.readers.file(
+        file_root=data,
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        seed=seed,
+        name="reader",
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    chance = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=seed + 4)
+    if chance:
+        images = fn.python_function(
+            images, function=grey_world, num_outputs=1, output_layouts="HWC"
+        )
+    images = fn.random_resized_crop(
+        images, size=SIZE, random_area=[0.35, 1.0], seed=seed + 1
+    )
+    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=seed + 2)
+    images = fn.erase(
+        images,
+        shape=[0.25, 0.25],
+        normalized=True,
+        axis_names="HW",
+        fill_value=[124, 116, 104],
+        anchor=anchor,
+    )
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 3)
+    images = fn.crop_mirror_normalize(
+        images,
+        dtype=types.FLOAT,
+        output_layout="CHW",
+        mean=MEAN,
+        std=STD,
+        mirror=mirror,
+    )
+    return images, labels
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+) -> Pipeline:
+    """Return the built pipeline of one shard.
+
+    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    """
+    pipe = cutout_pipeline(
+        data,
+        device,
+        seed + 100_000 * shard_id,  # shards draw apart
+        shard_id,
+        num_shards,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=device_id if device == "mixed" else None,
+        prefetch_queue_depth=2,
+    )
+    pipe.build()
+    return pipe
+
+
+def steps(pipe: Pipeline) -> int:
+    """Batches of an epoch."""
+    read = pipe.reader_meta("reader")
+    samples = read["epoch_size_padded"] // read["number_of_shards"]
+    return -(-samples // pipe.max_batch_size)
+
+
+def batches(pipe: Pipeline) -> Iterator[tuple[Any, ...]]:
+    """Batches without end: inputs and targets. Where an epoch ends, its last sample is repeated."""
+    while True:
+        images, targets = map(to_tensor, pipe.run())
+        yield images, targets[:, 0]
+
+
+def to_tensor(batch: Any) -> Any:
+    """A batch of DALI as the backend has it, where it lies: on the GPU it stays there."""
+    backend, tensor = keras.backend.backend(), batch.as_tensor()
+    if backend == "torch":
+        import torch
+
+        return torch.from_dlpack(tensor)
+    if backend == "jax":
+        import jax
+
+        return jax.dlpack.from_dlpack(tensor)
+    # TensorFlow takes what a generator gives through the host.
+    return np.array(batch.as_cpu().as_tensor())
