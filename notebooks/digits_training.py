@@ -44,7 +44,7 @@ def graphs(folder: str | Path) -> dict[str, wb.Graph]:
     uniform = wb.random.uniform
 
     def normalized(graph: wb.Graph) -> wb.Graph:
-        return graph.crop_mirror_normalize(mean=[128], std=[64], output_layout="CHW")
+        return graph.crop_mirror_normalize(crop=(16, 16), mean=[128], std=[64], output_layout="CHW")
 
     train = wb.read(f"{folder}/train", random_shuffle=True).decode(output_type="GRAY")
     train = train.with_settings(batch_size=60, num_threads=2)
