@@ -81,6 +81,13 @@ def test_values_from_around_are_led_into_a_region(graph: Graph, catalog: Catalog
     assert ops(made).count("random.coin_flip") == 1
 
 
+def test_a_draws_own_seed_and_name_stay(graph: Graph) -> None:
+    drawn = wb.random.uniform(range=(-10, 10), seed=7, name="tilt")
+    made = graph.rotate(angle=drawn).rotate(angle=wb.random.uniform(range=(-3, 3), seed=7))
+    assert made.node("tilt").seed == 7
+    assert made.node("angle").seed == 8, "no two nodes have one seed"
+
+
 def test_regions_nest_and_draw_apart(graph: Graph, catalog: Catalog) -> None:
     def turned(x: Graph) -> Graph:
         return x.rotate(angle=wb.random.uniform(range=(-3, 3)))

@@ -12,6 +12,7 @@ from dataclasses import replace
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.devices import is_generator
+from workbench.graph.edit import usual_id
 from workbench.graph.fragment import add_nodes
 from workbench.graph.lead_in import lead_in
 from workbench.graph.model import Graph, Node, Port, region_of
@@ -22,8 +23,9 @@ def merged(
 ) -> tuple[Graph, Port]:
     """The graph with all that a port of another depends on, and that port there.
 
-    A draw that is new to the graph is called ``wanted``, after the argument that it feeds. What
-    stands around a region is led into it. Raises GraphEditError for what is made inside another
+    A draw that is new to the graph and has no name of its own is called ``wanted``, after the
+    argument that it feeds; its seed stays where no other node has it. What stands around a region
+    is led into it. Raises GraphEditError for what is made inside another
     region.
     """
     if other is graph:
@@ -105,12 +107,16 @@ class _Merger:
                 "the region gives."
             )
         spec = self._catalog.find(node.op)
-        if wanted and spec is not None and is_generator(spec):
+        unnamed = node.id.rstrip("0123456789_") == usual_id(node.op)
+        if wanted and unnamed and spec is not None and is_generator(spec):
             named = replace(node, id=wanted)
         else:
             named = node
+        free = node.seed not in {each.seed for each in self.whole.walk()}
         body, ids = add_nodes(self.whole.at_scope(place), Graph(nodes=(named,)))
         node_id = self._ids[node.id] = ids[named.id]
+        if free:  # as the caller may have given it
+            body = body.replace_node(replace(body.node(node_id), seed=node.seed))
         origins = {**body.origins, node_id: origin(self._other, node.id)}
         self.whole = replace(body, origins=origins).whole
         fed = {name: self.take(port, place) for name, port in node.inputs.items()}

@@ -21,8 +21,8 @@ _INIT = """
 _TEMPLATE = f'''\
 """$title
 
-A Trainer that trains on DALI's batches: each rank on a shard of its own, decoded and
-augmented on its own GPU.
+A Trainer that trains on DALI's batches, each rank on a shard of its own. Where DEVICE is
+mixed they are decoded and augmented on its own GPU.
 
     arguments = TrainingArguments("out", per_device_train_batch_size=BATCH_SIZE)
     DaliTrainer(model, arguments$example).train()
@@ -77,10 +77,10 @@ class DaliTrainer(Trainer):
             build_pipeline(
 «                self.data,»
                 self.args.per_device_train_batch_size,
-                seed=self.args.data_seed or SEED,
+                seed=SEED if self.args.data_seed is None else self.args.data_seed,
                 shard_id=self.args.process_index,
                 num_shards=self.args.world_size,
-                device_id=max(self.args.local_rank, 0),
+                device_id=self.args.device.index or 0,
             )
         )
 '''
