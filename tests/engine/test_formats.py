@@ -264,6 +264,9 @@ def test_a_decoder_of_dali_behind_such_a_source_is_a_fault() -> None:
 def test_targets_that_cannot_carry_it_say_why(target: str) -> None:
     graph = reading("decoders.pillow", "cpu", 1)
     graph = graph.replace_node(replace(graph.sources[0], kind="pillow_images"))
+    resize = Node("resize", "resize", {"size": (30, 40)}, {"data": Port("decode", "output")})
+    outputs = {"images": Port("resize", "output")}
+    graph = replace(graph, nodes=(*graph.nodes, resize), outputs=outputs)
     with pytest.raises(GraphExportError, match="decode: it calls the Python function"):
         export(graph, target)
 

@@ -30,8 +30,8 @@ def test_it_is_written_with_its_types_and_its_layout() -> None:
     )
     assert wb.check_graph(inverted(), load_catalog()) == ()
     text = emit_script(inverted(), load_catalog()).text
-    assert "    from nvidia.dali.plugin.numba.fn import numba_function\n" in text
-    assert "    import numpy as np\n" in text
+    assert "from nvidia.dali.plugin.numba.fn import numba_function\n" in text
+    assert "import numpy as np\n" in text
     assert "\n\n\ndef invert(out, image):\n    out[:] =" in text
     assert (
         """
@@ -96,7 +96,7 @@ def darker(image: Any) -> Any:
 def test_torch_and_cupy_run_on_the_gpu() -> None:
     catalog = load_catalog()
     text = emit_script(lighter.after(load_recipe("rotate-jitter"), "resize"), catalog).text
-    assert "    from nvidia.dali.plugin.pytorch.fn import torch_python_function\n" in text
+    assert "from nvidia.dali.plugin.pytorch.fn import torch_python_function\n" in text
     assert "torch_python_function(\n        images.gpu(), function=lighter" in text
     text = emit_script(darker.after(load_recipe("rotate-jitter"), "resize"), catalog).text
     assert "fn.python_function(\n        images.gpu()," in text

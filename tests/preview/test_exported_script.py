@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def test_the_node_that_fails_is_named(photos: Path, engine: Engine) -> None:
 def test_a_script_that_a_signal_ends(
     number: int, words: str, photos: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def emit(graph: Graph, target: str) -> Export:
+    def emit(graph: Graph, target: str, **options: Any) -> Export:
         code = Code(f"import os\nos.kill(os.getpid(), {int(number)})\n", {})
         return Export(target, {"pipe.py": code})
 

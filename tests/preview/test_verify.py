@@ -134,7 +134,7 @@ def test_what_differs_is_named(
         chain_graph("brightness", brightness={"brightness": 1.0}), batch_size=COUNT
     )
     other = graph.replace_node(replace(graph.node("brightness"), args={"brightness": 1.1}))
-    monkeypatch.setattr(module, "export", lambda _, target: export(other, target))
+    monkeypatch.setattr(module, "export", lambda _, target, **options: export(other, target))
     report = Verifier(graph, str(photos), 1, engine=engine).run()
     assert not report.exact
     assert report.identical == 0

@@ -87,7 +87,8 @@ def test_where_python_cannot_go_is_said(target: str, words: str) -> None:
 
 @pytest.mark.parametrize("target", ["script", "pytorch", "jax", "lightning", "paddle", "ray"])
 def test_programs_say_what_they_take(target: str) -> None:
-    text = export(a_graph(PIXELS), target, load_catalog()).main.text
+    with_ = "training" if target in ("pytorch", "lightning") else ""
+    text = export(a_graph(PIXELS), target, load_catalog(), with_=with_).main.text
     assert "--data MODULE:FACTORY" in text
     assert text.count("import numpy as np\n") == 1
     assert "abspath(args.data)" not in text

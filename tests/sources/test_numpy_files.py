@@ -360,5 +360,5 @@ def test_data_without_an_array_say_so(tmp_path: Path) -> None:
 def test_the_loop_of_pytorch_turns_arrays_channels_first(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.zeros((9, 9, 3), np.uint8))
     graph = with_datasets(load_recipe("rotate-jitter"), open_datasets(str(tmp_path)))
-    loader = export(graph, "pytorch", load_catalog()).main.text
+    loader = export(graph, "pytorch", load_catalog(), with_="training").main.text
     assert 'model(batch["images"].permute(0, 3, 1, 2).float())' in loader

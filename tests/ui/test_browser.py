@@ -104,7 +104,7 @@ def test_from_photos_to_a_script_that_runs(host: Host, photos: Path) -> None:
     expect(code.locator("[data-wb=message]")).to_contain_text(str(host.work / "mine.py"))
     script = host.work / "mine.py"
     saved = script.read_text()
-    assert saved == host.python("model.state.source.text")
+    assert saved == host.python("model.shown('code', 'files')[0]['text']")
     assert "".join(shown.split()) == "".join(saved.split())
     run = subprocess.run(
         [sys.executable, str(script), "--data", str(photos), "--batches", "3"],

@@ -299,8 +299,9 @@ def test_graphs_are_opened_and_saved(
     model.act("bar", {"do": "save", "path": "mine.json"})
     assert str(tmp_path / "mine.json") in screen["bar", "message"]
     assert (tmp_path / "mine.json").read_text() == screen["bar", "saved"]
+    model.receive("code", "in_view", True)
     model.act("bar", {"do": "export", "path": "pipe"})
-    assert (tmp_path / "pipe.py").read_text() == screen["code", "source"]
+    assert (tmp_path / "pipe.py").read_text() == screen["code", "files"][0]["text"]
     model.act("code", {"do": "save", "path": "nowhere/pipe.py"})
     assert "was not written" in screen["code", "message"]
     model.act("bar", {"do": "undo"})
@@ -315,7 +316,7 @@ def test_lines_of_the_selected_node_are_lit(ready: tuple[ViewModel, Screen]) -> 
     model, screen = ready
     model.receive("code", "in_view", True)
     model.receive("canvas", "selected", ["resize"])
-    lines = screen["code", "source"].splitlines()
+    lines = screen["code", "files"][0]["text"].splitlines()
     highlighted = [lines[number - 1] for number in screen["code", "highlighted"]["pipe.py"]]
     assert any("fn.resize" in line for line in highlighted)
     assert not any("fn.rotate" in line for line in highlighted)

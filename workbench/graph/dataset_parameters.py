@@ -29,6 +29,7 @@ _TAKEN = frozenset(
             "shard",
         ),
         *("augment", "trainer", "lightning", "pipeline_def", "time", "types"),
+        *("kwargs", "num_workers", "seed_worker", "torch", "transform"),
         "dict",  # with regions AutoGraph writes a call of it for **
     }
 )

@@ -48,7 +48,7 @@ def place_of(tensors: bytes) -> Place | str:
 
 def _accepts(path: Path) -> bool:
     """Any LMDB that is not Caffe's, which is asked first: what is wrong with it is then told."""
-    return (path / FILE).is_file()
+    return os.path.isfile(path / FILE)
 
 
 def _write_placeholder(folder: Path) -> Path:
