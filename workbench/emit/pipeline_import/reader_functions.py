@@ -43,16 +43,16 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
             first = reader.outputs[0]
             known = [e for e in made if e[0] in used and e[0] not in (first[0], last)]
             between = (known or [reader.outputs[1]])[: len(kind.outputs) - 2]
-        outputs, ports = (first, *between, (last, side)), reader.ports
-        if len(kind.outputs) > 3:
-            named = {op.places[depth].text.partition(" = ")[0].strip(): op for op in calls}
-            ports = (kind.outputs[0], *(name for name in kind.outputs[1:] if name in named))
-            outputs = (first, *(named[name].outputs[0] for name in ports[1:]))
         device = reader.device
         if kind.pixels:
             on_gpu = "gpu" in (device, used.get(first[0]))
             device, side = ("mixed" if on_gpu else "cpu"), "cpu"
             first = first[0], "gpu" if on_gpu else "cpu"
+        outputs, ports = (first, *between, (last, side)), reader.ports
+        if len(kind.outputs) > 3:
+            named = {op.places[depth].text.partition(" = ")[0].strip(): op for op in calls}
+            ports = (kind.outputs[0], *(name for name in kind.outputs[1:] if name in named))
+            outputs = (first, *(named[name].outputs[0] for name in ports[1:]))
         folded[reader.name] = replace(
             reader,
             schema=reader.schema.replace("___", "__"),  # DALI's own name of the TFRecord reader
