@@ -23,6 +23,7 @@ from workbench.graph.source_targets import with_opened
 from workbench.preview import PreviewRequest, preview_batch, preview_card_pictures, preview_steps
 from workbench.preview.marks import TargetMark
 from workbench.preview.mask_marks import depth_mark, mask_mark
+from workbench.preview.target_marks import _ltrb
 from workbench.sources import open_datasets
 
 CATALOG = load_catalog()
@@ -92,6 +93,14 @@ def test_names_of_opened_annotations_are_in_the_order_of_the_file(
         ]
         assert [mark.text for mark in tile.marks[0]] == classes
     assert len(preview.tiles) == 6
+
+
+@pytest.mark.parametrize(
+    ("form", "box"),
+    [("relative ltrb", (2, 3, 6, 9)), ("xywh", (2, 3, 4, 6)), ("relative cxcywh", (4, 6, 4, 6))],
+)
+def test_a_box_of_any_form_has_its_corners(form: str, box: tuple[float, ...]) -> None:
+    assert _ltrb(np.array([box], float), form).tolist() == [[2, 3, 6, 9]]
 
 
 def test_a_large_mask_is_drawn_smaller_with_classes_apart() -> None:

@@ -17,6 +17,7 @@ from tests.sources.written import WRITERS, Photos, example, read_photos, write_l
 from workbench.cli import main
 from workbench.engine import Engine
 from workbench.errors import DataError
+from workbench.graph import load_recipe
 from workbench.graph.dataset_parameters import with_datasets
 from workbench.health import check_folder
 from workbench.preview import PreviewRequest, preview_batch
@@ -173,6 +174,45 @@ def test_a_box_that_cannot_be_one_is_named(
     assert len(list(list_samples(rest))) == 5
 
 
+@pytest.mark.parametrize(
+    ("entries", "change", "bad", "words"),
+    [
+        ("annotations", {"category_id": 99}, 1, "annotation 2 is of category 99"),
+        ("images", {"id": 0}, 2, "its id 0 is another's too"),
+    ],
+)
+def test_what_dali_ends_at_is_left_out_by_name(
+    photos: Path,
+    tmp_path: Path,
+    engine: Engine,
+    entries: str,
+    change: dict[str, int],
+    bad: int,
+    words: str,
+) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    found[entries][1] |= change
+    path.write_text(json.dumps(found))
+    told = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()
+    assert told.exact, told.lines()
+    reasons = [each.reason for each in check_folder(str(path), full=False).bad]
+    assert len([each for each in reasons if words in each]) == bad
+
+
+def test_annotations_without_categories_or_images_without_annotations_are_told(
+    photos: Path, tmp_path: Path, engine: Engine
+) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    path.write_text(json.dumps({**found, "categories": []}))
+    with pytest.raises(DataError, match=r"it lists no categories\. Add them"):
+        require_dataset(open_dataset(path))
+    path.write_text(json.dumps({**found, "annotations": []}))
+    told = Verifier(load_recipe("ssd"), str(path), 1, engine=engine).run()
+    assert "none of its 6 images has an annotation" in told.failure, told.failure
+
+
 def test_an_image_that_is_not_there_is_left_out(photos: Path, tmp_path: Path) -> None:
     path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
     (path.parent / "images" / "000004.jpg").unlink()
@@ -192,7 +232,7 @@ def test_annotations_of_no_listed_image_are_named_and_left_out(
     require_dataset(open_dataset(path))
     checked = check_folder(str(path), full=False)
     (bad,) = checked.bad
-    assert "3 of images that the file does not list, the first of image 77" in bad.reason
+    assert "3 are of images that the file does not list, the first of 77" in bad.reason
     rest = json.loads(Path(checked.write_good(str(tmp_path / "good"))).read_text())
     assert (len(rest["images"]), len(rest["annotations"])) == (6, len(found["annotations"]) - 3)
     verified = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()

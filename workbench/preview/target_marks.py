@@ -96,10 +96,10 @@ def marked(
 
 def _ltrb(boxes: NDArray[np.float64], form: str) -> NDArray[np.float64]:
     boxes = boxes.reshape(-1, 4).copy()
-    if form.endswith("xywh"):
-        boxes[:, 2:] += boxes[:, :2]
     if form.endswith("cxcywh"):
-        boxes -= np.tile((boxes[:, 2:] - boxes[:, :2]) / 2, 2)
+        boxes[:, :2] -= boxes[:, 2:] / 2
+    if form.endswith("wh"):
+        boxes[:, 2:] += boxes[:, :2]
     return boxes
 
 

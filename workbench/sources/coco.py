@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -73,10 +74,10 @@ def _require(dataset: Dataset) -> None:
         raise DataError(f"{dataset}: an entry has no {error}. Write it, or remove it.") from None
     if not known and (lost := _without_image(found)):
         raise DataError(f"{dataset}: {lost.fault}. List the images.")
-    if unnamed:
+    if unnamed and not classes:
         raise DataError(
-            f"{dataset}: annotations are of category {min(unnamed)}, which it does not list. Add "
-            "it to the categories."
+            f"{dataset}: annotations are of category {min(unnamed)}, and it lists no categories. "
+            "Add them."
         )
     listed = list(_list_samples(dataset))
     if listed and not any(os.path.isfile(each.path) for each in listed):
@@ -87,17 +88,24 @@ def _require(dataset: Dataset) -> None:
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    """In the order of the file. An image with a box that cannot be one is at fault.
+    """In the order of the file.
 
-    So is, last, what stands for all annotations of images that are not listed.
+    At fault is an image with a box that cannot be one, with an annotation of a category that is not
+    listed, or with the id of another. So is, last, what stands for all annotations of images that
+    are not listed.
     """
     root, found = _root(dataset), annotations_of(dataset)
     sizes = {each["id"]: (each.get("width"), each.get("height")) for each in found["images"]}
-    faults: dict[Any, str] = {}
+    classes = {category["id"] for category in found["categories"]}
+    times = Counter(image["id"] for image in found["images"])
+    faults = {each: f"its id {each} is another's too" for each, n in times.items() if n > 1}
     for number, one in enumerate(found["annotations"]):
-        if fault := box_fault(one.get("bbox"), *sizes.get(one["image_id"], (None, None))):
-            shown = f"the box {one.get('bbox')} of its annotation {one.get('id', number)} {fault}"
+        called, category = f"its annotation {one.get('id', number)}", one["category_id"]
+        if category not in classes:
+            shown = f"{called} is of category {category}, which the file does not list"
             faults.setdefault(one["image_id"], shown)
+        if fault := box_fault(one.get("bbox"), *sizes.get(one["image_id"], (None, None))):
+            faults.setdefault(one["image_id"], f"the box {one.get('bbox')} of {called} {fault}")
     for image in found["images"]:
         name, fault = image["file_name"], faults.get(image["id"], "")
         sides = sizes[image["id"]] if None not in sizes[image["id"]] else ()
@@ -112,7 +120,7 @@ def _without_image(found: dict[str, Any]) -> Sample | None:
     lost = [one["image_id"] for one in found["annotations"] if one["image_id"] not in known]
     if not lost:
         return None
-    fault = f"{len(lost):,} of images that the file does not list, the first of image {lost[0]}"
+    fault = f"{len(lost):,} are of images that the file does not list, the first of {lost[0]}"
     return Sample("", "annotations", 0, fault=fault)
 
 
@@ -163,6 +171,16 @@ def _class_names(dataset: Dataset) -> list[str]:
     return ["background", *(str(category.get("name", category["id"])) for category in listed)]
 
 
+def _nothing_found(dataset: Dataset) -> str:
+    images = annotations_of(dataset)["images"]
+    if not images:
+        return f"{dataset} lists no images. Add them."
+    return (
+        f"{dataset}: none of its {len(images):,} images has an annotation, and images without one "
+        "are skipped. Add annotations, or take skip_empty from the reader."
+    )
+
+
 def _accepts(path: Path) -> bool:
     return path.suffix.lower() == ".json" and not os.path.isdir(path)
 
@@ -187,7 +205,7 @@ SOURCE = SourceKind(
     root=_root,
     class_names=_class_names,
     watched=lambda dataset: iter([dataset.location]),
-    nothing_found=lambda dataset: f"{dataset} lists no images. Add them.",
+    nothing_found=_nothing_found,
     sample="coco/annotations.json",
     write_placeholder=_write_placeholder,
 )
