@@ -22,7 +22,7 @@ from workbench.cli import main
 from workbench.graph import load_graph
 
 SHORT = MeasurementConfig(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
-GRID = ("--threads", "1", "--batch-sizes", "4", "--prefetch", "1,2")
+GRID = ("--threads", "1", "--batch-sizes", "4", "--prefetch", "1,2", "--pipelines", "1")
 COUNT = 198
 """Good files beside two bad ones."""
 
@@ -48,8 +48,8 @@ def test_a_folder_with_one_percent_bad_files(
     monkeypatch.setattr("workbench.bench.speed_experiment.measure", measure)
     folder = some_of(photos, COUNT, tmp_path / "photos")
     make, _ = REFUSED["bomb.png"]
-    (folder / "bomb.png").write_bytes(make(b""))
-    (folder / "empty.jpg").write_bytes(b"")
+    (folder / "all" / "bomb.png").write_bytes(make(b""))
+    (folder / "all" / "empty.jpg").write_bytes(b"")
     record, tuned = tmp_path / "record.json", tmp_path / "tuned.json"
     done = tune(folder, "--json", record, "-o", tuned)
     assert done.exit_code == 0, done.output
