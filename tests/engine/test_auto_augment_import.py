@@ -44,6 +44,12 @@ def imported(folder: Path, text: str) -> tuple[dict[str, Node], list[tuple[str, 
     return nodes, issues
 
 
+def test_an_interpolation_is_held_by_its_name(tmp_path: Path) -> None:
+    text = SCRIPT.replace("SEED", "").replace("n=N", "interp_type=types.INTERP_LINEAR, n=N")
+    nodes, _ = imported(tmp_path, text)
+    assert nodes["rand_augment"].args == {"interp_type": "INTERP_LINEAR", "n": 2, "m": 10}
+
+
 def test_a_call_is_a_node_with_its_arguments(tmp_path: Path) -> None:
     nodes, issues = imported(tmp_path, SCRIPT.replace("SEED", ""))
     assert nodes["rand_augment"].args == {"n": 2, "m": 10}

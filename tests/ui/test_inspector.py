@@ -182,13 +182,13 @@ def test_what_follows_a_drag_elsewhere_comes_after_its_last_value(panel: Any, ph
     assert box
     taken: list[Any] = []
     model = panel.sessions[-1].model
-    take = model.take
+    do = model._do
 
-    def note(component: str, outbox: list[Any]) -> None:
-        taken.extend(edit.get("value", edit["do"]) for edit in outbox)
-        take(component, outbox)
+    def note(component: str, edit: dict[str, Any]) -> None:
+        taken.append(edit.get("value", edit["do"]))
+        do(component, edit)
 
-    model.take = note
+    model._do = note
     with model.lock:  # the host is busy: no step of the drag is answered
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         page.mouse.down()

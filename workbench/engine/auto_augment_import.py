@@ -13,7 +13,6 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from enum import Enum
 from importlib import import_module
 from typing import Any
 
@@ -114,8 +113,8 @@ def _held(spec: OpSpec, given: dict[str, Any]) -> tuple[dict[str, Value], list[s
 
 def _value(value: Any, parts: int) -> Value | None:
     """A value as a graph holds it, or None where it cannot; of a pair in one number both."""
-    if isinstance(value, Enum):
-        return value.name
+    if hasattr(type(value), "__members__"):  # Python's enumerations, and pybind11's, as DALI's are
+        return str(value.name)
     if isinstance(value, bool | str):
         return value
     if isinstance(value, list | tuple):
