@@ -455,15 +455,8 @@ def test_mixed_decoding_shows_the_exported_scripts_pictures(
     size = max(outputs[0][0].shape)
     lossy = show(engine, graph, data, batch=1, tile_size=size, lossless=False)
     for mine, its in zip(augmented(lossy), augmented(preview), strict=True):
-        print(
-            "LOSS",
-            np.abs(mine.astype(int) - its).mean(),
-            np.abs(as_jpeg(its).astype(int) - its).mean(),
-        )
-        assert (
-            np.abs(mine.astype(int) - its).mean()
-            <= 1.1 * np.abs(as_jpeg(its).astype(int) - its).mean() + 0.5
-        )
+        usual, loss = (np.abs(each.astype(int) - its).mean() for each in (as_jpeg(its), mine))
+        assert loss <= 1.1 * usual + 0.5  # tiles that stand beside each other share blocks
 
 
 def test_nothing_is_said_twice(engine: Engine, photos: Path) -> None:
