@@ -86,10 +86,9 @@ def _keep(page: Page, notebook: Path, name: str) -> None:
     """The picture of the cells, and the notebook as it is saved, where ``$OUT`` is set."""
     if "OUT" not in os.environ:
         return
-    page.wait_for_timeout(3000)  # for the pictures' sake alone: the last are fetched and painted
+    page.wait_for_function("() => [...document.images].every((image) => image.complete)")
     folder = Path(os.environ["OUT"])
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=folder / f"{name}.png")
-    page.evaluate(_COMMAND, "docmanager:save")
-    page.wait_for_timeout(1000)
+    page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     shutil.copy(notebook, folder / f"{name}.ipynb")
