@@ -10,7 +10,7 @@ import pytest
 from tests.helpers import with_settings
 from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.seed_sequence import drawn_seeds
-from workbench.emit.pipeline_seed import _held, is_enough
+from workbench.emit.pipeline_seed import _held, pipeline_seed_is_enough
 from workbench.emit.targets import export
 from workbench.engine.importing import from_file
 from workbench.graph import Graph, load_recipe
@@ -32,7 +32,7 @@ def by_the_pipeline(graph: Graph) -> Graph:
 @pytest.mark.parametrize("recipe", ["imagenet-train", "two-view"])
 def test_batches_are_those_of_the_preview(recipe: str, photos: Path) -> None:
     graph = with_settings(by_the_pipeline(load_recipe(recipe)), batch_size=4)
-    assert is_enough(graph, CATALOG, graph.nodes)
+    assert pipeline_seed_is_enough(graph, CATALOG, graph.nodes)
     text = export(graph, "script", CATALOG, data=photos).main.text
     assert text.count("seed=") == text.count("seed=seed,") == 1
     assert verify(graph, photos, 2).exact
@@ -63,5 +63,5 @@ def test_otherwise_each_operator_has_its_own() -> None:
         set_setting(graph, pipelines=2),
         by_the_pipeline(load_recipe("simclr")),  # its regions hold further operators
     ):
-        assert not is_enough(other, CATALOG, other.nodes)
+        assert not pipeline_seed_is_enough(other, CATALOG, other.nodes)
         assert "seed=seed" in export(other, "script", CATALOG).main.text

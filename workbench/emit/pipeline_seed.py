@@ -18,7 +18,7 @@ _MOST = 500
 """Nodes that are looked through one inside the other."""
 
 
-def is_enough(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> bool:
+def pipeline_seed_is_enough(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> bool:
     """Whether DALI gives the nodes, in running order, the seeds that they have.
 
     With regions, automatic augmentation and targets that follow it holds further operators, and

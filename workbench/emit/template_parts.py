@@ -20,7 +20,7 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code, Lines
 from workbench.emit.emitter import Emitter
 from workbench.emit.own_code import function_names, function_sources, plugin_imports
-from workbench.emit.pipeline_seed import is_enough
+from workbench.emit.pipeline_seed import pipeline_seed_is_enough
 from workbench.emit.policies import IMPORTS as POLICY_IMPORTS
 from workbench.emit.policies import MODULES, has_policy
 from workbench.emit.python import INDENT, LINE, call, constant, signature
@@ -72,8 +72,8 @@ class TemplateParts:
     """The depth of the queues."""
     unequal_prefetch: str
     """The same, with its comma, for pipelines side by side, whose number is ``shard``."""
-    seeded: bool
-    """Whether the pipeline's seed is enough, and its function takes none."""
+    takes_seed: bool
+    """Whether the pipeline's function takes a seed; otherwise the pipeline's own is enough."""
     legacy: bool
     """Whether it is not DALI's own executor that runs it."""
     device_id: str
@@ -81,6 +81,7 @@ class TemplateParts:
     validation: str
     """The pipeline function that validates, with two empty lines after it; or empty."""
     validation_function: str
+    """Its name."""
     lifted: Mapping[str, str]
     """The constants that stand for values of nodes."""
 
@@ -125,7 +126,7 @@ def pipeline_parts(
     # Where the pipeline is given a seed of its own, the parameter cannot have that name.
     drawing = policy_imports(emitter.every_node(), catalog)
     emitter.seed_name = "base_seed" if drawing else "seed"
-    if is_enough(graph, catalog, ordered):
+    if pipeline_seed_is_enough(graph, catalog, ordered):
         emitter.seed_name = ""
     own = [f"{emitter.seed_name}: int"] if emitter.seed_name else []
     signed = [*(f"{name}: str" for name in given), "device: str", *own, *[_SHARD] * sharded]
@@ -244,7 +245,7 @@ def make_parts(
         prefetch=_queues(settings),
         unequal_prefetch=_unequal_queues(settings),
         legacy=settings.executor != "dynamic",
-        seeded=not emitter.seed_name,
+        takes_seed=bool(emitter.seed_name),
         device_id="0" if needs_gpu else '0 if device == "mixed" else None',
         validation="",
         validation_function="",
@@ -314,7 +315,7 @@ def fill_template(template: str, parts: TemplateParts, **more: str) -> Code:
         lines = values[name].splitlines(keepends=True)
         values[name] = "".join(line for line in lines if line.strip() not in known)
     template = _with_plugins(template, parts.plugins)
-    if parts.seeded:
+    if not parts.takes_seed:
         template = _SEED.sub(r"\1", template)
     if parts.legacy:
         template = _QUEUES.sub(r"\g<0>\g<1>exec_dynamic=False,\n", template)
