@@ -88,6 +88,15 @@ def test_a_draws_own_seed_and_name_stay(graph: Graph) -> None:
     assert made.node("angle").seed == 8, "no two nodes have one seed"
 
 
+def test_a_draw_in_the_place_of_another_has_its_name(graph: Graph) -> None:
+    made = graph.rotate(angle=wb.random.uniform(range=(-10, 10)))
+    again = made["rotate"].set(angle=wb.random.uniform(range=(-30, 30)))
+    assert again.node("angle").args == {"range": (-30, 30)}
+    assert not again.has("angle_2")
+    kept = wb.outputs(images=again.images, tilt=again["angle"].outputs["output"])
+    assert kept["rotate"].set(angle=wb.random.uniform(range=(0, 5))).has("angle_2")
+
+
 def test_regions_nest_and_draw_apart(graph: Graph, catalog: Catalog) -> None:
     def turned(x: Graph) -> Graph:
         return x.rotate(angle=wb.random.uniform(range=(-3, 3)))

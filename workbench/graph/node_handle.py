@@ -13,7 +13,7 @@ from workbench.graph.active import set_muted
 from workbench.graph.check import check_graph
 from workbench.graph.connect import connect
 from workbench.graph.data_node import DataNode, joined, plain_value
-from workbench.graph.edit import generator_of, reset_arg, set_arg
+from workbench.graph.edit import free_id, generator_of, reset_arg, set_arg
 from workbench.graph.followers import with_followers
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.ports import output_ports
@@ -103,7 +103,11 @@ class NodeHandle:
                 graph = set_arg(graph, catalog, self._id, name, 0)  # tells the nearest name
             inside = graph.at_scope(graph.scope_of(self._id))
             inside, port = joined(inside, catalog, value, name)
+            is_new = not graph.whole.has(port.node)
             graph = connect(_before(inside, self._id, port), catalog, port, self._id, name).whole
+            named = port.node.rstrip("_0123456789") == name
+            if is_new and named and free_id(graph, name) == name:  # the draw before is gone
+                graph = rename_node(graph, port.node, name)
         faults = [f for f in check_graph(graph.whole, catalog) if f.node == self._id]
         if faults:
             raise GraphFaultsError(faults)
