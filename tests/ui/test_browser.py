@@ -22,6 +22,7 @@ from tests.ui.hosts import (
     quick_in_lab,
     small,
 )
+from workbench.emit.targets import export
 from workbench.graph import dump_graph
 
 pytestmark = pytest.mark.browser
@@ -319,7 +320,8 @@ def test_the_app_saves_where_it_says_and_asks_before_it_overwrites(
     assert (panel.work / "here.py").read_text() == "mine"
     bar.locator("[data-wb=overwrite]:visible").click()
     expect(bar.locator("[data-wb=message]")).to_have_text(f"Saved {panel.work / 'here.py'}")
-    script = panel.python("model.state.source.text")
+    (session,) = panel.sessions
+    script = export(small(), data=session.model.data_panel.datasets).main.text
     assert (panel.work / "here.py").read_text() == script
 
     bar.locator("[data-wb=export]").click()

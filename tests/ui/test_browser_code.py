@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.ui.hosts import Host, LabHost, await_picture, part, small
+from workbench.emit import emit_script
 from workbench.emit.targets import export
 from workbench.graph.connect import set_output
 from workbench.ui.exports import entry_names
@@ -77,6 +78,7 @@ def test_a_target_is_chosen_and_its_code_follows(host: Host, photos: Path) -> No
 def test_several_files_have_a_switch_and_a_zip(host: Host, photos: Path) -> None:
     open_code(host, photos)
     page = host.page
+    part(page, "canvas").locator("[data-node=resize]").click()  # a served model keeps it
     choose(page, "triton")
     files = code(page).get_by_role("radio")
     expect(files).to_have_text(["dali.py", "config.pbtxt", "client.py"])
@@ -112,5 +114,5 @@ def test_what_cannot_go_says_why_and_the_old_code_stays(host: Host, photos: Path
     expect(part(page, "inspector")).to_have_attribute("data-node", "reader")
     choose(page, "script")
     expect(stale).to_be_hidden()
-    text = export(set_output(small(), "images", None)).main.text
+    text = emit_script(set_output(small(), "images", None)).text
     assert host.python("model.state.source.text") == text
