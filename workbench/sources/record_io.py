@@ -1,8 +1,8 @@
 """RecordIO of MXNet: a file of records with a header, a label and an encoded image.
 
 One file (``.rec``), or a folder with one: DALI takes a single index. The one beside it (``.idx``,
-as ``im2rec`` and ``rec2idx`` make it) is used, and where it is missing one is made in a temporary folder: that reads
-the head of each record once. Nothing is written beside the data. Labels are numbers without names;
+as ``im2rec`` and ``rec2idx`` make it) is used, and where it is missing one is made in a temporary
+folder: that reads the head of each record once. Nothing is written beside the data. Labels are numbers without names;
 of several the reader gives all.
 """
 
