@@ -20,7 +20,8 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
     """The graph with each source of the kind of the data that it is given, and with its targets.
 
     Targets that a source has and the one before had not are given out, and follow the image; those
-    of one that went are given out no more. Raises DataError, as ``with_datasets`` and ``require_runs``.
+    of one that went are given out no more. Raises DataError, as ``with_datasets`` and
+    ``require_runs``.
     """
     changed = {
         source.id: load_source(kind_for(graph, source, data[name]))

@@ -2,8 +2,8 @@
 
 One file (``.rec``), or a folder with one: DALI takes a single index. The one beside it (``.idx``,
 as ``im2rec`` and ``rec2idx`` make it) is used, and where it is missing one is made in a temporary
-folder: that reads the head of each record once. Nothing is written beside the data. Labels are numbers without names;
-of several the reader gives all.
+folder: that reads the head of each record once. Nothing is written beside the data. Labels are
+numbers without names; of several the reader gives all.
 """
 
 from __future__ import annotations
