@@ -89,12 +89,14 @@ def plot_values(
 
 def plot_counts(counts: Mapping[str, int], unit: str, title: str) -> Figure:
     """A bar for each name with its number beside it."""
+    from matplotlib.ticker import MaxNLocator
+
     figure = plot_values(counts, unit, title)
     (axes,) = figure.axes
     for bars in axes.containers:
         axes.bar_label(bars, fmt="{:,.0f}", padding=3, fontsize=8)  # type: ignore[arg-type]  # bars
     axes.set_xlim(0, 1.12 * max([1, *counts.values()]))
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     return figure
 
 
