@@ -121,7 +121,8 @@ def _shaped(call: TypedCall, rule: OutputRule, flow: TensorType) -> TensorType:
 
 
 def _dtype(call: TypedCall, rule: OutputRule) -> str | None:
-    asked = call.text("dtype")
+    older = "output_dtype"  # DALI's deprecated name for it, which has a default of its own
+    asked = call.text(older if older in call.node.args else "dtype")
     if asked is not None or "dtype" in call.node.inputs:
         return asked
     if rule.dtype is None or rule.dtype.isupper():
