@@ -9,6 +9,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from PIL import Image
@@ -57,6 +58,19 @@ def test_preview_writes_a_sheet(photos: Path, tmp_path: Path, suffix: str) -> No
     with Image.open(sheet) as image:
         assert image.size == (2 * 2 * 224, 2 * 224)
         assert image.format == {"png": "PNG", "jpg": "JPEG"}[suffix]
+
+
+def test_a_sheet_shows_targets_where_these_are(shapes: Path, tmp_path: Path) -> None:
+    sheets = []
+    for number, more in enumerate((["--targets"], ["--no-targets"])):
+        sheet = tmp_path / f"{number}.png"
+        options = ["--data", shapes / "coco" / "annotations.json", "-o", sheet, "--tiles", 2]
+        result = run("preview", "ssd", *options, *more)
+        assert result.exit_code == 0, result.output
+        with Image.open(sheet) as image:
+            sheets.append(np.asarray(image.convert("RGB")).astype(int))
+    drawn, bare = sheets
+    assert 0.002 < (drawn != bare).any(axis=2).mean() < 0.3  # frames and names
 
 
 def test_a_shared_picture_carries_its_graph(photos: Path, tmp_path: Path) -> None:

@@ -141,6 +141,7 @@ def recipes() -> None:
 @click.option("--seed", type=click.IntRange(0, MAX_SEED), help="Instead of the graph's.")
 @click.option("--tiles", type=click.IntRange(1, 64), default=16, show_default=True)
 @click.option("--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's.")
+@click.option("--targets/--no-targets", default=True, help="Draw targets too.  [default: drawn]")
 @_report_errors
 def preview(
     graph: str,
@@ -150,15 +151,19 @@ def preview(
     seed: int | None,
     tiles: int,
     device: str | None,
+    targets: bool,
 ) -> None:
-    """Write a contact sheet: original and augmented, side by side.
+    """Write a contact sheet: original and augmented, side by side, with boxes, points and masks.
 
     Example:  workbench preview simclr --data photos -o sheet.png --batch 3
     """
+    import numpy as np
+
     from workbench.engine import Engine
     from workbench.files import write_bytes
     from workbench.graph.edit import set_setting
     from workbench.preview import PreviewRequest, preview_batch
+    from workbench.preview.contact_sheet import encode
 
     mime = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}.get(
         Path(output).suffix.lower()
@@ -182,7 +187,9 @@ def preview(
             click.echo(f"warning: {tile.sample.file}: {tile.sample.warning}", err=True)
     if all(tile.sample.error for tile in shown.tiles):
         raise WorkbenchError(f"No file of batch {batch} can be shown: {output} was not written.")
-    write_bytes(output, shown.image)
+    drawn = targets and any(any(tile.marks) for tile in shown.tiles)
+    image = encode(np.asarray(shown.annotated()), mime) if drawn else shown.image
+    write_bytes(output, image)
     note = f", {shown.note}" if shown.note else ""
     click.echo(f"{output}: {len(shown.tiles)} samples of batch {batch}{note}")
 

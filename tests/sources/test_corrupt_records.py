@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -380,3 +381,18 @@ def test_a_damaged_archive_is_named_and_its_rest_left_out(
     told = Verifier(a_graph(shuffled=False), str(archive), 2, engine=engine).run()
     assert told.exact, told.lines()
     assert len(told.left_out) == 1
+
+
+def test_an_archive_among_others_that_is_none_is_named_and_left_out(
+    shapes: Path, engine: Engine, tmp_path: Path
+) -> None:
+    for name in "abc":
+        shutil.copy(shapes / "webdataset" / "samples-000000.tar", tmp_path / f"{name}.tar")
+    (tmp_path / "b.tar").write_bytes(b"\xff" * 4096)
+    data = str(tmp_path)
+    (lost,) = (each for each in list_samples(open_dataset(data)) if each.fault)
+    assert lost.name == "b.tar:0:damaged"
+    assert "b.tar cannot be read as a tar archive" in lost.fault
+    told = Verifier(a_graph(shuffled=False), data, 2, engine=engine).run()
+    assert told.exact, told.lines()
+    assert [each.file for each in told.left_out] == [lost.name]

@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFont
 
 HUES = 12
+_LETTERS = 11
+"""Pixels of the names on a picture."""
 
 
 class PlacedName(NamedTuple):
@@ -45,8 +47,8 @@ class TargetMark:
 Marks = tuple[TargetMark, ...]
 
 
-def draw_marks(picture: NDArray[np.uint8], marks: Marks) -> NDArray[np.uint8]:
-    """A small picture (h, w, 3) with what is marked drawn into it, without names."""
+def draw_marks(picture: NDArray[np.uint8], marks: Marks, names: bool = False) -> NDArray[np.uint8]:
+    """A picture (h, w, 3) with what is marked drawn into it, with its names where there is room."""
     if not marks:
         return picture
     image = Image.fromarray(picture)
@@ -72,7 +74,26 @@ def draw_marks(picture: NDArray[np.uint8], marks: Marks) -> NDArray[np.uint8]:
             )
         else:
             pen.rectangle((left, top, max(left, right - 1), max(top, bottom - 1)), outline=colour)
+    for mark in marks if names else ():
+        for name in mark.names:
+            _write(pen, name, image.size, 0.5)
+        if mark.text and not mark.mask:
+            _write(pen, PlacedName(mark.text, mark.colour, *mark.corners[:2]), image.size)
     return np.asarray(image)
+
+
+def _write(
+    pen: ImageDraw.ImageDraw, name: PlacedName, sides: tuple[int, int], before: float = 0.0
+) -> None:
+    """Dark on the colour of the class, a share of it ``before`` its place, all in the picture."""
+    font = ImageFont.load_default(_LETTERS)
+    _, _, width, height = pen.textbbox((0, 0), name.text, font)
+    left, top = (
+        max(min(round(share * side - before * size), side - int(size) - 4), 0)
+        for share, side, size in zip((name.x, name.y), sides, (width, height), strict=True)
+    )
+    pen.rectangle((left, top, left + width + 3, top + height + 3), fill=colour_of(name.colour))
+    pen.text((left + 2, top + 1), name.text, (0, 0, 0), font)
 
 
 def colour_of(number: int) -> tuple[int, ...]:

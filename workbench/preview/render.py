@@ -7,6 +7,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from PIL import Image
+
 from workbench.engine.batch_store import Batch
 from workbench.engine.process_memory import MemoryUse
 from workbench.engine.registry import task
@@ -30,9 +33,9 @@ from workbench.preview.contact_sheet import (
     decode,
     encode,
     grid_of,
-    small_jpeg,
+    jpeg_within,
 )
-from workbench.preview.marks import Marks
+from workbench.preview.marks import Marks, draw_marks
 from workbench.preview.output_tiles import (
     DifferenceTiles,
     differences_of,
@@ -160,9 +163,23 @@ class PreviewResult:
             f"{', '.join(self.outputs)}, {size} pixels>"
         )
 
+    def annotated(self) -> Image.Image:
+        """The sheet with the boxes, points, masks and names that the screen draws over it. RGB.
+
+        ``image`` has the pixels alone.
+        """
+        sheet = decode(self.image, self.mime, self.size)
+        for tile in self.tiles:
+            boxes = [box for box in (tile.original, *tile.augmented) if box]
+            for (x, y, width, height), marks in zip(boxes, tile.marks, strict=False):
+                if marks:
+                    picture = np.asarray(sheet.crop((x, y, x + width, y + height)))
+                    sheet.paste(Image.fromarray(draw_marks(picture, marks, names=True)), (x, y))
+        return sheet
+
     def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
         return {
-            "image/jpeg": small_jpeg(self.image, self.mime, self.size),
+            "image/jpeg": jpeg_within(self.annotated()),
             "text/plain": repr(self),
         }
 

@@ -137,15 +137,13 @@ def _columns(count: int, each: int) -> int:
 
 
 def _pictures(preview: PreviewResult) -> list[list[Image.Image]]:
-    with Image.open(io.BytesIO(preview.image)) as sheet:
+    sheet = preview.annotated()
 
-        def cut(box: Box) -> Image.Image:
-            x, y, width, height = box
-            return sheet.crop((x, y, x + width, y + height))
+    def cut(box: Box) -> Image.Image:
+        x, y, width, height = box
+        return sheet.crop((x, y, x + width, y + height))
 
-        return [
-            [cut(box) for box in (tile.original, *tile.augmented) if box] for tile in preview.tiles
-        ]
+    return [[cut(box) for box in (tile.original, *tile.augmented) if box] for tile in preview.tiles]
 
 
 def _write(

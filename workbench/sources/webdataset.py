@@ -279,6 +279,10 @@ def _samples(path: str, holder: str, labelled: bool, kept: Container[int]) -> It
                     name = f"{holder}:{error.at}:damaged"
                     yield Sample(path, name, 0, error.at, 0, f"the archive: {error}")
                 return
+            except DataError as error:  # none at all, where others are
+                if kept is _EVERY:
+                    yield Sample(path, f"{holder}:0:damaged", 0, 0, 0, str(error))
+                return
             if not parts:
                 return
             if not any(member.offset_data in kept for member in parts.values()):
@@ -324,7 +328,7 @@ def _index_lines(path: str) -> Iterator[tuple[str, list[int]]]:
     while True:
         try:
             parts = [(part, member) for _, part, member in next(groups, ("", ()))[1]]
-        except _DamagedError:
+        except (_DamagedError, DataError):
             return
         if not parts:
             return
@@ -430,7 +434,7 @@ def _write_placeholder(folder: Path) -> Path:
 def places_of(path: str, component: str) -> dict[str, tuple[int, int]]:
     """Of a component of an archive's samples, by key, where it begins and its size in bytes."""
     found = {}
-    with contextlib.suppress(_DamagedError):
+    with contextlib.suppress(_DamagedError, DataError):
         for key, name, member in _members(path):
             if name == component:
                 found[key] = member.offset_data, member.size

@@ -11,7 +11,7 @@ from IPython.display import HTML, DisplayHandle
 from PIL import Image, ImageOps
 
 from workbench.preview import PreviewResult
-from workbench.preview.contact_sheet import decode, jpeg_within
+from workbench.preview.contact_sheet import jpeg_within
 
 CSS_CLASS = "wb-static-snapshot"
 """What it carries, the live widget's stylesheet hides."""
@@ -91,7 +91,7 @@ def snapshot_html(preview: PreviewResult) -> str:
 
 def _on_paper(preview: PreviewResult) -> Image.Image:
     """The sheet on white, each picture in the middle of its place: not in a corner, on black."""
-    sheet = decode(preview.image, preview.mime, preview.size).convert("RGB")
+    sheet = preview.annotated()
     boxes = [box for tile in preview.tiles for box in (tile.original, *tile.augmented) if box]
     side = min((x for x, *_ in boxes if x), default=sheet.width)  # of a place in the grid
     paper = Image.new("RGB", sheet.size, PAPER)
