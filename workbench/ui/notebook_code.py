@@ -250,9 +250,10 @@ class CodeAccess(RunAccess):
         return export(self.graph, target, with_=with_).main.text
 
     def to_cell(self) -> None:
-        """Put a cell below that shows this workbench: the graph as code.
+        """Put a cell below that shows this workbench: the graph as method calls.
 
-        Raises GraphEditError outside of a notebook.
+        They give the same graph, ids and seeds too. What no calls give, such as a graph of two
+        readers, is written as in a file, with the reason. Raises GraphEditError outside of a notebook.
 
         ::
 
