@@ -277,8 +277,8 @@ class _Block:
         for name, port in have.items():
             self.names.setdefault(port, f"graph.{name}")
         if list(have.items()) != list(graph.outputs.items()):
-            named = [f"{name}={self.value(port)}" for name, port in graph.outputs.items()]
-            self.lines.append(_statement("graph", "wb", [_method("outputs", named)]))
+            given_out = [f"{name}={self.value(port)}" for name, port in graph.outputs.items()]
+            self.lines.append(_statement("graph", "wb", [_method("outputs", given_out)]))
         more = _settings(graph)
         if more:
             self.lines.append(_statement("graph", "graph", more))
@@ -430,9 +430,10 @@ def _places(node: Node, spec: OpSpec) -> list[str]:
 def _weights(p: Value) -> str:
     """Small whole numbers that give these shares, where there are some."""
     assert isinstance(p, tuple)
-    least = min((share for share in p if share), default=1)  # type: ignore[type-var]
+    numbers = [float(share) for share in p if isinstance(share, int | float)]
+    least = min((share for share in numbers if share), default=1.0)
     for scale in range(1, 21):
-        whole = tuple(round(float(share) / float(least) * scale) for share in p)  # type: ignore[arg-type]
+        whole = tuple(round(share / least * scale) for share in numbers)
         if any(whole) and shares(whole) == p:
             return literal(whole)
     return literal(p)
