@@ -117,12 +117,14 @@ def _directly(dataset: Dataset | None) -> str:
     return "file_root" if dataset is not None and class_folders(dataset.location) else ""
 
 
+_HELPERS: tuple[Any, ...] = (class_folders, files_of)
+
 SOURCE = SourceKind(
     about="sounds (.wav, .flac, .ogg, or a folder of these)",
     op="readers.file",
     located_by=frozenset({"file_root", "files", "file_list"}),
     find=find_sounds,
-    helpers="\n\n".join(map(inspect.getsource, (class_folders, files_of))),
+    helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
     imports=("os",),
     noun="sound",
     suffixes=SOUNDS,
