@@ -4,8 +4,10 @@
 fetched repositories, each as ``owner+name``, and prints a row for each of
 ``public_pipelines.toml``: what the import makes of it, why it is not exact, and whether the
 exported script gives the original's arrays. At its end stands how many open exactly as they are,
-with nothing given at all: a row with ``args`` is also read without these. To compare these a pipeline is made with every call on
-the CPU, batches of 4 and a seed where the source has none, and its reader of files reads photos.
+with nothing given at all: a row with ``args`` is also read without these.
+
+To compare arrays a pipeline is made with every call on the CPU, batches of 4 and a seed where the
+source has none, and its reader of files reads photos.
 """
 
 from __future__ import annotations
