@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.catalog.python_decoder import PILLOW_DECODER
 from workbench.catalog.spec import Catalog, Device
 from workbench.emit.automatic_draws import Draws
 from workbench.emit.emitter import Emitter
@@ -61,10 +60,10 @@ class Plan:
         """What all data were like together."""
         return " ".join(f"{name}={version}" for name, version in self.versions.items())
 
-    def feeds_pillow_alone(self, port: Port) -> bool:
-        """Whether encoded images go to the decoder in Python, and to no other node."""
-        fed = [node.op for node in self.nodes if port in node.inputs.values()]
-        return {*fed} == {PILLOW_DECODER.name}
+    def feeds_alone(self, port: Port) -> str:
+        """The operator to which encoded data go, where it is one and no other; else empty."""
+        fed = {node.op for node in self.nodes if port in node.inputs.values()}
+        return fed.pop() if len(fed) == 1 else ""
 
     def dataset(self, source: Source) -> Dataset | None:
         """What a source reads; None for one that names its data itself."""
