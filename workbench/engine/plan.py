@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from workbench.catalog.spec import Catalog, Device
 from workbench.emit.automatic_draws import Draws
 from workbench.emit.emitter import Emitter
+from workbench.emit.naming import unique_names
 from workbench.emit.own_code import nodes_calling, nodes_within
 from workbench.emit.policies import has_policy
-from workbench.emit.preview_stage import unique_names
 from workbench.engine.auto_augment import automatic_draws
 from workbench.engine.partition import partition
 from workbench.graph.dataset_parameters import parameter_of
@@ -106,7 +106,7 @@ def make_plan(
         if any(catalog[node.op].module for node in emitter.every_node())
         else {},
     )
-    emitter.names = unique_names(emitter)
+    emitter.names = unique_names([*emitter.every_node()], catalog)
     for node in nodes:
         # Inputs stand in the call as their keys: what a node is called changes no bits.
         ports = output_ports(node, catalog[node.op])
