@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,19 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from tests.bench.fakes import measured, report
 from workbench.bench.record import load_report
 from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
 from workbench.engine import Engine
+from workbench.engine.findings import CheckedFile, Finding
 from workbench.errors import RecordFormatError
+from workbench.figures import render_figure
+from workbench.health.check import FolderCheck
+from workbench.optimiser import Optimisation
+from workbench.preview.verify import Deviation, Verification
+from workbench.reference import UNLISTED, find
+from workbench.sources import open_dataset
+from workbench.ui.selected_samples import SelectedSamples, selected_samples
 
 MOST = 100_000
 """Bytes in a notebook's file."""
@@ -164,3 +174,46 @@ def test_an_import_shows_graph_and_report(photos: Path) -> None:
     assert len(repr(crowded)) < 5_000
     assert list(crowded.to_frame()["why"]) == ["x" * 900] * 900
     assert "and 889 more lines" in repr(crowded)
+
+
+def results(photos: Path, engine: Engine) -> Iterator[Any]:
+    """An object of every class of results, and of some an empty one."""
+    graph = wb.read(photos).decode().resize(size=(64, 64)).rotate(angle=5, keep_size=True)
+    request = wb.PreviewRequest(graph, photos, tiles=12, tile_size=64)
+    preview = wb.preview_batch(engine, request)
+    yield from (preview, wb.preview_outputs(engine, request))
+    yield wb.compare(graph, graph["rotate"].set(angle=40), samples=4)
+    yield from (selected_samples(preview, [0, 3], 0), SelectedSamples())
+    yield from (wb.check_graph(graph), wb.check_graph(replace(graph, outputs={})))
+    dataset = open_dataset(photos)
+    bad = CheckedFile("<a>.jpg", findings=(Finding("empty", "no image"),))
+    yield from (FolderCheck(dataset, 3, False, (bad,)), FolderCheck(dataset, 0, True, ()))
+    apart = Deviation(0, 3, "a.jpg", "images", "7 of 9 values differ", 7, 9, 2.0)
+    yield Verification(4, 3, 1, "cpu", (apart,))
+    yield Verification(4, 0, 0, "cpu", (), "The script ended.")
+    opaque = ImportIssue("opaque", "cut", "train.py:3", "a function")
+    yield from (ImportReport(("reader",), (opaque,)), ImportReport())
+    record = report(measured(200), measured(100, device="mixed"))
+    yield from (record, Optimisation(graph, record, (), (), None, None))
+
+
+def test_every_result_shows_itself_and_gives_a_frame_and_a_figure(
+    photos: Path, engine: Engine
+) -> None:
+    classes = [find(name) for name in (*wb.__all__, *UNLISTED)]
+    wanted = {
+        each for each in classes if isinstance(each, type) and {"to_frame", "plot"} & {*dir(each)}
+    }
+    seen = set()
+    for result in results(photos, engine):
+        seen.add(type(result))
+        assert size_of(result) < MOST
+        assert len(repr(result)) < 10_000
+        assert len(result.to_frame().columns) > 1
+        figure = result.plot()
+        figure.set_size_inches(8, 4)
+        figure.axes[0].set_title("mine")
+        shown = figure._repr_jpeg_() if hasattr(figure, "_repr_jpeg_") else figure._repr_png_()
+        assert len(base64.b64encode(shown)) < MOST
+        assert b"mine" in render_figure(figure, "svg")
+    assert seen == wanted

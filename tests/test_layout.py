@@ -32,6 +32,7 @@ CORE = (
     "arguments",
     "roots",
     "system_limits",
+    "figures",
     "sources",
     "catalog",
     "graph",

@@ -68,7 +68,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
         "emit_script export Export from_file from_pipeline from_torchvision from_albumentations "
         "ImportedGraph ImportReport",
     ),
-    "Checking": ("", "check_graph Fault check_folder FolderCheck"),
+    "Checking": ("", "check_graph Faults Fault check_folder FolderCheck Verification"),
     "Errors": (
         "All are `WorkbenchError`s; each message names the fact, the value found, the values "
         "allowed and the remedy. Each example raises the error it stands with.",
@@ -80,11 +80,13 @@ GROUPS: Mapping[str, tuple[str, str]] = {
 }
 """What the names are for: title -> a sentence, and the names in order."""
 UNLISTED = {
+    "Faults": "workbench.graph.faults",
     "FolderCheck": "workbench.health.check",
     "KernelLoader": "workbench.engine.kernel_program",
     "LiveNode": "workbench.ui.notebook_code",
     "NodeHandle": "workbench.graph.node_handle",
     "SelectedSamples": "workbench.ui.selected_samples",
+    "Verification": "workbench.preview.verify",
 }
 """What public names give, and nobody makes: the module of each."""
 MEMBERS: Mapping[str, str] = {
@@ -94,17 +96,20 @@ MEMBERS: Mapping[str, str] = {
     "FunctionNode": "after args op",
     "Workbench": "batch loader pipeline param undo redo compare bench stages tune optimise verify "
     "share panel to_code to_cell close",
-    "SelectedSamples": "to_frame",
+    "SelectedSamples": "to_frame plot",
     "LiveNode": "set",
     "Engine": "handle close",
-    "OutputBatch": "to to_frame",
+    "OutputBatch": "to to_frame plot",
+    "PreviewResult": "to_frame plot",
     "GraphComparison": "to_frame plot",
     "Benchmark": "run",
     "Report": "best ratios to_frame plot",
     "Optimisation": "apply to_frame plot",
     "Export": "main",
-    "ImportReport": "to_frame",
-    "FolderCheck": "bad counts good_list to_frame",
+    "ImportReport": "to_frame plot",
+    "FolderCheck": "bad counts good_list to_frame plot",
+    "Faults": "to_frame plot",
+    "Verification": "to_frame plot",
     "Catalog": "find",
 }
 """What code uses of a class."""

@@ -14,10 +14,11 @@ from tests.bench.fakes import measured, report
 from workbench.bench.config import Config
 from workbench.bench.grid import Grid
 from workbench.bench.measurement import Measurement
-from workbench.bench.plots import plot_record, render_figure
+from workbench.bench.plots import plot_record
 from workbench.bench.record import WHOLE, Report
 from workbench.bench.stage_report import StageCost, StageReport
 from workbench.errors import EngineError
+from workbench.figures import render_figure
 
 GRID = Grid((1, 2), (16, 32), (2, 4), (0.65, 1.0))
 FAILED = Measurement(Config("mixed"), reason="not measured: no GPU")
@@ -109,7 +110,8 @@ def test_nothing_measured_has_no_picture() -> None:
 def test_no_pyplot() -> None:
     code = (
         "import sys; from tests.bench.test_plots import KINDS; "
-        "from workbench.bench.plots import plot_record, render_figure; "
+        "from workbench.bench.plots import plot_record; "
+        "from workbench.figures import render_figure; "
         "render_figure(plot_record(KINDS['bench'][0])); "
         "print('matplotlib.pyplot' in sys.modules)"
     )

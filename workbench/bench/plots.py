@@ -1,17 +1,11 @@
-"""Records as pictures: bars with intervals, scaling, a sweep's heat map, stacked stage times.
-
-matplotlib's ``Figure`` with the Agg or SVG canvas; no pyplot, so nothing global is touched and both
-hosts can show them.
-"""
+"""Records as pictures: bars with intervals, scaling, a sweep's heat map, stacked stage times."""
 
 from __future__ import annotations
 
-import io
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from workbench.bench.grid import Grid
 from workbench.bench.measurement import Measurement
@@ -19,20 +13,13 @@ from workbench.bench.rate import rate_figure, rate_unit, rate_words
 from workbench.bench.stage_report import CEILING, stages_of
 from workbench.bench.summary import best_measurement, scaled_over, speedup_curve
 from workbench.errors import EngineError
+from workbench.figures import COLOURS, LINE, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from workbench.bench.record import Report
-
-Kind = Literal["png", "svg"]
-MIME = {"png": "image/png", "svg": "image/svg+xml"}
-COLOURS = {"cpu": "#6b7f99", "mixed": "#5a9e00", "peer": "#c9a25f"}
-"""Readable on white and apart for the colour-blind: the bars are labelled as well."""
-_DPI = 150
-_WIDE = 100
-"""Letters of 8 points in a line as wide as a figure."""
 
 
 def plot_record(report: Report) -> Figure:
@@ -50,51 +37,14 @@ def plot_record(report: Report) -> Figure:
     return kinds.get(report.kind, plot_bars)(report)
 
 
-def render_figure(figure: Figure, kind: Kind = "png") -> bytes:
-    """The picture as PNG (150 dots an inch) or SVG; the same figure gives the same bytes."""
-    import matplotlib
-
-    buffer = io.BytesIO()
-    nothing: dict[str, Any] = {"Software": None} if kind == "png" else {"Date": None}
-    with matplotlib.rc_context({"svg.hashsalt": "workbench", "svg.fonttype": "none"}):
-        figure.savefig(buffer, format=kind, dpi=_DPI, metadata=nothing)
-    return buffer.getvalue()
-
-
 def plot_bars(report: Report) -> Figure:
     """imgs/s of each measurement with its 95 % interval; what was not measured is named below."""
     rows = [row for row in report.measurements if row.rounds]
-    figure, axes = _canvas(height=1.1 + 0.45 * len(rows))
+    figure, axes = new_axes(height=1.1 + 0.45 * len(rows))
     _bars(axes, rows)
     missing = [row.name for row in report.measurements if not row.rounds]
     note = f"not measured: {'; '.join(missing)}" * bool(missing)
     _finish(figure, axes, report, rate_unit(report.frames), note)
-    return figure
-
-
-def plot_values(
-    values: Mapping[str, float],
-    unit: str,
-    title: str,
-    ends: Mapping[str, tuple[float, float]] | None = None,
-) -> Figure:
-    """A bar for each name, with the interval between its ``ends`` where these are known."""
-    figure, axes = _canvas(height=1.1 + 0.3 * len(values))
-    names = list(values)
-    spans = [(ends or {}).get(name, (values[name], values[name])) for name in names]
-    below = [values[name] - low for name, (low, _) in zip(names, spans, strict=True)]
-    above = [high - values[name] for name, (_, high) in zip(names, spans, strict=True)]
-    axes.barh(
-        names,
-        list(values.values()),
-        xerr=[below, above] if ends else None,
-        color=COLOURS["cpu"],
-        capsize=3,
-    )
-    axes.invert_yaxis()
-    axes.set_xlabel(unit, fontsize=8)
-    axes.tick_params(labelsize=8)
-    axes.set_title(title, fontsize=9)
     return figure
 
 
@@ -129,7 +79,7 @@ def plot_scaling(report: Report) -> Figure:
         key=lambda row: getattr(row.config, over),
     )
     points = speedup_curve(rows, over)
-    figure, axes = _canvas(height=3.4)
+    figure, axes = new_axes(height=3.4)
     counts = [point.count for point in points]
     rates = [point.imgs_per_s for point in points]
     ends = [row.interval for row in rows if row.interval]
@@ -162,7 +112,7 @@ def plot_sweep(report: Report) -> Figure:
     ]
     panels = list(product(*counted, range(len(grid.prefetch))))
     rows, columns = len(panels) // len(grid.prefetch), len(grid.prefetch)
-    figure, first = _canvas(
+    figure, first = new_axes(
         height=0.5 + rows * (0.5 + 0.5 * len(grid.threads)), width=max(7.0, 2.6 * columns + 1.0)
     )
     first.remove()
@@ -209,7 +159,7 @@ def plot_sweep(report: Report) -> Figure:
 def plot_tuning(report: Report) -> Figure:
     """The settings that were measured with care: candidates and the graph's own."""
     rows = [r for r in report.measurements if r.rounds and not r.probe]
-    figure, axes = _canvas(height=1.1 + 0.45 * len(rows))
+    figure, axes = new_axes(height=1.1 + 0.45 * len(rows))
     _bars(axes, rows)
     names = [f"{row.label}: {row.config.settings}" for row in rows]
     axes.set_yticks(range(len(rows)), names, fontsize=7)
@@ -222,7 +172,7 @@ def plot_stages(report: Report) -> Figure:
     found = stages_of(report.extra)
     if found is None:
         raise EngineError("This record has no stages.")
-    figure, axes = _canvas(height=2.8)
+    figure, axes = new_axes(height=2.8)
     shades = _shades(len(found.stages))
     views = {
         "in the pipeline": [
@@ -259,7 +209,7 @@ def plot_stages(report: Report) -> Figure:
         note += f"; {CEILING.partition(':')[0]} {rate_words(found.ceiling, report.frames)}"
     figure.legend(
         frameon=False, fontsize=7, ncols=2, loc="outside lower center",
-        title=textwrap.fill(note, _WIDE), title_fontsize=8,
+        title=textwrap.fill(note, LINE), title_fontsize=8,
     )  # fmt: skip
     _finish(figure, axes, report, "ms a batch")
     return figure
@@ -269,17 +219,6 @@ def _shades(count: int) -> list[Any]:
     from matplotlib import colormaps
 
     return [colormaps["YlGn"](0.25 + 0.65 * place / max(1, count - 1)) for place in range(count)]
-
-
-def _canvas(height: float, width: float = 7.0) -> tuple[Figure, Axes]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height + 0.7), layout="constrained")
-    FigureCanvasAgg(figure)
-    # A notebook shows it also where nobody has turned on pyplot's own figures.
-    vars(figure)["_repr_png_"] = partial(render_figure, figure)
-    return figure, figure.add_subplot()
 
 
 def _title(report: Report) -> str:
@@ -296,8 +235,8 @@ def _title(report: Report) -> str:
 def _finish(figure: Figure, axes: Axes, report: Report, unit: str, note: str = "") -> None:
     axes.set_xlabel(unit, fontsize=8)
     if note:  # below the whole figure: the axes may be narrow
-        figure.supxlabel(textwrap.fill(note, _WIDE), fontsize=8)
+        figure.supxlabel(textwrap.fill(note, LINE), fontsize=8)
     axes.tick_params(labelsize=8)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    figure.suptitle(textwrap.fill(_title(report), _WIDE), fontsize=9)
+    figure.suptitle(textwrap.fill(_title(report), LINE), fontsize=9)

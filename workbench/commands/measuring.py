@@ -217,7 +217,8 @@ def write_record(report: Report, record: str | None, picture: str | None) -> Non
 
 def draw_record(report: Report, picture: str) -> None:
     """Draw a record as PNG or SVG, by the ending of the name. Raises EngineError and SaveError."""
-    from workbench.bench.plots import plot_record, render_figure
+    from workbench.bench.plots import plot_record
+    from workbench.figures import render_figure
     from workbench.files import write_bytes
 
     kind: Any = Path(picture).suffix[1:].lower()

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import astuple, dataclass, field
 from html import escape
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from workbench.figures import plot_counts
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FaultCode = Literal[
     "", "duplicate_id", "bad_id", "no_outputs", "output_name", "output_source", "no_reader",
@@ -52,9 +58,39 @@ class Fault:
 
 
 class Faults(tuple[Fault, ...]):
-    """Faults as ``check_graph`` gives them, a line each; of none it says so."""
+    """Faults as ``check_graph`` gives them, a line each; of none it says so.
+
+    ::
+
+        assert not wb.check_graph(graph)
+    """
 
     __slots__ = ()
+
+    def to_frame(self) -> Any:
+        """A pandas frame: a row a fault with its node, argument, what is wrong and what to do.
+
+        ::
+
+            print(wb.check_graph(graph["rotate"].remove()).to_frame())
+
+        Raises ImportError where pandas is not installed.
+        """
+        import pandas
+
+        rows = [astuple(fault)[:4] for fault in self]
+        return pandas.DataFrame(rows, columns=["node", "argument", "message", "remedy"])
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: how many faults each node has.
+
+        ::
+
+            figure = wb.check_graph(graph["rotate"].remove()).plot()
+        """
+        counts = Counter(fault.node or "the graph" for fault in self)
+        most = dict(counts.most_common(_MOST_SHOWN))
+        return plot_counts(most, "faults", f"{len(self)} faults of {len(counts)} nodes")
 
     def __repr__(self) -> str:
         more = len(self) - _MOST_SHOWN

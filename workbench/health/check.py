@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.arguments import FUNCTION, checked
 from workbench.engine.exit_status import printable
@@ -17,6 +17,7 @@ from workbench.engine.findings import KINDS, LINE_BREAK, CheckedFile, Level
 from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.progress_bar import count_bar, with_progress_bar
 from workbench.errors import CancelledError, DataError
+from workbench.figures import plot_counts
 from workbench.health.check_record import CheckRecord
 from workbench.health.duplicates import find_duplicates
 from workbench.roots import Roots
@@ -32,6 +33,9 @@ from workbench.sources import (
     open_dataset,
     write_without,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _KEPT_AT_ONCE = 500
 _MOST_SHOWN = 100
@@ -89,6 +93,16 @@ class FolderCheck:
 
         rows = [(file.file, file.level, file.size, file.reason) for file in self.files]
         return pandas.DataFrame(rows, columns=["file", "level", "size", "why"])
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: how many files have each kind of finding, and none.
+
+        ::
+
+            figure = wb.check_folder("photos", full=False).plot()
+        """
+        sound = self.count - len(self.files)
+        return plot_counts({**self.counts, "nothing found": sound}, "files", repr(self)[1:-1])
 
     def of_level(self, *levels: Level) -> tuple[CheckedFile, ...]:
         """The files whose worst finding is of one of these levels."""

@@ -12,6 +12,7 @@ from workbench.bench.record import Report
 from workbench.bench.stats import Interval
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError, RecordFormatError
+from workbench.figures import plot_values
 from workbench.graph.model import Graph
 from workbench.graph.rewrites import law_of, load_rewrites, rewritten
 from workbench.optimiser.proposal import (
@@ -28,6 +29,9 @@ ALL, EXACT = "all", "exact"
 """Names of several proposals: every one, and those of that class."""
 _MOST_PICTURES = 12
 """Samples that a notebook shows before and after: at most 8 kB each."""
+
+
+_COLUMNS = "rewrite class gain low high psnr equal mean largest needs nodes rejected"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -91,7 +95,8 @@ class Optimisation:
         """
         import pandas
 
-        return pandas.DataFrame([_row(one) for one in (*self.proposals, *self.rejected)])
+        rows = [_row(one) for one in (*self.proposals, *self.rejected)]
+        return pandas.DataFrame(rows, columns=_COLUMNS.split())
 
     def plot(self) -> Figure:
         """A figure of matplotlib: the gain of each proposal, and of all, with its interval.
@@ -102,8 +107,6 @@ class Optimisation:
 
             figure = found.plot()
         """
-        from workbench.bench.plots import plot_values  # matplotlib takes a second
-
         gains = {one.name: one.gain for one in self.proposals}
         gains |= {"all together": self.total, "the same graph again": self.control}
         known = {name: gain for name, gain in gains.items() if gain is not None}

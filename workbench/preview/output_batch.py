@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,17 @@ from workbench.engine.registry import task
 from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
+from workbench.figures import plot_pictures
 from workbench.graph.devices import is_generator
 from workbench.preview.request import PreviewRequest, run_request
 from workbench.preview.value_text import augmentations_of
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 MOST_BYTES = 2**30
 """Of one batch, which travels from the worker in one piece."""
+_MOST_PLOTTED = 16
 _LIBRARIES = ("numpy", "torch", "jax", "cupy")
 
 
@@ -168,6 +174,28 @@ class OutputBatch(Mapping[str, Any]):
                 columns[name] = [each[0].item() for each in flat]
         return pandas.DataFrame({**columns, **self.draws})
 
+    def plot(self, output: str = "") -> Figure:
+        """A figure of matplotlib: the pictures of 16 samples at most, each with its file.
+
+        ``output`` is the first of images by default. Values of other types than uint8 are shown
+        from their least to their greatest, of a sequence the first frame. Raises GraphError for an
+        output that has no pictures.
+
+        ::
+
+            figure = w.batch(0).plot()
+            figure.set_size_inches(8, 8)
+        """
+        shown = [name for name, layout in self.layouts.items() if {"H", "W"} <= {*layout}]
+        name = output or next(iter(shown), "")
+        if name not in shown:
+            there = f"Those with pictures are {', '.join(shown)}." if shown else "It has none."
+            raise GraphError(f"The batch has no pictures {name!r} to plot. {there}")
+        layout = self.layouts[name]
+        files = self.files[:_MOST_PLOTTED]
+        pictures = [_picture(self.arrays[name][index], layout) for index in range(len(files))]
+        return plot_pictures(pictures, files, f"{name} of batch {self.number}")
+
     def __repr__(self) -> str:
         lines = [f"batch {self.number}: {len(self.files)} samples"]
         for name, value in self.arrays.items():
@@ -186,6 +214,8 @@ class OutputBatch(Mapping[str, Any]):
         shown: dict[str, Any] = {"text/plain": repr(self)}
         if self.sheet:
             shown["image/jpeg"] = self.sheet
+        else:
+            shown["text/html"] = f"<pre>{escape(repr(self))}</pre>"
         return shown, {}
 
 
@@ -207,6 +237,20 @@ def _stacked(arrays: Sequence[NDArray[Any]]) -> Any:
     if len({(array.shape, array.dtype) for array in arrays}) == 1:
         return np.stack(arrays)
     return tuple(arrays)
+
+
+def _picture(value: Any, layout: str) -> NDArray[Any]:
+    """An image of any layout as ``imshow`` takes it: HWC of three channels, or HW."""
+    array = np.asarray(value.get() if hasattr(value, "get") else value)  # cupy's are on the GPU
+    first = tuple(slice(None) if axis in "HWC" else 0 for axis in layout)
+    kept = [axis for axis in layout if axis in "HWC"]
+    array = array[first].transpose([kept.index(axis) for axis in "HWC" if axis in kept])
+    if array.ndim == 3:
+        array = array[..., :3] if array.shape[2] > 2 else array[..., 0]
+    if array.dtype == np.uint8:
+        return array
+    low, high = float(array.min()), float(array.max())
+    return (array.astype(np.float32) - low) / max(high - low, 1e-9)
 
 
 def _number(value: NDArray[Any]) -> Any:

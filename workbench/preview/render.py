@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from workbench.engine.batch_store import Batch
 from workbench.engine.process_memory import MemoryUse
@@ -12,6 +13,7 @@ from workbench.engine.registry import task
 from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker, memory_use
 from workbench.errors import GraphError
+from workbench.figures import plot_pictures
 from workbench.graph.model import Port
 from workbench.preview.augmentations import (
     Augmentation,
@@ -25,6 +27,7 @@ from workbench.preview.contact_sheet import (
     RAW,
     compose,
     compose_on_gpu,
+    decode,
     encode,
     grid_of,
     small_jpeg,
@@ -49,6 +52,9 @@ from workbench.preview.value_text import (
     label_port,
     labels_of,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Box = tuple[int, int, int, int]
 """(x, y, width, height) in pixels of the sheet."""
@@ -115,6 +121,37 @@ class PreviewResult:
     folder: str = ""
     branches: tuple[Branch, ...] = ()
     augmentations: tuple[Augmentation, ...] = ()
+
+    def to_frame(self) -> Any:
+        """A pandas frame: a row a sample with its place, file, label, class, shape and draws.
+
+        ::
+
+            request = wb.PreviewRequest(graph, "photos", tiles=4)
+            print(wb.preview_batch(engine, request).to_frame())
+
+        Raises ImportError where pandas is not installed.
+        """
+        import pandas
+
+        columns = ["place", "file", "label", "class", "shape", "draws"]
+        rows = [
+            (each.index, each.sample.file, each.label, each.class_name, each.shape,
+             ", ".join(each.draws))
+            for each in self.tiles
+        ]  # fmt: skip
+        return pandas.DataFrame(rows, columns=columns)
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: the contact sheet.
+
+        ::
+
+            request = wb.PreviewRequest(graph, "photos", tiles=4)
+            figure = wb.preview_batch(engine, request).plot()
+        """
+        sheet = decode(self.image, self.mime, self.size).convert("RGB")
+        return plot_pictures([sheet], [""], repr(self)[1:-1])
 
     def __repr__(self) -> str:
         size = "×".join(map(str, self.size))

@@ -11,9 +11,10 @@ import os
 import shutil
 import tempfile
 import threading
+from collections import Counter
 from dataclasses import astuple, dataclass, fields, replace
 from html import escape
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from workbench.engine.usable_data import UsableData, is_file_fault
 from workbench.engine.worker import Worker
 from workbench.engine.worker_progress import Progress, WorkerProgress
 from workbench.errors import CancelledError, EngineError, PipelineError
+from workbench.figures import plot_counts
 from workbench.graph.active import active_graph
 from workbench.graph.check import require_sound
 from workbench.graph.dataset_parameters import parameters, with_datasets
@@ -39,6 +41,9 @@ from workbench.preview.exported_script import ExportedScript, ScriptError, read_
 from workbench.roots import Roots
 from workbench.sources import Data, Datasets, no_files_reason, open_datasets, require_dataset
 from workbench.system_limits import describe_refusal
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _NAMED = 20
 VerifiedTarget = Literal["script", "pytorch"]
@@ -69,6 +74,11 @@ class Verification:
 
     ``deviations`` are the first of each output of a sample; ``failure`` says why the comparison
     ended early, or is empty. Both ran on the data without the files ``left_out``, which are bad.
+
+    ::
+
+        found = w.verify(batches=1)
+        assert found.exact and found.identical == found.samples == 8
     """
 
     samples: int
@@ -97,11 +107,27 @@ class Verification:
         return [*found, f"identical: {self.identical} of {self.samples}"]
 
     def to_frame(self) -> Any:
-        """A pandas frame: a row a deviation. Raises ImportError where pandas is not installed."""
+        """A pandas frame: a row a deviation. Raises ImportError where pandas is not installed.
+
+        ::
+
+            print(w.verify(batches=1).to_frame())
+        """
         import pandas
 
         names = [each.name for each in fields(Deviation)]
         return pandas.DataFrame([astuple(each) for each in self.deviations], columns=names)
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: how many samples are identical, and how many differ.
+
+        ::
+
+            figure = w.verify(batches=1).plot()
+        """
+        differ = Counter(f"{each.output} differ" for each in self.deviations)
+        title = self.failure or f"{self.samples} samples of {self.batches} batches compared"
+        return plot_counts({"identical": self.identical, **differ}, "samples", title)
 
     def __repr__(self) -> str:
         return "\n".join(self.lines())

@@ -11,6 +11,7 @@ from workbench.arguments import WHOLE, checked
 from workbench.engine import Engine
 from workbench.engine.progress_bar import one_line_interrupt
 from workbench.errors import DataError
+from workbench.figures import plot_values
 from workbench.graph.difference import GraphDifference, graph_differences
 from workbench.preview import (
     PreviewRequest,
@@ -95,8 +96,6 @@ class GraphComparison:
 
             figure = wb.compare(graph, graph["rotate"].set(angle=20), samples=2).plot()
         """
-        from workbench.bench.plots import plot_values  # matplotlib takes a second
-
         means = {
             f"{number}: {file}": each.means[0]
             for number, (file, each) in enumerate(zip(self.files, self.distances, strict=True))

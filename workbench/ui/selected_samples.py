@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any
 
+from workbench.figures import plot_counts
 from workbench.preview.render import PreviewResult
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MOST_ROWS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,27 @@ class SelectedSamples:
                 "draws": [", ".join(each) for each in self.draws],
             }
         )
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: how many of them have each label.
+
+        ::
+
+            figure = w.preview.selected.plot()
+        """
+        counts = Counter("no label" if each is None else str(each) for each in self.labels)
+        return plot_counts(counts, "samples", f"{len(self)} selected samples, by label")
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{place}</td><td>{escape(file[:200])}</td><td>{label}</td>"
+            f"<td>{escape(', '.join(draws)[:300])}</td></tr>"
+            for place, file, label, draws in zip(
+                self.places[:_MOST_ROWS], self.files, self.labels, self.draws, strict=False
+            )
+        )
+        head = "<tr><th>place</th><th>file</th><th>label</th><th>draws</th></tr>"
+        return f"<p>batch {self.batch}: {len(self)} selected</p><table>{head}{rows}</table>"
 
 
 def selected_samples(

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from workbench.figures import plot_counts
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _NAMED = 3
 """Nodes that a line names."""
@@ -62,6 +67,17 @@ class ImportReport:
 
         rows = [(one.kind, one.node, one.place, one.why) for one in (*self.entries, *self.faults)]
         return pandas.DataFrame(rows, columns=["kind", "node", "place", "why"])
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: how many nodes came across exactly, and how many issues are left.
+
+        ::
+
+            figure = wb.from_pipeline(w.pipeline()).report.plot()
+        """
+        counts = {kind: len(self._of(kind)) for kind in ("changed", "opaque", "refused")}
+        counts = {"exact": len(self.exact), **counts, "faults": len(self.faults)}
+        return plot_counts(counts, "nodes", next(self.lines()))
 
     @property
     def opaque(self) -> tuple[ImportIssue, ...]:

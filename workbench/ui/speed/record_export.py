@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 
 from workbench.bench import Report
-from workbench.bench.plots import plot_record, render_figure
+from workbench.bench.plots import plot_record
 from workbench.bench.record import dump_report, to_csv
 from workbench.errors import GraphEditError
+from workbench.figures import render_figure
 from workbench.ui.speed.formatting import name_of
 
 KINDS = {
