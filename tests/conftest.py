@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import shutil
@@ -116,6 +117,11 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = tempfile.TemporaryDirectory(prefix="workbench-state-")
     os.environ["DALI_WORKBENCH_STATE"] = os.environ["XDG_CACHE_HOME"] = folder.name
     config.add_cleanup(folder.cleanup)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: the garbage collector need not look at it again."""
+    gc.freeze()
 
 
 def outlived() -> str:

@@ -26,6 +26,9 @@ from contextlib import suppress
 from typing import IO, Any
 
 _LONGEST = 1 << 18
+"""Bytes of a request."""
+_NO_WORD = "ignore:This process:DeprecationWarning"
+"""From Python 3.12 on a fork warns of other threads; here that is OpenBLAS's, which is prepared."""
 
 
 class ForkServer:
@@ -50,7 +53,7 @@ class ForkServer:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LONGEST)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(theirs.fileno())],
+                [sys.executable, "-W", _NO_WORD, "-m", __name__, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},

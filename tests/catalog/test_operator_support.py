@@ -8,7 +8,7 @@ from workbench.catalog import Catalog
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("spectrogram", "sound"),
+        ("readers.nemo_asr", "no module of workbench.sources reads with it"),
         ("experimental.readers.fits", "no module of workbench.sources reads with it"),
         ("readers.video", "video"),
         ("segmentation.select_masks", "COCO"),

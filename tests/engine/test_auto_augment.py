@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nvidia.dali import Pipeline
 
 from tests.helpers import chain_graph, same, script_batches
 from tests.thorough import one_in
@@ -215,6 +216,27 @@ def test_what_fails_names_the_node(
     with pytest.raises(PipelineError) as raised:
         Runner(CATALOG).run(make(), photos, 0, 10, list(make().outputs.values()))
     assert (str(raised.value), raised.value.node) == ("rand_augment: it is broken", "rand_augment")
+
+
+def test_what_had_begun_when_one_failed_is_not_given_later(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All augmentations of a step run at a time."""
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("it is broken")
+
+    graph = small("rand_augment", rand_augment={"n": 1, "m": 9})
+    weaker, taps = set_arg(graph, CATALOG, "rand_augment", "m", 2), list(graph.outputs.values())
+    expected = Runner(CATALOG).run(graph, photos, 0, 10, taps).batches[taps[0]].arrays()
+    runner = Runner(CATALOG)
+    runner.run(set_arg(graph, CATALOG, "rand_augment", "m", 5), photos, 0, 10, taps)
+    with monkeypatch.context() as patch:
+        patch.setattr(Pipeline, "outputs", fail)
+        with pytest.raises(PipelineError, match="it is broken"):
+            runner.run(weaker, photos, 0, 10, taps)
+    after = runner.run(graph, photos, 0, 10, taps).batches[taps[0]].arrays()
+    assert same(after, expected)
 
 
 def test_what_is_made_of_a_policy_in_a_region_is_told(photos: Path) -> None:

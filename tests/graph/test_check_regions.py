@@ -288,7 +288,7 @@ def test_the_one_of_three_bodies_that_differs_is_named(odd: int) -> None:
 
 
 def test_grey_beside_colour_is_converted_at_a_click() -> None:
-    args = {"image_type": "RGB", "output_type": "GRAY"}
+    args: dict[str, Any] = {"image_type": "RGB", "output_type": "GRAY"}
     graph = chain_graph("resize", "color_space_conversion", color_space_conversion=args)
     graph, region = choose_one_of(graph, CATALOG, ["color_space_conversion"])
     (fault,) = check_graph(graph, CATALOG)

@@ -14,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.graph.test_fixes import BROKEN
-from tests.helpers import CHAINS, built, chain_graph, import_script
+from tests.helpers import CHAINS, built, chain_graph, chained, import_script
 from tests.placed import CATALOG, USABLE, dali_function, placed
 from tests.thorough import examples, one_in
 from workbench.catalog import OpSpec
@@ -28,6 +28,7 @@ from workbench.graph.model import region_of
 from workbench.graph.shape_inference import SHAPE_RULES
 from workbench.graph.shapes import TensorType, infer_types, type_text
 
+DECODED = Port("decode", "output")
 ON_CPU = [op for op in USABLE if "cpu" in op.devices]
 
 
@@ -59,6 +60,13 @@ def test_every_operator_gives_what_was_told(op: OpSpec, photos: Path, tmp_path: 
     for port, batch in run(graph, photos, tmp_path).items():
         check_flow(flows[port], batch, port)
         assert None not in (flows[port].dtype, flows[port].layout, flows[port].shape), op.name
+
+
+def test_the_older_name_of_the_element_type_counts() -> None:
+    graph = chained([(0, [])])
+    node = Node("turn", "rotate", {"angle": 10.0, "output_dtype": "FLOAT"}, {"data": DECODED})
+    flows = infer_types(replace(graph, nodes=(*graph.nodes, node)), CATALOG)
+    assert flows[Port("turn", "output")].dtype == "FLOAT"
 
 
 def told(graphs: Iterator[Graph]) -> tuple[int, int]:

@@ -17,10 +17,12 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import chain_graph
+from tests.helpers import chain_graph, with_settings
 from tests.perf.conftest import Table
 from tests.perf.handwritten_regions import SIZE, build
 from tests.perf.test_preview_latency import Nowhere, chain
+from workbench.bench.fused_speed import FusedSpeedExperiment
+from workbench.bench.measurement_config import QUICK_CONFIG
 from workbench.catalog import Value, load_catalog
 from workbench.emit import emit_script
 from workbench.engine.worker import Worker
@@ -39,6 +41,7 @@ PAIRS = 40
 _VALUES: Mapping[str, dict[str, Value]] = {
     "resize": {"size": (float(SIZE), float(SIZE))},
     "rotate": {"angle": 20.0, "keep_size": True},
+    "flip": {"horizontal": 1},
     "gaussian_blur": {"sigma": 1.5},
     "brightness_contrast": {"brightness": 1.4},
     "noise.gaussian": {"stddev": 20.0},
@@ -112,6 +115,24 @@ def test_a_region_is_as_fast_as_by_hand(
         )
     row = table.add(f"{name}, {device}: exported / by hand", ratios, "x", "to reach: 0.97")
     assert row.runs == BUILDS
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("op", ["flip", "gaussian_blur"])
+def test_one_operator_in_the_place_of_an_if(
+    op: str, device: str, photos: Path, table: Table
+) -> None:
+    """As the inspector measures it. Where its coin says no, a blur has a window of 1."""
+    graph, region = wrap_in_region(augmented(op), CATALOG, [op])
+    graph = with_settings(graph, device=device, batch_size=BATCH_SIZE, num_threads=THREADS)
+    experiment = FusedSpeedExperiment(graph, str(photos), region, measurement_config=QUICK_CONFIG)
+    report = experiment.run()
+    for row in report.measurements:
+        rates = [each.imgs_per_s for each in row.rounds]
+        table.add(f"{op} {row.name}, {device}, {THREADS} threads", rates, "imgs/s")
+    times, low, high = report.extra["fused_over_if"]
+    row = table.add(f"{op}, {device}: fused / if", [times], "x", f"{low:.2f} to {high:.2f}")
+    assert row.runs == 1
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])

@@ -215,7 +215,7 @@ def messages(document: Document) -> st.SearchStrategy[tuple[str, str, dict[str, 
 
 
 @given(st.data())
-@examples(60)
+@examples(20, thorough=1200)
 def test_any_edits_leave_a_graph_that_runs_or_says_why_and_can_be_undone(
     data: st.DataObject,
 ) -> None:

@@ -10,7 +10,9 @@ import pytest
 
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipes
+from workbench.graph.code_of import ordered
 from workbench.graph.layout import Document, Layout
+from workbench.graph.read import reading
 from workbench.sources import open_datasets
 from workbench.ui.cell_source import MOST_FILES, WIDTH, cell_source
 from workbench.ui.graph_argument import to_document, to_graph
@@ -22,6 +24,9 @@ def run(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
 
     monkeypatch.setattr(
         workbench, "Workbench", lambda data, graph: SimpleNamespace(given=(data, graph)), False
+    )
+    monkeypatch.setattr(
+        workbench, "read", lambda data, **options: reading(open_datasets(data), options), False
     )
     names: dict[str, Any] = {}
     exec(compile(source, "cell", "exec"), names)
@@ -35,15 +40,23 @@ def test_it_gives_the_graph_and_the_folder(name: str, monkeypatch: pytest.Monkey
     source = cell_source(open_datasets("my 'photos'\n"), Document(graph))
     data, described = run(source, monkeypatch)
     assert data == "my 'photos'\n"
-    assert to_graph(described) == graph
-    assert max(map(len, source.splitlines())) <= 2 * WIDTH
+    assert ordered(to_graph(described)) == ordered(graph)
+    assert max(map(len, source.splitlines())) <= 3 * WIDTH
+
+
+def test_what_no_calls_give_is_written_as_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = load_recipes()["ssd"]
+    source = cell_source(open_datasets("d"), Document(graph))
+    assert "# No method calls give this graph: " in source
+    assert to_graph(run(source, monkeypatch)[1]) == graph
 
 
 def test_nodes_stay_where_they_were_put(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = load_recipes()["simclr"]
     put = Layout({graph.nodes[0].id: (12.5, -3.0)})
-    _, described = run(cell_source(open_datasets("d"), Document(graph, put)), monkeypatch)
-    assert to_document(described) == Document(graph, put)
+    source = cell_source(open_datasets("d"), Document(graph, put))
+    assert ".decode(" in source
+    assert to_document(run(source, monkeypatch)[1]).layout == put
     assert to_document(Document(graph, put)) == Document(graph, put)
     assert to_document(graph) == Document(graph)
 

@@ -113,3 +113,12 @@ def test_a_graph_in_two_workbenches_stays_what_it_is(graph: Graph) -> None:
     assert two["rotate"].angle == graph["rotate"].angle == 5
     one.close()
     two.close()
+
+
+def test_to_code_is_what_the_code_panel_shows(photos: Path) -> None:
+    w = wb.Workbench(wb.read(photos).decode().resize(size=(32, 32)), restore=False)
+    w.code.in_view = True
+    for target in ("script", "pytorch"):
+        w.target = target
+        assert w.to_code(target) == w.code.files[0]["text"]
+    w.close()

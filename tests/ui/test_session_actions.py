@@ -161,7 +161,7 @@ def test_the_present_graph_is_described_as_a_cell(make: Make, photos: Path) -> N
         bar(model, "describe_cell")
         cell = screen["bar", "cell"]
         assert (cell["after"], cell["asked"]) == ("the-cell", asked)
-    assert "'name': 'mine'" in cell["source"]
+    assert '.named("mine"' in cell["source"]
     assert repr(str(photos)) in cell["source"]
 
 

@@ -14,8 +14,6 @@ def unusable_reason(op: OpSpec, *, described: bool) -> str | None:
     """
     if not described:
         return "not described in the overlay yet"
-    if op.category == "audio":
-        return "works on sound, and there is no reader for sound yet"
     if op.category == "source" and not kind_of_reader(op.name):
         return "no module of workbench.sources reads with it: not yet"
     kind = kind_of_reader(op.name)

@@ -31,18 +31,24 @@ means yes or no; lists are one value for each of ``parts`` (``fields``), the sam
 each of them (``each``), a colour, a low and a high end (``range``) or rows of numbers
 (``matrix``); a text is an ``index`` such as ``:, 3:9``, or only ``shown``."""
 
-PortKind = Literal["encoded", "image", "label", "boxes", "mask", "points", "number", "any"]
+PortKind = Literal[
+    "encoded", "image", "sound", "label", "boxes", "mask", "points", "number", "any"
+]  # fmt: skip
+"""``sound`` is a wave, or a spectrogram of one."""
+
+SHOWN_KINDS: tuple[PortKind, ...] = ("image", "sound")
+"""What is shown as pictures."""
 
 PortDevice = Literal["operator", "either", "any", "cpu"]
 """On which side the data of an input must lie: where the operator runs; there or on the CPU; on
 any, for only its shape or type is looked at; on the CPU always."""
 
 FITTING: Mapping[PortKind, frozenset[PortKind]] = {
-    "image": frozenset({"mask"}),  # a mask is read from a file as an image is
+    "image": frozenset({"mask", "sound"}),  # a mask is read from a file as an image is
     "mask": frozenset({"image", "number"}),
     "boxes": frozenset({"number"}),
     "points": frozenset({"number"}),
-    "number": frozenset({"label", "boxes", "points"}),
+    "number": frozenset({"label", "boxes", "points", "sound"}),
     "label": frozenset({"number"}),
 }
 """Kinds that a port takes besides its own and ``any``: DALI sees arrays of numbers in all these."""

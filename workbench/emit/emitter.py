@@ -20,9 +20,16 @@ from workbench.emit.expressions import (
     number_of,
     plain_constant,
 )
-from workbench.emit.followers import follower_lines
+from workbench.emit.followers import follower_lines, ports_read
 from workbench.emit.in_place import joined, written_in_place
-from workbench.emit.naming import hoisted_generators, hoisted_with_turns, name_outputs
+from workbench.emit.naming import (
+    IMAGES,
+    ViewCall,
+    hoisted_generators,
+    hoisted_with_turns,
+    name_outputs,
+)
+from workbench.emit.outputs import shard_arguments
 from workbench.emit.own_code import (
     CALLING,
     called,
@@ -42,9 +49,6 @@ from workbench.sources import load_source
 
 _SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "PIPELINES", "DEVICE", "SEED", "IMAGES"}
 """Constants that every script has."""
-_SHARD = {"shard_id": "shard_id", "num_shards": "num_shards", "pad_last_batch": "True"}
-"""Arguments of a reader of one shard. Without padding the shuffle buffer carries samples over from
-one epoch to the next, and an epoch would lose some and double others."""
 TURN_SEED = 100_000
 """By how much seeds differ from one turn of a loop to the next, which draws anew."""
 
@@ -120,7 +124,6 @@ class Emitter:
         if conditions:
             whole = Body(tuple(ordered), graph.outputs)
             self.in_place = written_in_place(whole, catalog, self._mixed)
-        self.names = name_outputs(graph, catalog, ordered, names, self.in_place)
         self.seed_name = "base_seed"
         """The variable from which the seeds of nodes are counted; empty: the pipeline has one."""
         self.indent = INDENT
@@ -129,6 +132,23 @@ class Emitter:
         """The variables of the loops around, the outermost first."""
         self.with_math: set[str] = set()
         """The followers that were written with ``nvidia.dali.math``."""
+        self.first_seed = 0
+        """What is taken from the seeds of nodes: the caller of a function adds it."""
+        self.taken = names
+        """Names that the source uses otherwise."""
+        self.reads: Mapping[str, Collection[Port]] = {}
+        """For followers the ports that their lines name."""
+        self.name_ports()
+
+    def name_ports(self) -> None:
+        """Find a variable for every output."""
+        self.reads = ports_read(self)
+        self.rename(self.ordered)
+
+    def rename(self, nodes: Sequence[Node], more_taken: Collection[str] = ()) -> None:
+        """Find variables for the outputs of these nodes, which stand in running order."""
+        taken = [*self.taken, *more_taken]
+        self.names = name_outputs(self.graph, self.catalog, nodes, taken, self.in_place, self.reads)
 
     @property
     def devices(self) -> Mapping[str, Device]:
@@ -199,6 +219,11 @@ class Emitter:
         """The lines of one node: its call, assigned to variables, or a region's statements."""
         if node.bodies:
             return load_region(node.op)(self, node)
+        if isinstance(node, ViewCall):
+            seeds = [self._seed_of(node)] if node.seed is not None else []
+            given = [self.names[node.inputs[IMAGES]], *seeds]
+            target = self.names[Port(node.id, node.gives)]
+            return Lines(call(target, node.function, given, self.indent))
         if node.id in self.in_place:
             self.names[Port(node.id, "output")] = self._in_place_text(node)
             return Lines()
@@ -412,7 +437,7 @@ class Emitter:
             found = identifier(parameter)
             direct = f"{kind.argument_name}={found}" if kind.argument_name else ""
             arguments.append(direct or f"**{kind.find.__name__}({found})")
-        shard = _shard_of(node) if self.sharded and isinstance(node, Source) else {}
+        shard = shard_arguments(node) if self.sharded and isinstance(node, Source) else {}
         for name in node.args:
             passed = policies.is_of_the_call(node, name)
             if passed and name not in shard and name not in spec.written_numbers.values():
@@ -447,7 +472,7 @@ class Emitter:
         spec = self.catalog[node.op]
         if not spec.seeded or not self.seed_name:
             return []
-        seed = f"{self.seed_name} + {node.seed}" if node.seed else self.seed_name
+        seed = self._seed_of(node)
         for depth, variable in enumerate(self.turns):
             seed += f" + {TURN_SEED * 100**depth} * {variable}"
         if self.positioned and spec.random_state:
@@ -457,11 +482,6 @@ class Emitter:
             return [f"seed={seed}", f"_random_state=random_state({seed}, {at})"]
         return [f"seed={seed}"]
 
-
-def _shard_of(source: Source) -> Mapping[str, str]:
-    """The arguments of a reader of one shard; one that has a shard already divides that."""
-    own, count = source.args.get("shard_id", 0), source.args.get("num_shards", 1)
-    if count == 1:
-        return _SHARD
-    share = {"shard_id": f"{own} * num_shards + shard_id", "num_shards": f"{count} * num_shards"}
-    return {**_SHARD, **share}
+    def _seed_of(self, node: Node) -> str:
+        number = (node.seed or 0) - self.first_seed
+        return f"{self.seed_name} + {number}" if number else self.seed_name

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from workbench.emit.box_followers import BoxWriter
 from workbench.emit.code import Lines
 from workbench.emit.follower_writer import FollowerWriter
 from workbench.emit.mask_followers import MaskWriter
+from workbench.emit.naming import unique_names
 from workbench.emit.python import literal
 from workbench.graph.follower_regions import CARRIED_INPUTS
 from workbench.graph.followers import is_relative
@@ -47,6 +49,17 @@ def follower_lines(emitter: Emitter, node: Node) -> Lines:
     if any("math." in line for line in writer.text):
         emitter.with_math.add(node.id)
     return Lines.of(node.id, writer.text)
+
+
+def ports_read(emitter: Emitter) -> dict[str, list[Port]]:
+    """For each follower the ports that its lines name: it depends on more than these."""
+    emitter.names = unique_names([*emitter.graph.walk()], emitter.catalog)
+    found = {}
+    for node in emitter.every_node():
+        if emitter.catalog[node.op].follows:
+            words = set(re.findall(r"\w+", "\n".join(follower_lines(emitter, node).text)))
+            found[node.id] = [port for port, name in emitter.names.items() if name in words]
+    return found
 
 
 class LabelWriter(FollowerWriter):

@@ -22,6 +22,17 @@ def with_frame_comments(export: Export, frames: Iterable[Frame]) -> Export:
     return replace(export, files=files)
 
 
+def _titles(frames: Iterable[Frame]) -> list[str]:
+    """The outermost first; of frames around the same lines, as of two views, in one."""
+    made: list[tuple[Frame, str]] = []
+    for frame in sorted(frames, key=lambda frame: -len(frame.nodes)):
+        title = " ".join(frame.title.split())
+        if made and not {*made[-1][0].nodes} & {*frame.nodes}:
+            title = f"{made.pop()[1]}, {title}"
+        made.append((frame, title))
+    return [title for _, title in made]
+
+
 def _commented(code: Code, frames: Iterable[Frame]) -> Code:
     text = code.text.split("\n")
     titles: dict[int, list[Frame]] = {}
@@ -33,8 +44,7 @@ def _commented(code: Code, frames: Iterable[Frame]) -> Code:
     moved: dict[int, int] = {}
     for number, line in enumerate(text, 1):
         indent = line[: len(line) - len(line.lstrip())]
-        for frame in sorted(titles.get(number, ()), key=lambda frame: -len(frame.nodes)):
-            made.append(f"{indent}# {' '.join(frame.title.split())}")
+        made += [f"{indent}# {title}" for title in _titles(titles.get(number, ()))]
         made.append(line)
         moved[number] = len(made)
     lines = {

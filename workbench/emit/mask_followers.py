@@ -46,7 +46,7 @@ class MaskWriter(FollowerWriter):
     def carried(self) -> None:
         """Call by call; or only the map, and the picture of what is not cut off."""
         if self.node.op != "carry_map":
-            mask = self.name("mask")
+            mask = self._variable()
             given, dtype = self._taken("moved" if "moved" in self.node.inputs else "masks")
             self.add(mask, given)
             self._walk(mask, self.path.steps, dtype, self.interpolation)
@@ -58,7 +58,7 @@ class MaskWriter(FollowerWriter):
             self._uncut(self.given("seen"))
 
     def _warped(self) -> None:
-        mask, port = self.name("mask"), self.node.inputs["masks"]
+        mask, port = self._variable(), self.node.inputs["masks"]
         m = self.name("map")
         self._composed(m)
         given, dtype = self._taken("masks")
@@ -79,12 +79,22 @@ class MaskWriter(FollowerWriter):
         self._given_back(mask, dtype)
         self._given_out(mask)
 
+    def _variable(self) -> str:
+        """The mask's all along: that of what comes out, unless what else is read has this name."""
+        given = self.given(self._output)
+        others = [port for name, port in self.node.inputs.items() if name not in ("masks", "moved")]
+        free = given not in [self.emitter.names[port] for port in others]
+        return given if free else self.name("mask")
+
+    @property
+    def _output(self) -> str:
+        return "masks" if self.node.op == "follow_masks" else "moved"
+
     def _given_out(self, mask: str) -> None:
         """What was assigned last is what it gives."""
         start = f"{self.emitter.indent}{mask} = "
         last = max(at for at, line in enumerate(self.text) if line.startswith(start))
-        output = "masks" if self.node.op == "follow_masks" else "moved"
-        self.text[last] = self.text[last].replace(mask, self.given(output), 1)
+        self.text[last] = self.text[last].replace(mask, self.given(self._output), 1)
 
     def _composed(self, m: str) -> None:
         """The map from where the mask lies to where the image is now."""
@@ -163,8 +173,8 @@ class MaskWriter(FollowerWriter):
             args |= {n: v for n, v in own.items() if n not in node.inputs}
             if "interp_type" in own:
                 args["interp_type"] = interpolation
-            args.pop("dtype", None)
-            yield replace(node, args=args)
+            dropped = {n for n in own if args.get(n) == spec.args[n].default} | {"dtype"}
+            yield replace(node, args={n: v for n, v in args.items() if n not in dropped})
         for each in step.rule.calls or ():
             if not each.op:
                 raise GraphError(

@@ -7,12 +7,14 @@ examples. Where a value is still needed later it keeps its name, and the next on
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from workbench.catalog.spec import Catalog, OpSpec, PortSpec
 from workbench.graph.devices import is_generator
-from workbench.graph.model import Body, Graph, Node, Port, running_order
-from workbench.graph.ports import outputs_of, variables_read
+from workbench.graph.model import Body, Graph, Node, Port, Source, running_order
+from workbench.graph.ports import output_ports, outputs_of, variables_read
 from workbench.graph.repeat import OP as REPEAT
 from workbench.graph.repeat import most_turns
 
@@ -29,6 +31,23 @@ RESERVED = frozenset(dir(builtins)) | {
 }
 """Names that a script or a stage uses otherwise, or that would hide one of Python's own; and those
 that are read as numbers (E741 of pycodestyle)."""
+
+
+IMAGES = "images"
+"""The parameter of a function that makes views of these."""
+_NUMBERED = re.compile(r"(?<=[a-zA-Z])_\d+$")
+
+
+@dataclass(frozen=True, slots=True)
+class ViewCall(Node):
+    """The call of a function in the place of the chain that it is written for.
+
+    Its id is that of the last node; ``gives`` is what this gives; ``seed`` is the first of the
+    chain, or None where that draws nothing.
+    """
+
+    function: str = ""
+    gives: str = ""
 
 
 _OF_ANOTHER_MEANING = {
@@ -48,25 +67,68 @@ def name_outputs(
     ordered: Sequence[Node],
     taken: Collection[str] = (),
     in_place: Mapping[str, str] | None = None,
+    reads: Mapping[str, Collection[Port]] | None = None,
 ) -> dict[Port, str]:
     """A variable for every output of the nodes, which stand in running order, and of those inside.
 
     What a body takes in has the name that it has outside. ``taken`` are names that the source uses
     otherwise, besides ``RESERVED``; nodes that are written ``in_place`` of a region's condition get
-    none, and what they read is needed until there.
+    none, and what they read is needed until there. ``reads`` are the ports whose variables a node
+    reads, where it depends on more.
     """
-    namer = _Namer(catalog, RESERVED.union(taken), in_place or {})
+    namer = _Namer(catalog, RESERVED.union(taken), in_place or {}, reads or {})
     namer.name_body(ordered, graph.outputs, {name: name for name in graph.outputs}, {}, frozenset())
     return namer.names
 
 
+def name_chain(
+    catalog: Catalog,
+    nodes: Sequence[Node],
+    start: Port,
+    end: Port,
+    taken: Collection[str],
+    in_place: Mapping[str, str],
+    reads: Mapping[str, Collection[Port]],
+) -> dict[Port, str]:
+    """Variables of a function that gets images and returns what became of them.
+
+    Nodes are called by their ids without a number, as is the same for each view.
+    """
+    namer = _Namer(catalog, RESERVED.union(taken), in_place, reads, numbered=False)
+    namer.names[start] = IMAGES
+    namer.name_body(nodes, {IMAGES: end}, {IMAGES: IMAGES}, {IMAGES: start}, frozenset())
+    return namer.names
+
+
+def unique_names(nodes: Sequence[Node], catalog: Catalog) -> dict[Port, str]:
+    """Every output of nodes, and of those inside them, under a variable of its own.
+
+    Those that own others stand before these.
+    """
+    names: dict[Port, str] = {}
+    for node in nodes:
+        ports = output_ports(node, catalog[node.op])
+        names |= {port: f"{port.node}__{port.output}" for port in ports}
+    for node in nodes:
+        read = variables_read(node, catalog[node.op])
+        names |= {inner: names[outer] for inner, outer in read}
+    return names
+
+
 class _Namer:
     def __init__(
-        self, catalog: Catalog, taken: frozenset[str], in_place: Mapping[str, str]
+        self,
+        catalog: Catalog,
+        taken: frozenset[str],
+        in_place: Mapping[str, str],
+        reads: Mapping[str, Collection[Port]],
+        numbered: bool = True,
     ) -> None:
         self.catalog = catalog
+        self.numbered = numbered
         self.taken = taken
         self.in_place = in_place
+        self.reads = reads
         self.names: dict[Port, str] = {}
 
     def name_body(
@@ -82,7 +144,7 @@ class _Namer:
         ``wanted`` are the variables that its outputs are to end in, ``held`` the ports that
         variables stand for at its beginning, ``blocked`` the variables that are needed behind it.
         """
-        last_use = _last_uses(ordered, outputs, self.in_place)
+        last_use = _last_uses(ordered, outputs, self.in_place, self.reads)
         reached = _reached_outputs(self.catalog, ordered, outputs)
         for line, node in enumerate(ordered):
             if node.id in self.in_place:
@@ -99,13 +161,15 @@ class _Namer:
 
             for drawn in _hoisted(node, self.catalog):
                 if drawn not in self.names:
-                    name = drawn.node
+                    name = self._called(drawn.node)
                     while busy(name) or name in self.names.values():
                         name += "_"
                     self.names[drawn] = name
                     held[name] = drawn
                     last_use[drawn] = line + 1  # not to be overwritten in the bodies
             given = outputs_of(node, spec)
+            if isinstance(node, ViewCall):
+                given = (PortSpec(node.gives, "image"),)
             for output in given:
                 port = Port(node.id, output.name)
                 if port in self.names:  # written before the region in which it stands
@@ -113,7 +177,8 @@ class _Namer:
                 ends = {wanted[end] for end in reached.get(port, ())}
                 name = self._usual(node, output, len(given), ends, port in last_use)
                 if busy(name):
-                    name = node.id if len(given) == 1 else f"{node.id}_{output.name}"
+                    own_id = self._called(node.id)
+                    name = own_id if len(given) == 1 else f"{own_id}_{output.name}"
                 while busy(name):
                     name += "_"
                 self.names[port] = name
@@ -125,17 +190,23 @@ class _Namer:
                 held[self.names[Port(node.id, output.name)]] = Port(node.id, output.name)
 
     def _usual(self, node: Node, output: PortSpec, count: int, ends: set[str], used: bool) -> str:
+        own_id = self._called(node.id)
         if output.kind == "encoded":
             name = output.name
         elif is_generator(self.catalog[node.op]):
-            name = node.id
+            name = own_id
         elif len(ends) == 1 and not ends <= self.taken:
             name = next(iter(ends))
         else:
-            name = node.id if count == 1 else f"{node.id}_{output.name}"
+            name = own_id if count == 1 else f"{own_id}_{output.name}"
+            if isinstance(node, Source):  # which says what it gives
+                name = output.name
             if not _changes_meaning(node.op):
                 name = _KIND_NAMES.get(output.kind, name)
         return name if used else f"_{name}"  # as linters like what is unpacked and not used
+
+    def _called(self, node_id: str) -> str:
+        return node_id if self.numbered else _NUMBERED.sub("", node_id)
 
     def _name_bodies(self, node: Node, blocked: frozenset[str] | set[str]) -> None:
         outer = variables_read(node, self.catalog[node.op])
@@ -195,13 +266,16 @@ def _read_throughout(node: Node, spec: OpSpec) -> list[Port]:
 
 
 def _last_uses(
-    ordered: Sequence[Node], outputs: Mapping[str, Port], in_place: Mapping[str, str]
+    ordered: Sequence[Node],
+    outputs: Mapping[str, Port],
+    in_place: Mapping[str, str],
+    reads: Mapping[str, Collection[Port]],
 ) -> dict[Port, int]:
     uses = {port: len(ordered) for port in outputs.values()}
     lines = {node.id: line for line, node in enumerate(ordered)}
     for node in ordered:
         line = lines[in_place.get(node.id, node.id)]
-        for port in node.inputs.values():
+        for port in reads.get(node.id, node.inputs.values()):
             uses[port] = max(uses.get(port, -1), line)
     return uses
 

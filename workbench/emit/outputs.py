@@ -11,6 +11,9 @@ from workbench.graph.model import Graph, Node, Source
 from workbench.graph.shapes import infer_types
 from workbench.graph.tensor_type import TensorType
 
+_SHARD = {"shard_id": "shard_id", "num_shards": "num_shards", "pad_last_batch": "True"}
+"""Arguments of a reader of one shard. Without padding the shuffle buffer carries samples over from
+one epoch to the next, and an epoch would lose some and double others."""
 Outputs = Mapping[str, TensorType]
 """One sample of each output of a graph, in their order."""
 
@@ -169,3 +172,12 @@ def require_next_shard(nodes: Sequence[Node], target: str) -> None:
                 f"{node.id}.stick_to_shard: it is True, and {target} counts on readers that go on "
                 "to the next shard with each epoch. Reset it."
             )
+
+
+def shard_arguments(source: Source) -> Mapping[str, str]:
+    """The arguments of a reader of one shard; one that has a shard already divides that."""
+    own, count = source.args.get("shard_id", 0), source.args.get("num_shards", 1)
+    if count == 1:
+        return _SHARD
+    share = {"shard_id": f"{own} * num_shards + shard_id", "num_shards": f"{count} * num_shards"}
+    return {**_SHARD, **share}

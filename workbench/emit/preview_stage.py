@@ -24,7 +24,7 @@ from workbench.catalog.spec import ArgSpec, Catalog, Device, Value
 from workbench.emit.automatic_draws import IMPORTS, RANDOM_STATE, Draws, draw_text
 from workbench.emit.code import Code, Lines
 from workbench.emit.emitter import Emitter, turn_variable
-from workbench.emit.naming import hoisted_with_turns
+from workbench.emit.naming import hoisted_with_turns, unique_names
 from workbench.emit.own_code import function_sources, nodes_within, plugin_imports
 from workbench.emit.policies import has_policy, longest
 from workbench.emit.python import INDENT, call, literal, signature
@@ -32,7 +32,7 @@ from workbench.emit.tap_names import in_turn
 from workbench.emit.template_parts import has_regions, pipeline_decorator, policy_imports
 from workbench.graph.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, Port, topological
-from workbench.graph.ports import output_ports, variables_read
+from workbench.graph.ports import output_ports
 from workbench.graph.shapes import infer_types
 
 SAMPLE = Port("", "sample")
@@ -83,7 +83,6 @@ def emit_stage(
     emitter = _StageEmitter(
         graph, catalog, topological(graph)[0], draws or {}, positioned, conditional
     )
-    emitter.names = unique_names(emitter)
     if applied and conditional:
         emitter.apply_automatic()
     calls = Lines()
@@ -134,6 +133,10 @@ class _StageEmitter(Emitter):
         self._calls: list[str] = []
         """For each loop around its variable times how often what is inside it runs."""
         self._lifts_values = lifts_values
+
+    def name_ports(self) -> None:
+        """A variable of its own for each: all of them may be tapped."""
+        self.names = unique_names([*self.every_node()], self.catalog)
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:
         text = super().value_text(value, arg)
@@ -239,20 +242,6 @@ class _StageEmitter(Emitter):
 
 def _draws_name(node: Node) -> str:
     return f"{node.id}__draws"
-
-
-def unique_names(emitter: Emitter) -> dict[Port, str]:
-    """Every output under a variable of its own, for all of them may be tapped."""
-    names: dict[Port, str] = {}
-    for node in emitter.every_node():
-        names |= {
-            port: f"{port.node}__{port.output}"
-            for port in output_ports(node, emitter.catalog[node.op])
-        }
-    for node in emitter.every_node():  # those that own others stand before these
-        read = variables_read(node, emitter.catalog[node.op])
-        names |= {inner: names[outer] for inner, outer in read}
-    return names
 
 
 def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], emitter: _StageEmitter) -> str:

@@ -24,6 +24,7 @@ from workbench.emit.pipeline_seed import pipeline_seed_is_enough
 from workbench.emit.policies import IMPORTS as POLICY_IMPORTS
 from workbench.emit.policies import MODULES, has_policy
 from workbench.emit.python import INDENT, LINE, call, constant, signature
+from workbench.emit.views import written_views
 from workbench.graph.active import active_graph
 from workbench.graph.check import require_sound
 from workbench.graph.dataset_parameters import parameters
@@ -130,12 +131,14 @@ def pipeline_parts(
         emitter.seed_name = ""
     own = [f"{emitter.seed_name}: int"] if emitter.seed_name else []
     signed = [*(f"{name}: str" for name in given), "device: str", *own, *[_SHARD] * sharded]
-    head = [pipeline_decorator(ordered), *signature(function, ", ".join(signed))]
+    views, steps = written_views(emitter)
+    head = [*views.text, pipeline_decorator(ordered), *signature(function, ", ".join(signed))]
     if sharded:
         head.append(
             f'{INDENT}"""One shard, padded at its end: no epoch reaches into the next one."""'
         )
-    body, lines = body_of(emitter, ordered, len(head))
+    body, lines = body_of(emitter, steps, len(head))
+    lines |= views.nodes
     tail = return_statement([emitter.names[port] for port in graph.outputs.values()])
     definition = [*head, *body, *tail]
     if validation is None:
@@ -241,7 +244,7 @@ def make_parts(
         else "",
         os="".join(f"import {module}\n" for module in modules),
         with_os="".join(f"import {module}\n" for module in sorted({*modules, "os"})),
-        any="from typing import Any\n" if found else "",
+        any="from typing import Any\n" if any("Any]" in kind.find_source for kind in found) else "",
         prefetch=_queues(settings),
         unequal_prefetch=_unequal_queues(settings),
         legacy=settings.executor != "dynamic",

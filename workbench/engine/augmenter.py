@@ -151,7 +151,10 @@ class Augmenter:
             for step in applied_steps(call.node, drawn):
                 with self._running:
                     self._apply(call, [step[place] for place in places], samples, shapes)
-        except Exception as error:
+        except BaseException as error:
+            self._pipelines.clear()  # one that has begun would give this batch to the next call
+            if not isinstance(error, Exception):
+                raise
             node = call.node.id
             raise PipelineError(f"{node}: {plain_reason(error)}", node) from error
 
@@ -167,6 +170,7 @@ class Augmenter:
         for index, applied in enumerate(step):
             if applied.augmentation is not None and applied.augmentation.name != IDENTITY:
                 places.setdefault(applied.augmentation.name, []).append(index)
+        running = []  # all of them at a time: each has but a few samples
         for chosen in places.values():
             augmentation = step[chosen[0]].augmentation
             pipe = self._pipeline(call, augmentation, shapes is not None)
@@ -177,7 +181,10 @@ class Augmenter:
                 pipe.feed_input("sign", [np.int32(step[index].sign) for index in chosen])
             if shapes is not None and augmentation.name.startswith("translate"):
                 pipe.feed_input("shape", [shapes[index] for index in chosen])
-            (output,) = pipe.run()
+            pipe.schedule_run()
+            running.append((chosen, pipe))
+        for chosen, pipe in running:
+            (output,) = pipe.outputs()
             for place, index in enumerate(chosen):
                 samples[index] = output[place]
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
-from workbench.graph.devices import is_decoder
+from workbench.graph.devices import decodes, is_decoder
 from workbench.graph.model import Node, Source
 
 PartKind = Literal["source", "decoder", "region", "automatic", "operators"]
@@ -27,7 +27,9 @@ def kind_of(node: Node, catalog: Catalog) -> PartKind:
         return "region"
     if node.op in AUTO_AUGMENT:
         return "automatic"
-    return "decoder" if is_decoder(catalog[node.op]) else "operators"
+    spec = catalog[node.op]
+    sound = decodes(spec) and spec.outputs[0].kind == "sound"
+    return "decoder" if sound or is_decoder(spec) else "operators"
 
 
 def partition(nodes: Sequence[Node], catalog: Catalog) -> tuple[tuple[Node, ...], ...]:

@@ -10,13 +10,12 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.catalog.python_decoder import PILLOW_DECODER
 from workbench.catalog.spec import Catalog, Device
 from workbench.emit.automatic_draws import Draws
 from workbench.emit.emitter import Emitter
+from workbench.emit.naming import unique_names
 from workbench.emit.own_code import nodes_calling, nodes_within
 from workbench.emit.policies import has_policy
-from workbench.emit.preview_stage import unique_names
 from workbench.engine.auto_augment import automatic_draws
 from workbench.engine.partition import partition
 from workbench.graph.dataset_parameters import parameter_of
@@ -61,10 +60,10 @@ class Plan:
         """What all data were like together."""
         return " ".join(f"{name}={version}" for name, version in self.versions.items())
 
-    def feeds_pillow_alone(self, port: Port) -> bool:
-        """Whether encoded images go to the decoder in Python, and to no other node."""
-        fed = [node.op for node in self.nodes if port in node.inputs.values()]
-        return {*fed} == {PILLOW_DECODER.name}
+    def feeds_alone(self, port: Port) -> str:
+        """The operator to which encoded data go, where it is one and no other; else empty."""
+        fed = {node.op for node in self.nodes if port in node.inputs.values()}
+        return fed.pop() if len(fed) == 1 else ""
 
     def dataset(self, source: Source) -> Dataset | None:
         """What a source reads; None for one that names its data itself."""
@@ -107,7 +106,7 @@ def make_plan(
         if any(catalog[node.op].module for node in emitter.every_node())
         else {},
     )
-    emitter.names = unique_names(emitter)
+    emitter.names = unique_names([*emitter.every_node()], catalog)
     for node in nodes:
         # Inputs stand in the call as their keys: what a node is called changes no bits.
         ports = output_ports(node, catalog[node.op])

@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import DataError
-from workbench.graph.model import Source
+from workbench.graph.model import Node, Source
 from workbench.roots import Roots, roots_of_worker
 from workbench.sources import Dataset, list_samples, load_source, source_kinds
 
 CHANGED = "it changed while it was read"
 _FOLDER = "file_root"
+NAMED_IN_DATA = "io.file.read"
+"""The operator that reads files whose names another node gives: which, nobody can tell before."""
 
 
 def located_paths(source: Source) -> Iterator[tuple[str, str, str]]:
@@ -52,6 +54,18 @@ def require_inside(source: Source, data: Dataset | None) -> None:
             roots.require(sample.path for sample in list_samples(data))
     lists = {arg for arg, value in source.args.items() if isinstance(value, str)}
     roots.require(path for arg, _, path in located_paths(source) if arg in lists)
+
+
+def refuse_named_files(nodes: Iterable[Node]) -> None:
+    """Raise DataError where this worker may not open all that a node could name."""
+    if roots_of_worker() is None:
+        return
+    for node in nodes:
+        if node.op == NAMED_IN_DATA:
+            raise DataError(
+                f"{node.id}: fn.io.file.read may open any file, and pages read what lies below the "
+                "roots alone. Open the graph in JupyterLab, in Python or from a shell."
+            )
 
 
 def outside_roots(

@@ -28,7 +28,13 @@ from workbench.engine.partition import kind_of
 from workbench.engine.plan import Plan, make_plan
 from workbench.engine.process_memory import configure_malloc_trim, default_budget, give_back_free
 from workbench.engine.reader_cursor import ReaderCursor
-from workbench.engine.root_guard import CHANGED, outside_roots, require_inside, require_shown
+from workbench.engine.root_guard import (
+    CHANGED,
+    outside_roots,
+    refuse_named_files,
+    require_inside,
+    require_shown,
+)
 from workbench.engine.run_result import KeptOutput, Result
 from workbench.engine.stage_pipeline import Stage
 from workbench.engine.type_guard import require_fitting
@@ -115,6 +121,7 @@ class Runner:
         datasets = open_datasets(data)
         pipelines = graph.settings.pipelines
         graph, batch = pipeline_of_batch(graph, batch)
+        refuse_named_files(graph.walk())
         plan = self._plan(with_datasets(graph, datasets), datasets, batch, count, taps, repeat)
         job = _Job(plan, pipelines)
         missing = self._missing(job, taps)
@@ -285,9 +292,9 @@ class Runner:
         tensors = [[output[i] for i in chosen] for output in read.outputs]
         samples = tuple(map(Sample, files))
         if encoded is not None:
-            with_pillow = plan.feeds_pillow_alone(self._ports(node)[encoded])
-            samples = check_samples(files, map(np.asarray, tensors[encoded]), bad, with_pillow)
-            tensors[encoded] = replace_samples(tensors[encoded], samples)
+            decoder = plan.feeds_alone(self._ports(node)[encoded])
+            samples = check_samples(files, map(np.asarray, tensors[encoded]), bad, decoder)
+            tensors[encoded] = replace_samples(tensors[encoded], samples, decoder)
         times = plan.count // len(chosen)
         self._keep_samples(job, node, samples * times)
         lists = [tensor_list(output * times) for output in tensors]
@@ -337,12 +344,13 @@ class Runner:
             return False
         batches = [job.batches[port] for port in self._ports(reader)]
         known = job.samples[reader.id]
+        decoder = job.plan.feeds_alone(self._ports(reader)[at])
         samples = tuple(
-            sample if sample.error else decoded_alone(sample, encoded)
+            sample if sample.error else decoded_alone(sample, encoded, decoder)
             for sample, encoded in zip(known, batches[at].arrays(), strict=True)
         )
         tensors = [batches[at].data[i] for i in range(len(samples))]
-        batches[at] = Batch(tensor_list(replace_samples(tensors, samples)))
+        batches[at] = Batch(tensor_list(replace_samples(tensors, samples, decoder)))
         self._keep_samples(job, reader, samples)
         self._keep(job, reader, dict(zip(self._ports(reader), batches, strict=True)))
         return samples != known

@@ -5,6 +5,8 @@ Runs inside the worker process only.
 
 from __future__ import annotations
 
+import io
+import wave
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.catalog.python_decoder import PILLOW_DECODER
 from workbench.engine.encoded_images import corruption_reason, placeholder_jpeg, reject_reason
 from workbench.engine.pipelines import plain_reason
+from workbench.sources.sounds import sound_fault
+
+AUDIO_DECODER = "decoders.audio"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +35,19 @@ def check_samples(
     files: Sequence[str],
     encoded: Iterable[NDArray[np.uint8]],
     unreadable: Mapping[str, str],
-    with_pillow: bool = False,
+    decoder: str = "",
 ) -> tuple[Sample, ...]:
-    """One Sample for each of the encoded arrays, shape (bytes,), which DALI or Pillow decodes."""
+    """One Sample for each of the encoded arrays, shape (bytes,).
+
+    ``decoder`` is the operator that decodes them: of ``decoders.audio`` they are sounds, else
+    images; empty: DALI's decoders of images.
+    """
     samples = []
+    with_pillow = decoder == PILLOW_DECODER.name
     for file, array in zip(files, encoded, strict=True):
+        if decoder == AUDIO_DECODER:
+            samples.append(Sample(file, unreadable.get(file) or sound_fault(array.tobytes())))
+            continue
         data = array.tobytes()
         error = unreadable.get(file) or reject_reason(data, with_pillow) or ""
         warning = "" if error else corruption_reason(data) or ""
@@ -43,24 +57,34 @@ def check_samples(
     return tuple(samples)
 
 
-def replace_samples(encoded: Sequence[Any], samples: Sequence[Sample]) -> list[Any]:
+def replace_samples(
+    encoded: Sequence[Any], samples: Sequence[Sample], decoder: str = ""
+) -> list[Any]:
     """The tensors with every bad one replaced by a good one of the same batch.
 
     A neighbour rather than a plain picture, for it passes wherever the others pass: a crop that
-    needs 500 pixels, say. Where none is good, a plain picture.
+    needs 500 pixels, say. Where none is good, a plain picture, or a second of silence.
     """
     good = next((a for a, s in zip(encoded, samples, strict=True) if not s.error), None)
-    filler = _plain() if good is None else good
+    filler = _plain(decoder) if good is None else good
     return [filler if s.error else a for a, s in zip(encoded, samples, strict=True)]
 
 
-def _plain() -> Any:
+def _plain(decoder: str) -> Any:
     from nvidia.dali.tensors import TensorCPU
 
-    return TensorCPU(placeholder_jpeg())
+    return TensorCPU(_silence() if decoder == AUDIO_DECODER else placeholder_jpeg())
 
 
-def decoding_error(encoded: NDArray[np.uint8]) -> str:
+def _silence() -> NDArray[np.uint8]:
+    buffer = io.BytesIO()
+    with wave.open(buffer, "wb") as file:
+        file.setparams((1, 2, 16_000, 0, "NONE", ""))
+        file.writeframes(bytes(2 * 16_000))
+    return np.frombuffer(buffer.getvalue(), np.uint8)
+
+
+def decoding_error(encoded: NDArray[np.uint8], decoder: str = "") -> str:
     """Why DALI's CPU decoder, as it comes, does not decode a file; empty where it does.
 
     Asked of one file at a time, for DALI names none when a batch fails. Costs about 3 ms.
@@ -68,7 +92,8 @@ def decoding_error(encoded: NDArray[np.uint8]) -> str:
     from nvidia.dali import fn, pipeline_def
 
     def alone() -> Any:
-        return fn.decoders.image(fn.external_source(name="encoded"))
+        read = fn.external_source(name="encoded")
+        return fn.decoders.audio(read)[0] if decoder == AUDIO_DECODER else fn.decoders.image(read)
 
     pipe = pipeline_def(alone)(batch_size=1, num_threads=1, device_id=None, prefetch_queue_depth=1)
     try:
@@ -80,9 +105,9 @@ def decoding_error(encoded: NDArray[np.uint8]) -> str:
     return ""
 
 
-def decoded_alone(sample: Sample, encoded: NDArray[np.uint8]) -> Sample:
+def decoded_alone(sample: Sample, encoded: NDArray[np.uint8], decoder: str = "") -> Sample:
     """The sample, with what DALI says where it does not decode it by itself."""
-    reason = decoding_error(encoded)
+    reason = decoding_error(encoded, decoder)
     return Sample(sample.file, sample.warning or reason) if reason else sample
 
 

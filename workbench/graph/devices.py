@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from workbench.catalog.spec import Catalog, Device, OpSpec, PortDevice, PortKind
+from workbench.catalog.spec import SHOWN_KINDS, Catalog, Device, OpSpec, PortDevice, PortKind
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph, Node, Port, Source, region_of, running_order
 from workbench.graph.ports import body_inputs, outputs_of
@@ -24,9 +24,9 @@ def is_decoder(spec: OpSpec) -> bool:
 
 
 def decodes(spec: OpSpec) -> bool:
-    """Whether an operator turns encoded bytes into an image, wherever it runs."""
+    """Whether an operator turns encoded bytes into an image or a wave, wherever it runs."""
     kinds = [port.kind for port in (*spec.inputs[:1], *spec.outputs[:1])]
-    return kinds == ["encoded", "image"]
+    return len(kinds) == 2 and kinds[0] == "encoded" and kinds[1] in SHOWN_KINDS
 
 
 def gives_pixels(node: Node, catalog: Catalog) -> bool:
@@ -137,7 +137,7 @@ def port_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind:
     """What flows out of a port; ``any`` where the catalogue does not say.
 
     An output of the kind of its input (``copy``) is followed to where that comes from; that of
-    arithmetic to all operands, of which an image goes before others.
+    arithmetic to all operands, of which an image, then a sound, goes before others.
     """
     graph = graph.whole
     waiting, seen = [port], set()
@@ -170,15 +170,15 @@ def port_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind:
             waiting += followed
         else:
             kinds.append(output.kind)
-    return "image" if "image" in kinds else kinds[0] if kinds else "any"
+    return next((kind for kind in SHOWN_KINDS if kind in kinds), kinds[0] if kinds else "any")
 
 
 def image_outputs(graph: Graph, catalog: Catalog) -> dict[str, Port]:
-    """The graph's outputs that can be shown as pictures, by name."""
+    """The graph's outputs that can be shown as pictures, by name: sounds too."""
     images = {
         name: port
         for name, port in graph.outputs.items()
-        if port_kind(graph, catalog, port) == "image"
+        if port_kind(graph, catalog, port) in SHOWN_KINDS
     }
     flows = infer_types(graph, catalog) if images else {}
     return {name: port for name, port in images.items() if flows[port].may_be_shown}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from workbench.arguments import TEXT, checked
+from workbench.arguments import TEXT, WHOLE, checked
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
 from workbench.errors import GraphEditError, GraphFaultsError
@@ -87,8 +87,8 @@ class NodeHandle:
     def set(self, **arguments: Any) -> Graph:
         """The graph with other arguments of this node: values, or what a node gives.
 
-        Raises GraphEditError for an argument that it has not, with the nearest name, and
-        GraphFaultsError for a value that it cannot take.
+        Of one that draws ``seed`` is one of them. Raises GraphEditError for an argument that it has
+        not, with the nearest name, and GraphFaultsError for a value that it cannot take.
 
         ::
 
@@ -96,6 +96,9 @@ class NodeHandle:
         """
         catalog, graph = load_catalog(), self._graph
         for name, value in arguments.items():
+            if name == "seed" and catalog[self.node.op].seeded and WHOLE.fits(value):
+                graph = graph.replace_node(replace(graph.node(self._id), seed=int(value)))
+                continue
             if not isinstance(value, DataNode):
                 graph = set_arg(graph, catalog, self._id, name, plain_value(value))
                 continue

@@ -64,7 +64,34 @@ class ExperimentalReadersOperators(Generic[R]):
         name: str = ...,
     ) -> tuple[DataNode, ...]:
         """Loads and decodes video files from disk."""
+class IoFileOperators(Generic[R]):
+    def read(
+        self,
+        *inputs: DataNode | Graph,
+        use_o_direct: bool | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        dont_use_mmap: bool | None = ...,
+        preserve: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> R:
+        """Reads raw file contents from an encoded filename represented by a 1D byte array."""
 class DecodersOperators(Generic[R]):
+    def audio(
+        self,
+        *inputs: DataNode | Graph,
+        sample_rate: float | DataNode | None = ...,
+        downmix: bool | None = ...,
+        dtype: str | None = ...,
+        quality: float | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        preserve: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> tuple[DataNode, ...]:
+        """Decodes waveforms from encoded audio data."""
     def image(
         self,
         *inputs: DataNode | Graph,
@@ -1454,11 +1481,16 @@ class TransformsOperators(Generic[R]):
         name: str = ...,
     ) -> R:
         """Produces a translation affine transform matrix."""
+class IoOperators(Generic[R]):
+    @property
+    def file(self) -> IoFileOperators[R]: ...
 class Operators(Generic[R]):
     @property
     def decoders(self) -> DecodersOperators[R]: ...
     @property
     def experimental(self) -> ExperimentalOperators[R]: ...
+    @property
+    def io(self) -> IoOperators[R]: ...
     @property
     def math(self) -> MathOperators[R]: ...
     @property
@@ -1489,6 +1521,22 @@ class Operators(Generic[R]):
         name: str = ...,
     ) -> R:
         """One of the sub-policies of a policy of your own for each sample, each of them some augmentations with their probabilities and magnitudes."""
+    def audio_resample(
+        self,
+        *inputs: DataNode | Graph,
+        scale: float | DataNode | None = ...,
+        in_rate: float | DataNode | None = ...,
+        out_rate: float | DataNode | None = ...,
+        out_length: int | DataNode | None = ...,
+        quality: float | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        dtype: str | None = ...,
+        preserve: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> R:
+        """Resamples an audio signal."""
     def auto_augment(
         self,
         *inputs: DataNode | Graph,
@@ -2037,6 +2085,37 @@ class Operators(Generic[R]):
         name: str = ...,
     ) -> R:
         """Maps the input to output by using a lookup table that is specified by keys and values, and a default_value for unspecified keys."""
+    def mel_filter_bank(
+        self,
+        *inputs: DataNode | Graph,
+        nfilter: int | None = ...,
+        sample_rate: float | None = ...,
+        freq_low: float | None = ...,
+        freq_high: float | None = ...,
+        mel_formula: str | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        normalize: bool | None = ...,
+        preserve: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> R:
+        """Converts a spectrogram to a mel spectrogram by applying a bank of triangular filters."""
+    def mfcc(
+        self,
+        *inputs: DataNode | Graph,
+        n_mfcc: int | None = ...,
+        dct_type: int | None = ...,
+        lifter: float | None = ...,
+        axis: int | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        normalize: bool | None = ...,
+        preserve: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> R:
+        """Computes Mel Frequency Cepstral Coefficients (MFCC) from a mel spectrogram."""
     def multi_paste(
         self,
         *inputs: DataNode | Graph,
@@ -2056,6 +2135,20 @@ class Operators(Generic[R]):
         name: str = ...,
     ) -> R:
         """Performs multiple pastes from image batch to each of the outputs."""
+    def nonsilent_region(
+        self,
+        *inputs: DataNode | Graph,
+        cutoff_db: float | None = ...,
+        window_length: int | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        preserve: bool | None = ...,
+        reference_power: float | None = ...,
+        reset_interval: int | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> tuple[DataNode, ...]:
+        """Performs leading and trailing silence detection in an audio buffer."""
     def normalize(
         self,
         *inputs: DataNode | Graph,
@@ -2199,6 +2292,32 @@ class Operators(Generic[R]):
         name: str = ...,
     ) -> R:
         """Returns a batch of tensors constructed by selecting tensors from the input based on indices given in indices argument"""
+    def power_spectrum(
+        self,
+        *inputs: DataNode | Graph,
+        nfft: int | None = ...,
+        power: int | None = ...,
+        axis: int | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        preserve: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> R:
+        """Calculates power spectrum of the signal."""
+    def preemphasis_filter(
+        self,
+        *inputs: DataNode | Graph,
+        preemph_coeff: float | DataNode | None = ...,
+        border: str | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        dtype: str | None = ...,
+        preserve: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> R:
+        """Applies preemphasis filter to the input data."""
     def rand_augment(
         self,
         *inputs: DataNode | Graph,
@@ -2472,6 +2591,24 @@ class Operators(Generic[R]):
         name: str = ...,
     ) -> R:
         """Extracts a subtensor, or slice."""
+    def spectrogram(
+        self,
+        *inputs: DataNode | Graph,
+        nfft: int | None = ...,
+        window_length: int | None = ...,
+        window_step: int | None = ...,
+        power: int | None = ...,
+        layout: str | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        center_windows: bool | None = ...,
+        preserve: bool | None = ...,
+        reflect_padding: bool | None = ...,
+        window_fn: float | Sequence[float] | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> R:
+        """Produces a spectrogram from a 1D signal (for example, audio)."""
     def sphere(
         self,
         *inputs: DataNode | Graph,
@@ -2547,6 +2684,19 @@ class Operators(Generic[R]):
         name: str = ...,
     ) -> R:
         """Resize tensors."""
+    def to_decibels(
+        self,
+        *inputs: DataNode | Graph,
+        multiplier: float | None = ...,
+        reference: float | None = ...,
+        cutoff_db: float | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        preserve: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> R:
+        """Converts a magnitude (real, positive) to the decibel scale."""
     def transpose(
         self,
         *inputs: DataNode | Graph,

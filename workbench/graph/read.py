@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from workbench.graph.graph_methods import Fn
 from workbench.graph.model import Graph, Port, Source
 from workbench.graph.node_handle import NodeHandle
 from workbench.graph.ports import output_ports
-from workbench.sources import PARAMETER, Data, load_source, open_datasets, require_dataset
+from workbench.sources import PARAMETER, Data, Datasets, load_source, open_datasets, require_dataset
 
 if TYPE_CHECKING:
     from workbench.graph.data_node import DataNode
@@ -49,11 +50,17 @@ def read(data: Data, **options: Any) -> Graph:
     The graph remembers the data for ``Workbench(graph)``; a file of it does not. Raises DataError
     for what is no data or not there, and GraphEditError for what is no option.
     """
-    catalog, datasets = load_catalog(), open_datasets(data)
+    datasets = open_datasets(data)
     if not datasets:
         raise DataError("read is given no data. Give a folder: wb.read('photos').")
     for each in datasets.values():
         require_dataset(each)
+    return reading(datasets, options)
+
+
+def reading(datasets: Datasets, options: Mapping[str, Any]) -> Graph:
+    """A graph that reads the first of some data, which need not be there."""
+    catalog = load_catalog()
     name, dataset = next(iter(datasets.items()))
     kind = load_source(dataset.kind)
     node = new_node(Graph(), catalog, kind.op, "reader")

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from workbench.catalog.spec import Catalog, OutputRule, PortKind, PortSpec
+from workbench.catalog.spec import SHOWN_KINDS, Catalog, OutputRule, PortKind, PortSpec
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph, Node, Port, running_order
 from workbench.graph.ports import body_inputs, outputs_of
@@ -105,9 +105,9 @@ def _type_of(call: TypedCall, output: PortSpec) -> TensorType:
 
 
 def _followed(call: TypedCall) -> PortKind:
-    """The kind of the first input; of arithmetic that of the first image, if there is one."""
-    images = call.spec.expression and any(flow.kind == "image" for flow in call.positional)
-    return "image" if images else call.first.kind
+    """The kind of the first input; of arithmetic that of an image, or a sound, if there is one."""
+    kinds = [flow.kind for flow in call.positional] if call.spec.expression else []
+    return next((kind for kind in SHOWN_KINDS if kind in kinds), call.first.kind)
 
 
 def _shaped(call: TypedCall, rule: OutputRule, flow: TensorType) -> TensorType:
@@ -121,7 +121,8 @@ def _shaped(call: TypedCall, rule: OutputRule, flow: TensorType) -> TensorType:
 
 
 def _dtype(call: TypedCall, rule: OutputRule) -> str | None:
-    asked = call.text("dtype")
+    older = "output_dtype"  # DALI's deprecated name for it, which has a default of its own
+    asked = call.text(older if older in call.node.args else "dtype")
     if asked is not None or "dtype" in call.node.inputs:
         return asked
     if rule.dtype is None or rule.dtype.isupper():

@@ -54,9 +54,11 @@ class TensorType:
 
     @property
     def may_be_shown(self) -> bool:
-        """Whether it may be a picture, or a sequence of these."""
+        """Whether it may be a picture, a sequence of these, a wave or a spectrogram."""
         if self.may_be_picture:
             return True
+        if self.kind == "sound":
+            return self.shape is None or len(self.shape) in (1, 2)
         layout = self.layout or ""
         return layout[:1] == "F" and sorted(layout[1:]) in (["C", "H", "W"], ["H", "W"])
 

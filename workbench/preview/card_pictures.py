@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from workbench.catalog.spec import SHOWN_KINDS
 from workbench.emit.naming import is_batch_generator
 from workbench.engine.batch_store import Batch, Memory
 from workbench.engine.registry import task
@@ -23,8 +24,7 @@ from workbench.graph.devices import port_kind
 from workbench.graph.model import Node, Port
 from workbench.graph.ports import outputs_of
 from workbench.preview.contact_sheet import encode, grid_of
-from workbench.preview.frame_strip import as_pictures
-from workbench.preview.output_tiles import scaling_for
+from workbench.preview.output_tiles import pictures_of, scaling_for
 from workbench.preview.render import Box
 from workbench.preview.request import GraphRun, PreviewRequest, run_steps
 from workbench.preview.target_marks import marked
@@ -152,7 +152,7 @@ def _card(
         if kind == "encoded":
             continue
         batch = run.result.batches[port]
-        if kind in ("image", "mask") or (kind == "any" and batch.layout):
+        if kind in (*SHOWN_KINDS, "mask") or (kind == "any" and batch.layout):
             picture = _picture(worker, run, port, batch, place)
             if picture is not None:
                 break
@@ -177,7 +177,7 @@ def _picture(
     key = f"card {index} {side} {port.output} {run.key(port)}"
     kept = worker.runner.store.get(key)
     if kept is None:
-        one = as_pictures(batch.sample(index))
+        one = pictures_of(run, port, batch.sample(index))
         try:
             layout = picture_layout(one)
         except GraphError:

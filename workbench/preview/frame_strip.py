@@ -1,4 +1,4 @@
-"""Sequences of frames as pictures: the frames of each side by side, in lines.
+"""Sequences and sounds as pictures: the frames of each side by side, in lines, or a curve.
 
 Runs inside the worker process only.
 """
@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.catalog.spec import PortKind
 from workbench.engine.batch_store import Batch
 from workbench.errors import GraphError
+from workbench.preview.sound_pictures import is_sound, sound_pictures
 from workbench.preview.tiles import picture_layout
 
 MOST_FRAMES = 16
@@ -24,12 +26,16 @@ def is_sequence(batch: Batch) -> bool:
     return sorted(batch.layout) in (sorted("FHWC"), sorted("FHW")) and batch.layout[0] == "F"
 
 
-def as_pictures(batch: Batch) -> Batch:
+def as_pictures(batch: Batch, kind: PortKind = "any") -> Batch:
     """Of sequences one picture each, on the host, in the order of axes that a frame has.
+
+    Of sounds their pictures, in grey: ``kind`` is that of the port.
 
     Other batches are given back as they are. A sequence without a frame stays as it is, which is no
     picture.
     """
+    if is_sound(batch, kind):
+        return _batch(sound_pictures(batch), "HW")
     if not is_sequence(batch) or any(0 in shape for shape in batch.shapes):
         return batch
     return _batch([_strip(array, batch.layout[1:]) for array in batch.arrays()], batch.layout[1:])

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.catalog.spec import SHOWN_KINDS
+from workbench.engine.batch_store import Batch
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.devices import port_kind
@@ -17,6 +19,7 @@ from workbench.graph.model import Port, ancestors
 from workbench.preview.contact_sheet import Encoder, gpu_encoder
 from workbench.preview.frame_strip import as_pictures
 from workbench.preview.request import GraphRun
+from workbench.preview.sound_pictures import is_sound, sound_scaling
 from workbench.preview.tiles import Tiles, make_tiles, on_host, picture_layout
 from workbench.preview.value_scaling import Scaling, scaling_of
 
@@ -46,11 +49,16 @@ def tiles_of(worker: Worker, run: GraphRun, port: Port, size: int) -> Tiles:
     if kept is not None:
         tiles: Tiles = kept[0]
         return tiles
-    batch = as_pictures(batch)
+    batch = pictures_of(run, port, batch)
     picture_layout(batch)
     made = make_tiles(worker, batch, size, scaling_for(worker, run, port))
     worker.runner.store.put(key, [made])
     return made
+
+
+def pictures_of(run: GraphRun, port: Port, batch: Batch) -> Batch:
+    """Samples of an output as pictures, where they are sequences or sounds."""
+    return as_pictures(batch, port_kind(run.graph, run.catalog, port))
 
 
 def scaling_for(worker: Worker, run: GraphRun, port: Port) -> Scaling | None:
@@ -60,7 +68,11 @@ def scaling_for(worker: Worker, run: GraphRun, port: Port) -> Scaling | None:
     if key not in known:
         if len(known) >= _KEPT_SCALINGS:
             known.clear()
-        known[key] = scaling_of(run.graph, run.catalog, port, run.result.batches[port])
+        batch = run.result.batches[port]
+        if is_sound(batch, port_kind(run.graph, run.catalog, port)):
+            known[key] = sound_scaling(batch)
+        else:
+            known[key] = scaling_of(run.graph, run.catalog, port, batch)
     return known[key]
 
 
@@ -133,7 +145,7 @@ def _absolute(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def _extents(run: GraphRun, port: Port) -> list[tuple[int, int]]:
     """(height, width) of every sample."""
-    batch = as_pictures(run.result.batches[port])
+    batch = pictures_of(run, port, run.result.batches[port])
     layout = picture_layout(batch)
     at = layout.index("H"), layout.index("W")
     return [(shape[at[0]], shape[at[1]]) for shape in batch.shapes]
@@ -147,7 +159,7 @@ def _steps_before(run: GraphRun, port: Port) -> list[Port]:
         for found in run.result.batches
         if found.node in before
         and found != port
-        and port_kind(run.graph, run.catalog, found) == "image"
+        and port_kind(run.graph, run.catalog, found) in SHOWN_KINDS
     ]
 
 

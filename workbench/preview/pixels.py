@@ -16,8 +16,8 @@ from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.preview.contact_sheet import encode
-from workbench.preview.frame_strip import as_pictures, is_sequence, one_frame
-from workbench.preview.output_tiles import scaling_for
+from workbench.preview.frame_strip import is_sequence, one_frame
+from workbench.preview.output_tiles import pictures_of, scaling_for
 from workbench.preview.request import PreviewRequest, run_request
 from workbench.preview.tiles import make_tiles, picture_layout
 
@@ -82,8 +82,9 @@ def read_pixels(
     """
     run = run_request(worker, request)
     run.require_sample(index)
-    one = run.result.batches[run.port(of)].sample(index)
-    one = as_pictures(one) if frame is None else one_frame(one, frame)
+    port = run.port(of)
+    one = run.result.batches[port].sample(index)
+    one = pictures_of(run, port, one) if frame is None else one_frame(one, frame)
     layout = picture_layout(one)
     array = one.arrays()[0]
     if "C" not in layout:
@@ -127,7 +128,7 @@ def read_picture(
     port = run.port(of)
     whole = run.result.batches[port].sample(index)
     frames = whole.shapes[0][0] if is_sequence(whole) else 0
-    one = as_pictures(whole) if frame is None else one_frame(whole, frame)
+    one = pictures_of(run, port, whole) if frame is None else one_frame(whole, frame)
     layout = picture_layout(one)
     shape = one.shapes[0]
     full = shape[layout.index("W")], shape[layout.index("H")]

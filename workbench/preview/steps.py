@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.catalog.spec import Device, PortKind
+from workbench.catalog.spec import SHOWN_KINDS, Device, PortKind
 from workbench.engine.batch_store import Batch, Memory
 from workbench.engine.registry import task
 from workbench.engine.stage_pipeline import THREADS
@@ -234,10 +234,10 @@ def _output(
 def _picture(
     worker: Worker, run: GraphRun, port: Port, kind: PortKind, one: Batch, index: int
 ) -> Tiles | None:
-    if kind not in ("image", "mask", "any") or (kind != "image" and not one.layout):
+    if kind not in (*SHOWN_KINDS, "mask", "any") or (kind not in SHOWN_KINDS and not one.layout):
         return None
     try:
-        one = as_pictures(one)
+        one = as_pictures(one, kind)
         picture_layout(one)
     except GraphError:
         return None

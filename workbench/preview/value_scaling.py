@@ -57,9 +57,19 @@ def scaling_of(graph: Graph, catalog: Catalog, port: Port, batch: Batch) -> Scal
     if white:
         cut = "" if low >= 0 and high <= white else f"values {low:.3g} … {high:.3g}: "
         return Scaling((255 / white,), (0.0,), f"{told}{cut}0 … {white} shown as black … white")
-    gain_all = 255.0 / (high - low) if high > low else 1.0
+    return _stretched(low, high, told)
+
+
+def stretch(arrays: Sequence[NDArray[Any]]) -> Scaling:
+    """Black is the smallest of all values, white the largest."""
+    low, high, _ = _extent(arrays)
+    return _stretched(low, high)
+
+
+def _stretched(low: float, high: float, told: str = "") -> Scaling:
+    gain = 255.0 / (high - low) if high > low else 1.0
     note = f"{told}values {low:.3g} … {high:.3g} shown as black … white"
-    return Scaling((gain_all,), (-low * gain_all,), note, stretched=True)
+    return Scaling((gain,), (-low * gain,), note, stretched=True)
 
 
 def _white(dtype: str, low: float, high: float) -> int:

@@ -31,7 +31,7 @@ from workbench.sources._source_kind import Sample as Sample
 from workbench.sources._source_kind import SourceKind as SourceKind
 
 _DIRECTLY = {
-    "file_root": "folder with a folder of images for each class",
+    "file_root": "folder with a folder of {noun}s for each class",
     "file_list": "list of files and labels",
 }
 """What is read by an argument of DALI's reader alone."""
@@ -130,10 +130,9 @@ def load_source(kind: str) -> SourceKind:
     kind, _, argument = kind.partition(":")
     if argument:
         metavar = "FILE" if argument == "file_list" else "DIR"
-        about = _DIRECTLY[argument]
-        return replace(
-            load_source(kind), argument_name=argument, imports=(), about=about, metavar=metavar
-        )
+        kind_of = load_source(kind)
+        about = _DIRECTLY[argument].format(noun=kind_of.noun)
+        return replace(kind_of, argument_name=argument, imports=(), about=about, metavar=metavar)
     if kind not in source_kinds():
         near = get_close_matches(kind, source_kinds(), n=1)
         hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(source_kinds())}."

@@ -9,18 +9,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-from workbench.sources import SourceKind
 from workbench.sources._example_records import fields_of
 from workbench.sources._lmdb import (
     FILE,
     Place,
     fields,
-    list_images,
-    require_images,
-    root_of,
     write_database,
 )
-from workbench.sources._lmdb_copy import leave_out
+from workbench.sources._lmdb_kind import lmdb_kind
 
 _TYPE, _NUMBERS, _STRING = 2, 4, 6
 _IS_STRING = 4
@@ -58,23 +54,13 @@ def _write_placeholder(folder: Path) -> Path:
     return write_database(folder / "lmdb", b"0", value)
 
 
-SOURCE = SourceKind(
-    about="LMDB of Caffe2 (a folder with data.mdb)",
-    op="readers.caffe2",
-    located_by=frozenset({"path"}),
-    find=find_caffe2_lmdb,
-    unread={"path": ["lmdb"]},
-    imports=("os",),
-    accepts=_accepts,
+SOURCE = lmdb_kind(
+    "Caffe2",
+    "readers.caffe2",
+    find_caffe2_lmdb,
+    place_of,
+    _accepts,
     precedence=3,
-    require=lambda dataset: require_images(dataset, place_of),
-    list_samples=lambda dataset: list_images(dataset, place_of),
-    root=root_of,
-    leave_out=leave_out,
-    holder=lambda name: name.rpartition(" at key ")[0],
-    class_names=lambda dataset: [],
-    watched=lambda dataset: iter([dataset.location]),
-    nothing_found=lambda dataset: f"The LMDB {dataset} is empty. Give one with images.",
     sample="caffe2",
     write_placeholder=_write_placeholder,
 )

@@ -6,17 +6,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-from workbench.sources import SourceKind
 from workbench.sources._lmdb import (
     Place,
     fields,
     first_value,
-    list_images,
-    require_images,
-    root_of,
     write_database,
 )
-from workbench.sources._lmdb_copy import leave_out
+from workbench.sources._lmdb_kind import lmdb_kind
 
 _DATA, _LABEL, _ENCODED = 4, 5, 7
 
@@ -48,23 +44,13 @@ def _write_placeholder(folder: Path) -> Path:
     return write_database(folder / "lmdb", b"0", b"\x22\x04\xff\xd8\xff\xd9\x28\0\x38\x01")
 
 
-SOURCE = SourceKind(
-    about="LMDB of Caffe (a folder with data.mdb)",
-    op="readers.caffe",
-    located_by=frozenset({"path"}),
-    find=find_caffe_lmdb,
-    unread={"path": ["lmdb"]},
-    imports=("os",),
-    accepts=_accepts,
+SOURCE = lmdb_kind(
+    "Caffe",
+    "readers.caffe",
+    find_caffe_lmdb,
+    place_of,
+    _accepts,
     precedence=4,
-    require=lambda dataset: require_images(dataset, place_of),
-    list_samples=lambda dataset: list_images(dataset, place_of),
-    root=root_of,
-    leave_out=leave_out,
-    holder=lambda name: name.rpartition(" at key ")[0],
-    class_names=lambda dataset: [],
-    watched=lambda dataset: iter([dataset.location]),
-    nothing_found=lambda dataset: f"The LMDB {dataset} is empty. Give one with images.",
     sample="caffe",
     write_placeholder=_write_placeholder,
 )

@@ -1,14 +1,18 @@
-"""The present graph as the code of a notebook's cell."""
+"""The present graph as the code of a notebook's cell: method calls, as a person writes them."""
 
 from __future__ import annotations
 
 import pprint
 from dataclasses import replace
+from textwrap import fill
 
 from workbench.errors import GraphEditError
+from workbench.graph.code_of import code_of
 from workbench.graph.io import parse_json
 from workbench.graph.layout import Document, dump_document
+from workbench.graph.method_calls import NotWritableError
 from workbench.sources import PARAMETER, Dataset, Datasets
+from workbench.ui.graph_argument import BESIDE
 
 WIDTH = 96
 MOST_FILES = 100
@@ -18,14 +22,31 @@ MOST_FILES = 100
 def cell_source(data: Datasets, document: Document) -> str:
     """A cell that shows a workbench of this graph, its nodes where they stand.
 
-    Raises GraphEditError for too many files.
+    A graph that no calls give is written as in a file, with the reason. Raises GraphEditError for
+    too many files.
     """
     arguments = {name: _argument(dataset) for name, dataset in data.items()}
-    where = arguments[PARAMETER] if list(arguments) == [PARAMETER] else arguments
-    given = pprint.pformat(where, width=WIDTH, sort_dicts=False)
+    given = _written(arguments[PARAMETER] if list(arguments) == [PARAMETER] else arguments)
     whole = parse_json(dump_document(replace(document, origins={})))
-    described = pprint.pformat(whole, width=WIDTH, sort_dicts=False)
-    return f"import workbench as wb\n\ngraph = {described}\nw = wb.Workbench({given}, graph)\nw\n"
+    read = {
+        name: _written(each if name == PARAMETER else {name: each})
+        for name, each in arguments.items()
+    }
+    try:
+        made = code_of(document.graph, data, read)
+    except NotWritableError as error:
+        reason = f"No method calls give this graph: {str(error).removesuffix('.')}."
+        comment = fill(reason, WIDTH, initial_indent="# ", subsequent_indent="# ")
+        made, shown = f"{comment}\ngraph = {_written(whole)}\n", "graph"
+    else:
+        beside = {name: whole[name] for name in sorted(BESIDE & whole.keys())}
+        # Written by hand: a graph is no literal.
+        shown = f'{{"graph": graph, {_written(beside)[1:]}' if beside else "graph"
+    return f"import workbench as wb\n\n{made}w = wb.Workbench({given}, {shown})\nw\n"
+
+
+def _written(value: object) -> str:
+    return pprint.pformat(value, width=WIDTH, sort_dicts=False)
 
 
 def _argument(dataset: Dataset) -> object:

@@ -408,7 +408,7 @@ COMPONENTS: tuple[Component, ...] = (
         "code",
         "The graph as code for a target, live.",
         (
-            Field("source", "python", "", "The script, whatever the target."),
+            Field("source", "python", "", "The script for any data, whatever the target."),
             Field("target", "both", "script", "What the graph is shown as."),
             Field("targets", "show", [], "list[TargetEntry]", holds=views.TargetEntry),
             Field("in_view", "both", False, "Whether it is on the screen: only then it is sent."),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import GraphFormatError
-from workbench.graph.io import dump_json, graph_from_json, read_graph
+from workbench.graph.io import dump_json, graph_from_json, graph_to_json, read_graph
 from workbench.graph.layout import Document, load_document
 from workbench.graph.model import Graph, is_text
 from workbench.graph.recipes import load_recipe, load_recipe_document, load_recipes
@@ -25,8 +25,9 @@ GraphLike = Graph | Document | str | Path | Mapping[str, Any] | None
 def to_graph(source: GraphLike) -> Graph:
     """A graph from itself, a recipe's name, a path to a file, or parsed JSON.
 
-    A path ends in ``.json``, or in ``.png`` for a shared picture. None is the recipe
-    ``rotate-jitter``. Raises GraphFormatError.
+    ``{"graph": graph, "layout": ...}`` is a graph with what a file has beside it. A path ends in
+    ``.json``, or in ``.png`` for a shared picture. None is the recipe ``rotate-jitter``. Raises
+    GraphFormatError.
     """
     match source:
         case None:
@@ -47,6 +48,8 @@ def to_graph(source: GraphLike) -> Graph:
             return _read(Path(source))
         case str():
             return load_recipe(source)
+        case {"graph": Graph() as graph}:
+            return to_graph(graph)
         case Mapping():
             return graph_from_json(source)
     raise GraphFormatError(
@@ -63,7 +66,9 @@ def to_document(source: GraphLike) -> Document:
     if isinstance(source, str) and source in load_recipes():
         return load_recipe_document(source)
     if isinstance(source, Mapping) and source.keys() & BESIDE:
-        kept = load_document(dump_json({key: source[key] for key in source}))
+        beside = {key: source[key] for key in source if key != "graph"}
+        whole = {**graph_to_json(graph), **beside} if "graph" in source else beside
+        kept = load_document(dump_json(whole))
         return replace(kept, graph=graph)
     return Document(graph)
 

@@ -251,7 +251,8 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
 
     ``canvas``, ``inspector``, ``preview``, ``speed``, ``code``, ``data``, ``bar``, ``tabs`` and
     ``status`` are widgets of their own that can be laid out anew, linked and observed:
-    ``w.code.source`` is the exported script. ``graph`` is a trait: it may be set from a cell to a
+    ``w.code.source`` is the script for any data of the kind, ``w.to_code()`` that for the present
+    data, which the Code panel shows. ``graph`` is a trait: it may be set from a cell to a
     Graph, a recipe's name, a path or parsed JSON (undo leads back), and observed. So is ``target``:
     what the code panel shows the graph as. A field that a cell sets to what cannot be, such as
     ``w.preview.batch = 5000``, keeps its value and raises GraphEditError with the reason.

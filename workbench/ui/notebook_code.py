@@ -238,7 +238,9 @@ class CodeAccess(RunAccess):
         return make_loader(self.graph, data, library, epochs, **options)
 
     def to_code(self, target: str = "script", *, with_: str = "") -> str:
-        """The source for a target, its main file; ``with_="training"``: with a training loop.
+        """The source for a target as the Code panel has it: its main file, for the present data.
+
+        ``with_="training"``: with a training loop. ``w.code.source`` is the script for any data.
 
         Raises GraphExportError for another target and where the graph cannot go there.
 
@@ -247,12 +249,15 @@ class CodeAccess(RunAccess):
             assert "def build_pipeline" in w.to_code()
             print(w.to_code("pytorch"))
         """
-        return export(self.graph, target, with_=with_).main.text
+        data = self._model.data_panel.datasets
+        return export(self.graph, target, with_=with_, data=data).main.text
 
     def to_cell(self) -> None:
-        """Put a cell below that shows this workbench: the graph as code.
+        """Put a cell below that shows this workbench: the graph as method calls.
 
-        Raises GraphEditError outside of a notebook.
+        They give the same graph, ids and seeds too. What no calls give, such as a graph of two
+        readers, is written as in a file, with the reason. Raises GraphEditError outside of a
+        notebook.
 
         ::
 

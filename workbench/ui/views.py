@@ -121,7 +121,7 @@ class PortEntry(TypedDict):
 
     name: str
     kind: str
-    """``PortKind``: encoded, image, label, boxes, mask, points, number, any."""
+    """``PortKind``: encoded, image, sound, label, boxes, mask, points, number, any."""
     argument: bool
     """Whether it is a named argument that a node feeds; else it is positional."""
     fed: bool

@@ -3,8 +3,11 @@
 ``python -m tests.emit.pipeline_import.public_pipelines FOLDER [--compare]`` reads a folder of
 fetched repositories, each as ``owner+name``, and prints a row for each of
 ``public_pipelines.toml``: what the import makes of it, why it is not exact, and whether the
-exported script gives the original's arrays. To compare these a pipeline is made with every call on
-the CPU, batches of 4 and a seed where the source has none, and its reader of files reads photos.
+exported script gives the original's arrays. At its end stands how many open exactly as they are,
+with nothing given at all: a row with ``args`` is also read without these.
+
+To compare arrays a pipeline is made with every call on the CPU, batches of 4 and a seed where the
+source has none, and its reader of files reads photos.
 """
 
 from __future__ import annotations
@@ -271,10 +274,18 @@ def main() -> None:
         found = in_child(outcome, each, root)
         what, reasons = ("refused", [found]) if isinstance(found, str) else found
         pixels = in_child(compare, each, root) if given.compare and what != "refused" else ""
+        bare = in_child(outcome, replace(each, args={}), root) if each.args else found
+        alone, why = ("refused", [bare]) if isinstance(bare, str) else bare
+        counts[f"as it is: {alone}"] += 1
         counts.update([what, *([f"pixels {pixels.partition(':')[0]}"] if pixels else [])])
         print(f"{what:8} {pixels:24.500} {each}", flush=True)
         for reason in reasons:
             print(f"         {reason[:300]}", flush=True)
+        if each.args:
+            said = f": {why[0][:300]}" if why else ""
+            print(f"         with nothing given {alone}{said}", flush=True)
+    of_all = sum(count for name, count in counts.items() if name.startswith("as it is"))
+    print(f"{counts['as it is: exact']} of {of_all} open exactly as they are, nothing given")
     print(json.dumps(counts))
 
 

@@ -53,7 +53,7 @@ def test_records_of_which_an_image_and_a_label_are_read() -> None:
     assert (source(found).kind, source(found).op) == ("tfrecord", "readers.tfrecord")
     assert found.report.is_exact
     assert "reads 'image/encoded' and 'image/class/label'" in str(found.report)
-    assert "read ('a.tfrecord',): name that" in str(found.report)
+    assert "read a.tfrecord: give that as the data" in str(found.report)
     boxes = wb.from_pipeline(pipe(lambda: define("image/encoded", "image/bbox")))
     assert boxes.report.opaque, "boxes of records are read by nothing here"
 

@@ -277,3 +277,20 @@ def test_the_nodes_of_a_composition_are_checked_once(monkeypatch: pytest.MonkeyP
     found = import_transforms(composed(*[blur] * 12))
     assert ops(found.graph).count("if") == 12
     assert checked == [2]  # the reader and its decoder
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        albumentations("RandomResizedCrop", (224, 224), area_for_downscale="image"),
+        albumentations("Resize", 256, 256, area_for_downscale="image"),
+        albumentations("SmallestMaxSize", 256, area_for_downscale="image"),
+    ],
+)
+def test_an_area_for_downscale_is_antialiasing_and_loses_no_crop(call: TransformCall) -> None:
+    found = import_transforms(composed(call))
+    assert not found.report.refused
+    sized = found.graph.nodes[-1]
+    assert sized.args.get("antialias", True) is True
+    plain = replace(call, kwargs={"p": 1.0})
+    assert import_transforms(composed(plain)).graph.nodes[-1].args["antialias"] is False

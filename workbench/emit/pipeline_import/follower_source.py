@@ -7,7 +7,7 @@ import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workbench.catalog.followers import FOLLOWERS
 from workbench.catalog.spec import Value
@@ -30,18 +30,25 @@ class WrittenFollower:
     before: Sequence[ast.stmt]
     """What stands before it in the same block."""
     statements: Sequence[ast.stmt]
-    """Its own, as far as they assign what it gives."""
+    """Its own, as far as they assign what it gives; at first all that may be."""
 
     @property
     def lines(self) -> range:
         """From the comment to the last of them."""
         return range(self.line, (self.statements[-1].end_lineno or 0) + 1)
 
+    def shortened(self) -> WrittenFollower | None:
+        """Without what assigns the same variables last; None where these would lack a value."""
+        own = _until_assigned(self.statements[:-1], self.targets)
+        return replace(self, statements=own) if own else None
+
 
 def written_followers(file: str, text: str) -> Iterator[WrittenFollower]:
     """Those that the comments of a source name, with the statements behind them."""
     blocks = _blocks(text)
-    for number, line in enumerate(text.splitlines(), 1):
+    lines = list(enumerate(text.splitlines(), 1))
+    comments = [number for number, line in lines if WRITTEN.fullmatch(line)]
+    for number, line in lines:
         match = WRITTEN.fullmatch(line)
         if match is None:
             continue
@@ -60,20 +67,19 @@ def written_followers(file: str, text: str) -> Iterator[WrittenFollower]:
                     if each.arg and isinstance(each.value, ast.Constant)
                     if isinstance(each.value.value, bool | int | float | str)
                 }
-                own = _until_assigned(after, set(names))
+                next_one = min((n for n in comments if n > number), default=len(text))
+                own = _until_assigned([s for s in after if s.lineno < next_one], names)
                 if own:
                     yield WrittenFollower(
                         file, number, op, tuple(names), tuple(fed), args, before, own
                     )
 
 
-def _until_assigned(statements: Sequence[ast.stmt], names: set[str]) -> list[ast.stmt]:
-    """The first statements, until all of some variables are assigned; none where they are not."""
-    for count, statement in enumerate(statements, 1):
-        names = names - assigned_names(statement)
-        if not names:
-            return list(statements[:count])
-    return []
+def _until_assigned(statements: Sequence[ast.stmt], names: Sequence[str]) -> list[ast.stmt]:
+    """Statements until some variables are assigned last; none where not all of them are."""
+    assigned = [assigned_names(statement) for statement in statements]
+    last = [at for at, found in enumerate(assigned) if found & {*names}]
+    return list(statements[: last[-1] + 1]) if {*names} <= set().union(*assigned) else []
 
 
 def carried_blocks(text: str) -> list[list[ast.stmt]]:

@@ -65,8 +65,12 @@ def fold_followers(
         ]
         if not lost:
             return made, notes
-        waiting = [written for written in waiting if written not in lost]
-        notes += [f"{w.op} in line {w.line}: {_CHANGED}" for w in lost]
+        shorter = {(w.file, w.line): w.shortened() for w in lost}
+        notes += [
+            f"{w.op} in line {w.line}: {_CHANGED}" for w in lost if not shorter[w.file, w.line]
+        ]
+        tried = [shorter[w.file, w.line] if w in lost else w for w in waiting]
+        waiting = [written for written in tried if written]
 
 
 class _Folder:

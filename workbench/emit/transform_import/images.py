@@ -244,7 +244,14 @@ def interp_type_of_opencv(value: Any) -> str:
     return interp_type(value, _OF_OPENCV)
 
 
-def sampling_of_opencv(value: Any) -> dict[str, Any]:
-    """Arguments of a resize as OpenCV does it: all but ``INTER_AREA`` leave pixels out."""
-    area = value == _OF_OPENCV.index("area") or str(value).endswith("AREA")
+def sampling_of_opencv(value: Any, area_for_downscale: Any = None) -> dict[str, Any]:
+    """Arguments of a resize as OpenCV does it: all but ``INTER_AREA`` leave pixels out.
+
+    ``area_for_downscale`` is Albumentations' argument, which takes that wherever sides shrink.
+    """
+    area = (
+        area_for_downscale is not None
+        or value == _OF_OPENCV.index("area")
+        or str(value).endswith("AREA")
+    )
     return {"interp_type": interp_type_of_opencv(value), "antialias": area}

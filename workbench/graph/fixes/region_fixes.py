@@ -60,8 +60,8 @@ def _conversions(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCa
     for dtype in dict.fromkeys(each.dtype for each in found if each.dtype):
         made = Node(f"{output}_{dtype.lower()}", "cast", {"dtype": dtype})
         yield f"Cast {output} of {scope} to {dtype}", partial(_ended, graph, scope, output, made)
-    known = {each.channels for each in found} & COLOURS.keys()
-    for given, wanted in permutations(sorted(COLOURS[each] for each in known), 2):
+    known = {COLOURS[each.channels] for each in found if each.channels in COLOURS}
+    for given, wanted in permutations(sorted(known), 2):
         args = {"image_type": given, "output_type": wanted}
         made = Node(f"{output}_{wanted.lower()}", "color_space_conversion", args)
         label = f"Convert {output} of {scope} from {given} to {wanted}"

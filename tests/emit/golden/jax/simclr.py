@@ -28,6 +28,40 @@ SIZE = [224, 224]
 OUTPUTS = ["view_1", "view_2", "labels"]
 
 
+def augment(images: DataNode, seed: int) -> DataNode:
+    images = fn.random_resized_crop(
+        images,
+        size=SIZE,
+        random_area=[0.08, 1.0],
+        interp_type=types.INTERP_CUBIC,
+        num_attempts=100,
+        seed=seed,
+    )
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 1)
+    images = fn.flip(images, horizontal=mirror)
+    with_jitter = fn.random.coin_flip(probability=0.8, dtype=types.BOOL, seed=seed + 2)
+    brightness = fn.random.uniform(range=[0.2, 1.8], seed=seed + 3)
+    contrast = fn.random.uniform(range=[0.2, 1.8], seed=seed + 4)
+    saturation = fn.random.uniform(range=[0.2, 1.8], seed=seed + 5)
+    hue = fn.random.uniform(range=[-72, 72], seed=seed + 6)
+    if with_jitter:
+        images = fn.color_twist(
+            images,
+            brightness=brightness,
+            contrast=contrast,
+            hue=hue,
+            saturation=saturation,
+        )
+    with_gray = fn.random.coin_flip(probability=0.2, dtype=types.BOOL, seed=seed + 7)
+    if with_gray:
+        images = fn.saturation(images, saturation=0)
+    with_blur = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=seed + 8)
+    sigma = fn.random.uniform(range=[0.1, 2.0], seed=seed + 9)
+    if with_blur:
+        images = fn.gaussian_blur(images, window_size=23, sigma=sigma)
+    return images
+
+
 @pipeline_def(enable_conditionals=True)
 def simclr_pipeline(
     data: str, device: str, seed: int, shard_id: int, num_shards: int
@@ -43,70 +77,8 @@ def simclr_pipeline(
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
-    view_1 = fn.random_resized_crop(
-        images,
-        size=SIZE,
-        random_area=[0.08, 1.0],
-        interp_type=types.INTERP_CUBIC,
-        num_attempts=100,
-        seed=seed + 21,
-    )
-    mirror_1 = fn.random.coin_flip(probability=0.5, seed=seed + 22)
-    view_1 = fn.flip(view_1, horizontal=mirror_1)
-    with_jitter_1 = fn.random.coin_flip(
-        probability=0.8, dtype=types.BOOL, seed=seed + 23
-    )
-    brightness_1 = fn.random.uniform(range=[0.2, 1.8], seed=seed + 24)
-    contrast_1 = fn.random.uniform(range=[0.2, 1.8], seed=seed + 25)
-    saturation_1 = fn.random.uniform(range=[0.2, 1.8], seed=seed + 26)
-    hue_1 = fn.random.uniform(range=[-72, 72], seed=seed + 27)
-    if with_jitter_1:
-        view_1 = fn.color_twist(
-            view_1,
-            brightness=brightness_1,
-            contrast=contrast_1,
-            hue=hue_1,
-            saturation=saturation_1,
-        )
-    with_gray_1 = fn.random.coin_flip(probability=0.2, dtype=types.BOOL, seed=seed + 28)
-    if with_gray_1:
-        view_1 = fn.saturation(view_1, saturation=0)
-    with_blur_1 = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=seed + 29)
-    sigma_1 = fn.random.uniform(range=[0.1, 2.0], seed=seed + 30)
-    if with_blur_1:
-        view_1 = fn.gaussian_blur(view_1, window_size=23, sigma=sigma_1)
-    view_2 = fn.random_resized_crop(
-        images,
-        size=SIZE,
-        random_area=[0.08, 1.0],
-        interp_type=types.INTERP_CUBIC,
-        num_attempts=100,
-        seed=seed + 31,
-    )
-    mirror_2 = fn.random.coin_flip(probability=0.5, seed=seed + 32)
-    view_2 = fn.flip(view_2, horizontal=mirror_2)
-    with_jitter_2 = fn.random.coin_flip(
-        probability=0.8, dtype=types.BOOL, seed=seed + 33
-    )
-    brightness_2 = fn.random.uniform(range=[0.2, 1.8], seed=seed + 34)
-    contrast_2 = fn.random.uniform(range=[0.2, 1.8], seed=seed + 35)
-    saturation_2 = fn.random.uniform(range=[0.2, 1.8], seed=seed + 36)
-    hue_2 = fn.random.uniform(range=[-72, 72], seed=seed + 37)
-    if with_jitter_2:
-        view_2 = fn.color_twist(
-            view_2,
-            brightness=brightness_2,
-            contrast=contrast_2,
-            hue=hue_2,
-            saturation=saturation_2,
-        )
-    with_gray_2 = fn.random.coin_flip(probability=0.2, dtype=types.BOOL, seed=seed + 38)
-    if with_gray_2:
-        view_2 = fn.saturation(view_2, saturation=0)
-    with_blur_2 = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=seed + 39)
-    sigma_2 = fn.random.uniform(range=[0.1, 2.0], seed=seed + 40)
-    if with_blur_2:
-        view_2 = fn.gaussian_blur(view_2, window_size=23, sigma=sigma_2)
+    view_1 = augment(images, seed + 21)
+    view_2 = augment(images, seed + 31)
     return view_1, view_2, labels
 
 

@@ -10,9 +10,8 @@ Needs torch and nvidia-dali-cuda120.
 """
 
 import json
-import os
+import pathlib
 from collections.abc import Iterator
-from typing import Any
 
 from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.data_node import DataNode
@@ -31,19 +30,14 @@ STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 OUTPUTS = ["images", "masks"]
 
 
-def find_annotations(data: str) -> dict[str, Any]:
+def find_annotations(data: str) -> dict[str, str]:
     """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
-    with open(data, encoding="utf-8") as file:
-        images = json.load(file)["images"]
-    beside = os.path.dirname(os.path.abspath(data))
-    above = os.path.dirname(beside)
-    named = os.path.splitext(os.path.basename(data))[0].rpartition("_")[2]
-    places = [(beside, ""), (beside, "images"), (above, "images")]
-    places += [(above, named), (beside, named)]
-    folders = [os.path.join(*place) if place[1] else place[0] for place in places]
-    first = images[0]["file_name"] if images else ""
-    there = [each for each in folders if os.path.isfile(os.path.join(each, first))]
-    return {"annotations_file": data, "file_root": [*there, beside][0]}
+    file = pathlib.Path(data).absolute()
+    images = json.loads(file.read_text(encoding="utf-8"))["images"]
+    beside, above, named = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
+    places = [beside, beside / "images", above / "images", above / named, beside / named]
+    there = [p for p in places if all((p / i["file_name"]).is_file() for i in images[:1])]
+    return {"annotations_file": data, "file_root": str([*there, beside][0])}
 
 
 @pipeline_def
@@ -51,7 +45,7 @@ def segmentation_pipeline(
     data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
-    jpegs, _reader_boxes, _labels, masks = fn.readers.coco(
+    jpegs, _boxes, _labels, masks = fn.readers.coco(
         **find_annotations(data),
         pixelwise_masks=True,
         skip_empty=True,
@@ -64,14 +58,14 @@ def segmentation_pipeline(
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
     side = fn.random.uniform(range=[260, 1040], seed=seed + 1)
-    resize = fn.resize(images, resize_shorter=side)
+    images = fn.resize(images, resize_shorter=side)
     mirror = fn.random.coin_flip(probability=0.5, seed=seed + 2)
-    flip = fn.flip(resize, horizontal=mirror)
-    pad = fn.pad(flip, axis_names="HW", shape=[480, 480])
+    images = fn.flip(images, horizontal=mirror)
+    images = fn.pad(images, axis_names="HW", shape=[480, 480])
     x = fn.random.uniform(range=[0, 1], seed=seed + 3)
     y = fn.random.uniform(range=[0, 1], seed=seed + 4)
-    normalize = fn.crop_mirror_normalize(
-        pad,
+    images = fn.crop_mirror_normalize(
+        images,
         dtype=types.FLOAT,
         output_layout="CHW",
         crop=CROP,
@@ -80,20 +74,14 @@ def segmentation_pipeline(
         crop_pos_x=x,
         crop_pos_y=y,
     )
-    # masks = follow_masks(masks, normalize)
-    follow_masks_mask = fn.cast(masks, dtype=types.FLOAT)
-    follow_masks_mask = fn.resize(
-        follow_masks_mask, interp_type=types.INTERP_NN, resize_shorter=side
-    )
-    follow_masks_mask = fn.flip(follow_masks_mask, horizontal=mirror)
-    follow_masks_mask = fn.pad(
-        follow_masks_mask, axis_names="HW", shape=[480, 480], fill_value=0
-    )
-    follow_masks_mask = fn.crop(
-        follow_masks_mask, crop=CROP, crop_pos_x=x, crop_pos_y=y
-    )
-    masks = fn.cast(follow_masks_mask, dtype=types.INT32)
-    return normalize, masks
+    # masks = follow_masks(masks, images)
+    masks = fn.cast(masks, dtype=types.FLOAT)
+    masks = fn.resize(masks, interp_type=types.INTERP_NN, resize_shorter=side)
+    masks = fn.flip(masks, horizontal=mirror)
+    masks = fn.pad(masks, axis_names="HW", shape=[480, 480])
+    masks = fn.crop(masks, crop=CROP, crop_pos_x=x, crop_pos_y=y)
+    masks = fn.cast(masks, dtype=types.INT32)
+    return images, masks
 
 
 def build_pipeline(

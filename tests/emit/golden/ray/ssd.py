@@ -13,13 +13,13 @@ import argparse
 import io
 import json
 import os
+import pathlib
 import tarfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import islice
 from math import ceil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import ray
@@ -40,19 +40,14 @@ LABELS = []
 Sample = dict[str, NDArray[np.generic]]
 
 
-def find_annotations(data: str) -> dict[str, Any]:
+def find_annotations(data: str) -> dict[str, str]:
     """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
-    with open(data, encoding="utf-8") as file:
-        images = json.load(file)["images"]
-    beside = os.path.dirname(os.path.abspath(data))
-    above = os.path.dirname(beside)
-    named = os.path.splitext(os.path.basename(data))[0].rpartition("_")[2]
-    places = [(beside, ""), (beside, "images"), (above, "images")]
-    places += [(above, named), (beside, named)]
-    folders = [os.path.join(*place) if place[1] else place[0] for place in places]
-    first = images[0]["file_name"] if images else ""
-    there = [each for each in folders if os.path.isfile(os.path.join(each, first))]
-    return {"annotations_file": data, "file_root": [*there, beside][0]}
+    file = pathlib.Path(data).absolute()
+    images = json.loads(file.read_text(encoding="utf-8"))["images"]
+    beside, above, named = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
+    places = [beside, beside / "images", above / "images", above / named, beside / named]
+    there = [p for p in places if all((p / i["file_name"]).is_file() for i in images[:1])]
+    return {"annotations_file": data, "file_root": str([*there, beside][0])}
 
 
 @pipeline_def

@@ -10,6 +10,7 @@ import argparse
 import hashlib
 import json
 import os
+import pathlib
 import tempfile
 import time
 from typing import Any
@@ -26,19 +27,14 @@ MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 
 
-def find_annotations(data: str) -> dict[str, Any]:
+def find_annotations(data: str) -> dict[str, str]:
     """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
-    with open(data, encoding="utf-8") as file:
-        images = json.load(file)["images"]
-    beside = os.path.dirname(os.path.abspath(data))
-    above = os.path.dirname(beside)
-    named = os.path.splitext(os.path.basename(data))[0].rpartition("_")[2]
-    places = [(beside, ""), (beside, "images"), (above, "images")]
-    places += [(above, named), (beside, named)]
-    folders = [os.path.join(*place) if place[1] else place[0] for place in places]
-    first = images[0]["file_name"] if images else ""
-    there = [each for each in folders if os.path.isfile(os.path.join(each, first))]
-    return {"annotations_file": data, "file_root": [*there, beside][0]}
+    file = pathlib.Path(data).absolute()
+    images = json.loads(file.read_text(encoding="utf-8"))["images"]
+    beside, above, named = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
+    places = [beside, beside / "images", above / "images", above / named, beside / named]
+    there = [p for p in places if all((p / i["file_name"]).is_file() for i in images[:1])]
+    return {"annotations_file": data, "file_root": str([*there, beside][0])}
 
 
 def find_keypoints(data: str) -> dict[str, Any]:
@@ -68,7 +64,7 @@ def find_keypoints(data: str) -> dict[str, Any]:
 
 @pipeline_def
 def key_points_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]:
-    jpegs, _reader_boxes, _labels, _reader_polygons, points = fn.readers.coco(
+    jpegs, _boxes, _labels, _polygons, points = fn.readers.coco(
         **find_keypoints(data),
         polygon_masks=True,
         skip_empty=True,
@@ -97,12 +93,17 @@ def key_points_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ..
     angle = fn.random.uniform(range=[-30, 30], seed=seed + 3)
     turned = fn.transforms.rotation(scaled, angle=angle)
     placed = fn.transforms.translation(turned, offset=[256.0, 256.0])
-    warp = fn.warp_affine(
+    images = fn.warp_affine(
         images, size=[512, 512], fill_value=0, inverse_map=False, matrix=placed
     )
     mirror = fn.random.coin_flip(probability=0.5, seed=seed + 4)
     normalize = fn.crop_mirror_normalize(
-        warp, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD, mirror=mirror
+        images,
+        dtype=types.FLOAT,
+        output_layout="CHW",
+        mean=MEAN,
+        std=STD,
+        mirror=mirror,
     )
     # points, visible = follow_points(points, normalize)
     follow_points_at = fn.cat(points, types.Constant([0.0, 0.0], shape=[1, 2]))
@@ -110,7 +111,7 @@ def key_points_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ..
     follow_points_seen = follow_points_at[:, 0, 0] == follow_points_at[:, 0, 0]
     follow_points_map = placed
     follow_points_at = fn.coord_transform(follow_points_at, MT=follow_points_map)
-    follow_points_size_0 = fn.cast(warp.shape(), dtype=types.FLOAT)
+    follow_points_size_0 = fn.cast(images.shape(), dtype=types.FLOAT)
     follow_points_edge = fn.stack(follow_points_size_0[1], follow_points_size_0[0])
     follow_points_inside = follow_points_at >= 0.0
     follow_points_within = follow_points_at <= follow_points_edge

@@ -92,27 +92,45 @@ def d4(images: Images) -> None:
 
 
 @_match("Resize")
-def resize(images: Images, height: Any, width: Any = None, interpolation: Any = 1) -> None:
+def resize(
+    images: Images,
+    height: Any,
+    width: Any = None,
+    interpolation: Any = 1,
+    area_for_downscale: Any = None,
+) -> None:
     size = size_of(height) if width is None else (number(height), number(width))
-    images.graph = images.graph.resize(size=size, **sampling(interpolation))
+    images.graph = images.graph.resize(size=size, **sampling(interpolation, area_for_downscale))
 
 
 @_match("SmallestMaxSize")
 def smallest_max_size(
-    images: Images, max_size: Any = 1024, interpolation: Any = 1, **_: Any
+    images: Images,
+    max_size: Any = 1024,
+    interpolation: Any = 1,
+    area_for_downscale: Any = None,
+    **_: Any,
 ) -> None:
-    images.graph = images.graph.resize(resize_shorter=number(max_size), **sampling(interpolation))
+    images.graph = images.graph.resize(
+        resize_shorter=number(max_size), **sampling(interpolation, area_for_downscale)
+    )
 
 
 @_match("LongestMaxSize")
 def longest_max_size(
-    images: Images, max_size: Any = 1024, interpolation: Any = 1, **_: Any
+    images: Images,
+    max_size: Any = 1024,
+    interpolation: Any = 1,
+    area_for_downscale: Any = None,
+    **_: Any,
 ) -> None:
-    images.graph = images.graph.resize(resize_longer=number(max_size), **sampling(interpolation))
+    images.graph = images.graph.resize(
+        resize_longer=number(max_size), **sampling(interpolation, area_for_downscale)
+    )
 
 
 @_match("RandomScale")
-def random_scale(images: Images, scale_limit: Any = 0.1, interpolation: Any = 1) -> None:
+def random_scale(images: Images, scale_limit: Any = 0.1, interpolation: Any = 1, **_: Any) -> None:
     low, high = around(scale_limit, 1) if not is_pair(scale_limit) else shifted(scale_limit, 1)
     scale_by(images, low, high, interp_type(interpolation))
 
@@ -182,13 +200,14 @@ def random_resized_crop(
     ratio: Any = (0.75, 4 / 3),
     interpolation: Any = 1,
     height: Any = None,
+    area_for_downscale: Any = None,
 ) -> None:
     sides = (height if height is not None else size, width) if width is not None else size
     images.graph = images.graph.random_resized_crop(
         size=size_of(sides),
         random_area=rounded(scale),
         random_aspect_ratio=rounded(ratio),
-        **sampling(interpolation),
+        **sampling(interpolation, area_for_downscale),
     )
 
 
@@ -201,6 +220,7 @@ def random_sized_crop(
     w2h_ratio: float = 1.0,
     interpolation: Any = 1,
     height: Any = None,
+    area_for_downscale: Any = None,
 ) -> None:
     sides = (height if height is not None else size, width) if width is not None else size
     low, high = (number(each) for each in min_max_height)
@@ -211,7 +231,7 @@ def random_sized_crop(
         crop_pos_x=uniform(0.0, 1.0),
         crop_pos_y=uniform(0.0, 1.0),
         out_of_bounds_policy="trim_to_shape",
-    ).resize(size=size_of(sides), **sampling(interpolation))
+    ).resize(size=size_of(sides), **sampling(interpolation, area_for_downscale))
 
 
 @_match("Rotate", "SafeRotate")

@@ -1,0 +1,190 @@
+"""Sounds: read, decoded, drawn, exported and imported, of files that `wave` wrote."""
+
+from __future__ import annotations
+
+import wave
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.helpers import arrays_of, built, import_script, same
+from workbench.engine.batch_store import Batch
+from workbench.errors import DataError
+from workbench.graph.dataset_parameters import with_datasets
+from workbench.preview.sound_pictures import axes_note, is_sound, sound_pictures
+from workbench.preview.steps import render_steps
+from workbench.preview.verify import verify
+from workbench.roots import Roots
+from workbench.sources import list_samples, load_source, open_dataset, open_datasets
+from workbench.ui.root_faults import root_faults
+
+RATE = 16_000
+
+SPEECH = """
+from nvidia.dali import fn, pipeline_def, types
+
+@pipeline_def(batch_size=3, num_threads=2, device_id=None, seed=7)
+def speech(data="sounds"):
+    encoded, label = fn.readers.file(file_root=data, random_shuffle=True, name="Reader")
+    audio, rate = fn.decoders.audio(encoded, dtype=types.FLOAT, downmix=True)
+    begin, length = fn.nonsilent_region(audio, cutoff_db=-60)
+    audio = fn.slice(audio, begin, length, axes=[0])
+    audio = audio + fn.random.normal(audio) * 1e-5
+    audio = fn.preemphasis_filter(audio)
+    spectrum = fn.spectrogram(audio, nfft=512, window_length=320, window_step=160)
+    mel = fn.mel_filter_bank(spectrum, sample_rate=16000.0, nfilter=64)
+    decibels = fn.to_decibels(mel, multiplier=10.0, reference=1.0, cutoff_db=-80)
+    return audio, fn.normalize(decibels, axes=[1]), fn.mfcc(decibels, n_mfcc=20), label
+"""
+
+
+NAMED = """
+import numpy as np
+from nvidia.dali import fn, pipeline_def, types
+
+@pipeline_def(batch_size=1, num_threads=1, device_id=None)
+def named():
+    read, _ = fn.readers.file(file_root={root!r}, name="Reader")
+    audio, _ = fn.decoders.audio(read, downmix=True)
+    path = types.Constant(np.frombuffer(b"{root}/b/three.wav", np.uint8))
+    other, _ = fn.decoders.audio(fn.io.file.read(path), downmix=True)
+    return audio, other
+"""
+
+
+def write_sound(path: Path, seconds: float = 0.5, channels: int = 1) -> Path:
+    """A tone that rises."""
+    time = np.arange(int(RATE * seconds)) / RATE
+    tone = 0.5 * np.sin(2 * np.pi * (300 + 900 * time) * time)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with wave.open(str(path), "wb") as file:
+        file.setparams((channels, 2, RATE, 0, "NONE", ""))
+        file.writeframes(np.repeat((tone * 32767).astype("<i2"), channels).tobytes())
+    return path
+
+
+@pytest.fixture(scope="module")
+def sounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("sounds")
+    for name, seconds in (("a/one", 0.3), ("a/two", 0.5), ("b/three", 0.4)):
+        write_sound(root / f"{name}.wav", seconds)
+    return root
+
+
+def test_folders_files_and_lists_of_sounds_are_sounds(sounds: Path, tmp_path: Path) -> None:
+    opened = open_dataset(sounds)
+    assert opened.kind == "sounds"
+    found = [(sample.name, sample.label) for sample in list_samples(opened)]
+    assert found == [("a/one.wav", 0), ("a/two.wav", 0), ("b/three.wav", 1)]
+    assert open_dataset(sounds / "a" / "one.wav").kind == "sounds"
+    assert open_dataset([sounds / "a" / "one.wav"]).kind == "sounds"
+    listed = tmp_path / "list.txt"
+    listed.write_text(f"{sounds}/a/one.wav 4\n")
+    (only,) = list_samples(open_dataset(listed))
+    assert (open_dataset(listed).kind, only.label) == ("sounds", 4)
+    with pytest.raises(DataError, match=r"There is no sound in .*Give \.flac, \.ogg, \.wav files"):
+        load_source("sounds").require(open_dataset(f"sounds:{tmp_path}"))
+
+
+def test_a_pipeline_of_sound_opens_runs_and_comes_back(sounds: Path, tmp_path: Path) -> None:
+    script = tmp_path / "speech.py"
+    script.write_text(SPEECH)
+    found = wb.from_file(script)
+    assert found.report.is_exact
+    assert verify(found.graph, str(sounds), 2).exact
+    exported = tmp_path / "exported.py"
+    exported.write_text(wb.emit_script(with_datasets(found.graph, open_datasets(str(sounds)))).text)
+    again = wb.from_file(exported, args={"data": str(sounds)})
+    assert again.report.is_exact
+    assert [node.op for node in again.graph.nodes] == [node.op for node in found.graph.nodes]
+
+
+def test_the_export_gives_the_arrays_of_the_original(sounds: Path, tmp_path: Path) -> None:
+    script = tmp_path / "speech.py"
+    script.write_text(SPEECH)
+    pipe = import_script(SPEECH, tmp_path).speech(str(sounds))
+    pipe.build()
+    graph = wb.from_file(script, source=sounds).graph
+    ours = built(import_script(wb.emit_script(graph, wb.load_catalog()).text, tmp_path), sounds)
+    for _ in range(2):
+        for mine, theirs in zip(ours.run(), pipe.run(), strict=True):
+            assert same(arrays_of(mine), arrays_of(theirs))
+
+
+def test_waves_and_spectrograms_are_drawn(engine: wb.Engine, sounds: Path, tmp_path: Path) -> None:
+    script = tmp_path / "speech.py"
+    script.write_text(SPEECH)
+    graph = wb.from_file(script).graph
+    request = wb.PreviewRequest(graph, str(sounds), tiles=3, tile_size=64)
+    shown = wb.preview_batch(engine, request)
+    assert len(shown.outputs) == 3, "the wave, the spectrogram and the coefficients"
+    assert shown.size == (4 * 64, 3 * 64), "and the wave as it was decoded"
+    assert "samples of time, up: amplitude" in shown.note
+    assert "windows of time, up: 64 bands of frequency" in shown.note
+    steps = engine.call(render_steps, request, 0)
+    drawn = {step.node for step in steps.steps if any(output.box for output in step.outputs)}
+    assert {"mel_filter_bank", "to_decibels", "spectrogram"} <= {graph.node(n).op for n in drawn}
+
+
+def test_a_loud_moment_stands_where_it_is() -> None:
+    samples = np.zeros(1000, np.float32)
+    samples[250:260] = 1
+    assert is_sound(Batch([samples]), "sound")
+    assert not is_sound(Batch([samples]), "label")
+    (picture,) = sound_pictures(Batch([samples]))
+    loud = np.flatnonzero(picture[10] > 0.5)
+    assert 66 in loud
+    assert {*loud} <= {0, 1, 2, 3, *range(62, 68)}, "and ticks"
+    two = np.stack([samples, -samples], axis=1)
+    (picture,) = sound_pictures(Batch([two]))
+    half = len(picture) // 2
+    assert (picture[10, 66], picture[half + 10, 66]) == (230 / 255, 24 / 255), "one each"
+    assert axes_note(Batch([samples, samples[:500]])) == (
+        "along: up to 1,000 samples of time, up: amplitude"
+    )
+
+
+def test_low_frequencies_are_below() -> None:
+    from nvidia.dali.tensors import TensorCPU, TensorListCPU
+
+    bands = np.zeros((8, 4), np.float32)
+    bands[0, -1] = 1
+    for layout, values in (("ft", bands), ("tf", np.ascontiguousarray(bands.T))):
+        batch = Batch(TensorListCPU([TensorCPU(values, layout)], layout))
+        (picture,) = sound_pictures(batch)
+        assert (picture[-10, -10], picture[10, -10]) == (1, 0), layout
+
+
+def test_what_is_no_sound_is_named_and_left_out(engine: wb.Engine, tmp_path: Path) -> None:
+    write_sound(tmp_path / "a.wav")
+    (tmp_path / "b.wav").write_text("no sound at all")
+    (tmp_path / "c.wav").write_bytes((tmp_path / "a.wav").read_bytes()[:30])
+    script = tmp_path / "speech.py"
+    script.write_text(SPEECH.replace("True, name", "False, name"))
+    graph = wb.from_file(script).graph
+    shown = wb.preview_batch(engine, wb.PreviewRequest(graph, str(tmp_path), tiles=3))
+    faults = {tile.sample.file: tile.sample.error for tile in shown.tiles}
+    assert faults["a.wav"] == ""
+    assert faults["b.wav"] == "it is no WAV, FLAC or Ogg file"
+    assert faults["c.wav"]
+    checked = {file.file: file.reason for file in wb.check_folder(tmp_path).files}
+    assert checked["b.wav"] == "it is no WAV, FLAC or Ogg file"
+
+
+def test_files_that_a_node_names_are_read_but_by_pages(sounds: Path, tmp_path: Path) -> None:
+    script = tmp_path / "named.py"
+    script.write_text(NAMED.format(root=str(sounds)))
+    found = wb.from_file(script)
+    assert found.report.is_exact, str(found.report)
+    (read,) = [node for node in found.graph.nodes if node.op == "io.file.read"]
+    assert verify(found.graph, str(sounds), 1).exact
+    roots = Roots.of([sounds])
+    assert [fault.node for fault in root_faults(found.graph, roots)] == [read.id]
+    request = wb.PreviewRequest(found.graph, str(sounds), tiles=1)
+    with (
+        wb.Engine(environment=roots.environment) as kept,
+        pytest.raises(DataError, match="may open any file"),
+    ):
+        wb.preview_batch(kept, request)

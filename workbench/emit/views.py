@@ -1,0 +1,122 @@
+"""Views that are made alike: one function of images, called for each: ``augment(images, seed)``.
+
+Alike are chains that begin with the same images, of which nothing else reads anything but the end,
+and that are written with the same lines: under the function's names, with seeds counted from the
+first of the chain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.emit.code import Lines
+from workbench.emit.naming import IMAGES, ViewCall, name_chain
+from workbench.emit.own_code import nodes_within
+from workbench.emit.python import INDENT, signature
+from workbench.graph.model import Node, Port, Source
+from workbench.graph.shapes import infer_types
+
+if TYPE_CHECKING:
+    from workbench.emit.emitter import Emitter
+
+_LEAST = 4
+"""Lines of a chain that are worth a function."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    nodes: Sequence[Node]
+    start: Port
+    end: Port
+    first_seed: int
+    lines: Lines
+    """With the one that returns what the end gives."""
+
+
+def written_views(emitter: Emitter) -> tuple[Lines, list[Node]]:
+    """The functions, each with two empty lines behind it, and the nodes, with calls of these.
+
+    The emitter's variables are from then on those of a pipeline that calls them.
+    """
+    alike: dict[tuple[str, ...], list[_Chain]] = {}
+    flows = infer_types(emitter.graph, emitter.catalog)
+    ends = [port for port in emitter.graph.outputs.values() if flows[port].kind == "image"]
+    for end in ends if len(ends) > 1 and IMAGES not in emitter.taken else ():
+        chain = _chain_to(emitter, end)
+        if chain is not None and len(chain.lines.text) > _LEAST:
+            alike.setdefault((str(chain.start), *chain.lines.text), []).append(chain)
+    functions, calls, names = Lines(), dict[str, ViewCall](), list[str]()
+    for chains in filter(lambda each: len(each) > 1, alike.values()):
+        name = "augment" if not names else f"augment_{len(names) + 1}"
+        while name in emitter.taken:
+            name += "_"
+        names.append(name)
+        text = "\n".join(chains[0].lines.text)
+        draws = bool(emitter.seed_name) and re.search(rf"\b{emitter.seed_name}\b", text)
+        parameters = [f"{IMAGES}: DataNode", *[f"{emitter.seed_name}: int"] * bool(draws)]
+        head = signature(name, ", ".join(parameters), "DataNode")
+        nodes: dict[str, range] = {}
+        for chain in chains:
+            nodes |= chain.lines.shifted(len(head))
+            call = ViewCall(
+                chain.end.node,
+                "copy",
+                inputs={IMAGES: chain.start},
+                seed=chain.first_seed if draws else None,
+                function=name,
+                gives=chain.end.output,
+            )
+            calls |= {node.id: call for node in chain.nodes}
+        functions.add(Lines([*head, *chains[0].lines.text, "", ""], nodes))
+    ordered = [
+        calls.get(node.id, node)
+        for node in emitter.ordered
+        if node.id not in calls or calls[node.id].id == node.id
+    ]
+    if calls:
+        emitter.rename(ordered, names)
+    return functions, ordered
+
+
+def _chain_to(emitter: Emitter, end: Port) -> _Chain | None:
+    """What leads to an output alone, where it begins with one port of images and ends in images."""
+    readers: dict[str, list[str]] = {}
+    for node in emitter.ordered:
+        for port in node.inputs.values():
+            readers.setdefault(port.node, []).append(node.id)
+    for port in emitter.graph.outputs.values():
+        readers.setdefault(port.node, []).append("")
+    found = {end.node: emitter.graph.node(end.node)} if len(readers[end.node]) == 1 else {}
+    for node in reversed(emitter.ordered):
+        if not isinstance(node, Source) and {*readers.get(node.id, [""])} <= {*found}:
+            found[node.id] = node
+    nodes = [node for node in emitter.ordered if node.id in found]
+    starts = {port for node in nodes for port in node.inputs.values() if port.node not in found}
+    if len(starts) != 1:
+        return None
+    (start,) = starts
+    if infer_types(emitter.graph, emitter.catalog)[start].kind != "image":
+        return None
+    seeds = [each.seed or 0 for each in nodes_within(nodes) if emitter.catalog[each.op].seeded]
+    first = min(seeds, default=0)
+    return _Chain(nodes, start, end, first, _lines_of(emitter, nodes, start, end, first))
+
+
+def _lines_of(
+    emitter: Emitter, nodes: Sequence[Node], start: Port, end: Port, first_seed: int
+) -> Lines:
+    """The body of the function that a chain would be."""
+    outside = emitter.names
+    emitter.first_seed = first_seed
+    emitter.names = name_chain(
+        emitter.catalog, nodes, start, end, emitter.taken, emitter.in_place, emitter.reads
+    )
+    made = Lines()
+    for node in nodes:
+        made.add(emitter.node_lines(node))
+    made.text.append(f"{INDENT}return {emitter.names[end]}")
+    emitter.names, emitter.first_seed = outside, 0
+    return made
