@@ -372,7 +372,7 @@ def data_parameters(graph: Graph, data: Datasets) -> list[DataParameter]:
             error = f"nothing is given: Workbench({{{name!r}: ...}}) in Python gives it"
         elif missing := _missing(graph, name, dataset):
             about = load_source(dataset.kind).about
-            error = f"{dataset} is a {about}, which gives no {', '.join(missing)}"
+            error = f"{dataset}, read as {about}, has no {' and no '.join(missing)}"
         else:
             try:
                 require_dataset(dataset)
