@@ -19,6 +19,10 @@ TENSORFLOW_PLUGIN = "$(BIN)/pip" install --disable-pip-version-check --no-build-
 	nvidia-dali-tf-plugin-cuda120==$$("$(BIN)/python" -c \
 	'from importlib.metadata import version; print(version("nvidia-dali-cuda120"))')
 
+# Compiled modules are kept, whatever the shell says: pytest and each process that it starts would
+# compile all of them anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help app lab test test-all soak targets lint perf clean chromium

@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 import threading
 import zlib
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+from tests.forked_workers import ForkedWorker, ForkServer
 from tests.thorough import EXAMPLES, THOROUGH_TIMES
 from workbench.catalog import Catalog, load_catalog
-from workbench.engine import Engine
+from workbench.engine import Engine, worker_process
 from workbench.graph import Graph
 from workbench.samples import PHOTOS, write_samples
 from workbench.sources import load_source
@@ -204,6 +207,29 @@ def chromium() -> str:
 def catalog() -> Catalog:
     """The operators of the installed DALI."""
     return load_catalog()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked_workers() -> Iterator[None]:
+    """Where there is no GPU, workers are forked from one that has imported DALI."""
+    if not no_gpu():
+        yield  # a process must not be forked once it has to do with CUDA
+        return
+    server = ForkServer()
+    with pytest.MonkeyPatch.context() as patch:
+        forked = SimpleNamespace(**vars(subprocess))
+        forked.Popen = partial(ForkedWorker, server)
+        patch.setattr(worker_process, "subprocess", forked)
+        yield
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def started_workers() -> Iterator[None]:
+    """The workers of this module's tests are started as users' are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker_process, "subprocess", subprocess)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import nbformat
-from nbclient import NotebookClient
-
 FOLDER = Path(__file__).parents[1] / "notebooks"
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -20,6 +17,13 @@ METADATA = {
 }
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 _EMPTY_SNAPSHOT = '<div class="wb-static-snapshot"></div>'
+
+
+def read(path: Path) -> Any:
+    """The notebook of a file."""
+    import nbformat  # 2 s, which pytest is spared when it collects tests
+
+    return nbformat.read(path, 4)
 
 
 def _is_kept(output: Any) -> bool:
@@ -31,6 +35,8 @@ def _is_kept(output: Any) -> bool:
 
 def tidy(notebook: Any) -> Any:
     """The notebook without what another run, or another machine, has otherwise."""
+    import nbformat
+
     tidied = nbformat.from_dict({**notebook, "metadata": METADATA})
     count = 0
     for number, cell in enumerate(tidied.cells):
@@ -50,7 +56,10 @@ def tidy(notebook: Any) -> Any:
 
 def renew(path: Path) -> None:
     """Run a notebook beside its data, and save it with its outputs."""
-    notebook = nbformat.read(path, 4)
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = read(path)
     client = NotebookClient(
         notebook,
         timeout=300,

@@ -9,19 +9,16 @@ import re
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 
-from tests.notebook_outputs import FOLDER, tidy
+from tests.notebook_outputs import FOLDER, read, tidy
+
+pytestmark = pytest.mark.xdist_group("nbformat")  # it takes 2 s to import
 
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 MOST = 300_000
 """Bytes of a notebook with its outputs."""
 MACHINE_PATH = re.compile(r"/(home|root|tmp|usr|work|Users)/")
-
-
-def read(path: Path) -> Any:
-    return nbformat.read(path, 4)
 
 
 def code_cells(path: Path) -> list[Any]:

@@ -38,6 +38,7 @@ TEXT = Kind("a text", lambda v: isinstance(v, str))
 PATH = Kind("a path", lambda v: isinstance(v, str | PathLike))
 MAPPING = Kind("a dict", lambda v: isinstance(v, Mapping))
 FUNCTION = Kind("a function", callable)
+APPLY = Kind("a function of the graph: lambda x: x.rotate(angle=5)", callable)
 
 
 def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:

@@ -39,6 +39,8 @@ from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.fault_isolation import call_isolating_faults
 from workbench.preview.render import render
 
+pytestmark = pytest.mark.usefixtures("started_workers")
+
 PROMPTLY = 0.5
 """Seconds within which a cancelled call ends."""
 

@@ -1,19 +1,22 @@
 """Figures of many random chains of geometric operators: how far points, boxes and masks are off.
 
-    python -m tests.graph.geometry_chains FIRST LAST [cpu|mixed] [regions]
+    python -m tests.graph.geometry_chains FIRST LAST [--device mixed] [--regions] [--minutes 15]
 
-runs the chains of these seeds, or such chains with some of their operators in regions.
+runs the chains of these seeds, or such chains with some of their operators in regions, or as many
+as there is time for.
 
 What is true is found from the pixels of the ramps that went through the same calls.
 """
 
 from __future__ import annotations
 
+import argparse
 import random
-import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -168,13 +171,22 @@ def worst_of(
     return {seed: errors_of(folder, seed, device, chain) for seed in seeds}
 
 
-def _main(first: int, last: int, device: str = "cpu", kind: str = "") -> None:
-    chain = region_chain if kind == "regions" else whole_chain
+def _main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("first", type=int, help="first seed")
+    parser.add_argument("last", type=int, help="the seed after the last")
+    parser.add_argument("--device", choices=("cpu", "mixed"), default="cpu")
+    parser.add_argument("--regions", action="store_true", help="put operators into regions")
+    parser.add_argument("--minutes", type=float, default=float("inf"))
+    given = parser.parse_args()
+    chain = region_chain if given.regions else whole_chain
+    end = time.monotonic() + 60 * given.minutes
     with tempfile.TemporaryDirectory() as place:
         folder = write_ramps(Path(place))
-        found = worst_of(folder, range(first, last), device, chain)
+        seeds = takewhile(lambda _: time.monotonic() < end, range(given.first, given.last))
+        found = worst_of(folder, seeds, given.device, chain)
         exact = {seed for seed in found if chain(folder, seed).has("exact")}
-    print(f"{first} to {last - 1} on {device}:")
+    print(f"{given.first} to {max(found)} on {given.device}:")
     _print({seed: errors for seed, errors in found.items() if seed in exact}, "exact ramps")
     _print({seed: errors for seed, errors in found.items() if seed not in exact}, "ramps of bytes")
 
@@ -192,4 +204,4 @@ def _print(found: Mapping[int, Errors], kind: str) -> None:
 
 
 if __name__ == "__main__":
-    _main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])
+    _main()

@@ -98,6 +98,14 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
         "outer.else gives CHW and outer.then HWC",
         "Give both the same layout",
     ),
+    "channels": (
+        lambda: with_last(
+            "inner.then", "color_space_conversion", image_type="RGB", output_type="GRAY"
+        ),
+        "inner.images",
+        "inner.then gives 1 channel and inner.else 3 channels",
+        "Put a color_space_conversion from GRAY to RGB at its end",
+    ),
     "numbers of axes": (
         lambda: with_last("outer.else", "reductions.min", axes=(0,)),
         "outer.images",
@@ -277,6 +285,18 @@ def test_the_one_of_three_bodies_that_differs_is_named(odd: int) -> None:
     assert (fault.node, fault.arg, fault.about) == (region, "images", scope)
     assert fault.message.startswith(f"{scope} gives FLOAT and one_of.option_")
     assert fault.remedy == "Put a cast to UINT8 at its end."
+
+
+def test_grey_beside_colour_is_converted_at_a_click() -> None:
+    args = {"image_type": "RGB", "output_type": "GRAY"}
+    graph = chain_graph("resize", "color_space_conversion", color_space_conversion=args)
+    graph, region = choose_one_of(graph, CATALOG, ["color_space_conversion"])
+    (fault,) = check_graph(graph, CATALOG)
+    assert (fault.about, fault.arg) == (f"{region}.option_0", "images")
+    offered = {fix.label: fix.graph for fix in fixes(graph, CATALOG, fault)}
+    mended = offered[f"Convert images of {region}.option_0 from GRAY to RGB"]
+    assert check_graph(mended, CATALOG) == ()
+    assert not [label for label in offered if "Cast" in label or "RGB to GRAY" in label]
 
 
 def test_of_two_bodies_the_one_that_changes_the_type_differs() -> None:

@@ -67,6 +67,15 @@ def test_a_template_takes_and_gives_an_image() -> None:
     assert reasons(Port("reader", "labels")) == {"gamma": "it takes image, not label"}
 
 
+def test_what_gives_bool_does_not_fit_where_fractions_are_taken() -> None:
+    graph, uniform = place_node(JITTER, CATALOG, "random.uniform")
+    graph = connect(graph, CATALOG, Port(uniform, "output"), "color", "brightness")
+    into = edge_id("color", "brightness")
+    reason = incompatible_ops(graph, CATALOG, into)[1]["math.ge"]
+    assert reason == "it gives BOOL, and color.brightness takes FLOAT"
+    assert "math.add" not in incompatible_ops(graph, CATALOG, into)[1]
+
+
 @pytest.mark.parametrize("place", [Port("nowhere", "output"), "nowhere:data", "rotate:angel"])
 def test_a_place_that_is_not_there_is_named(place: Port | str) -> None:
     with pytest.raises(GraphEditError, match="There is no"):

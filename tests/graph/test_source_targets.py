@@ -38,6 +38,17 @@ def test_boxes_of_a_new_source_follow_and_go_with_it(annotations: Path, photos: 
     assert with_opened(opened, open_datasets(str(photos)), CATALOG) == graph
 
 
+def test_masks_take_the_place_of_labels_and_give_it_back(shapes: Path, photos: Path) -> None:
+    graph = load_recipe("rotate-jitter")
+    opened = with_opened(graph, open_datasets(str(shapes / "segmentation")), CATALOG)
+    assert opened.outputs == {
+        "images": graph.outputs["images"],
+        "masks": Port("follow_masks", "masks"),
+    }
+    assert check_graph(opened, CATALOG) == ()
+    assert with_opened(opened, open_datasets(str(photos)), CATALOG) == graph
+
+
 def test_what_a_person_took_out_stays_out(annotations: Path) -> None:
     data = open_datasets(str(annotations))
     opened = with_opened(load_recipe("rotate-jitter"), data, CATALOG)
@@ -52,7 +63,7 @@ def test_a_recipe_says_what_it_reads(name: str, photos: Path) -> None:
     graph = load_recipe(name)
     wanted = load_source(graph.sources[0].kind)
     with pytest.raises(
-        DataError, match=f"(Unlink that, or give|made for) {re.escape(wanted.about)}"
+        DataError, match=f"(Unlink these, or give|made for) {re.escape(wanted.about)}"
     ) as found:
         with_opened(graph, open_datasets(str(photos)), CATALOG)
     assert f"`workbench samples shapes --targets` writes some: give shapes/{wanted.sample}." in str(

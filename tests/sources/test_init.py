@@ -54,6 +54,30 @@ def test_a_path_says_of_which_kind_it_is(tmp_path: Path) -> None:
     assert open_dataset(same) is same
 
 
+def test_a_path_that_fits_several_kinds_is_of_the_narrowest(shapes: Path, tmp_path: Path) -> None:
+    found = {each.name: open_dataset(each).kind for each in shapes.iterdir() if each.is_dir()}
+    assert found == {
+        "caffe": "caffe_lmdb",  # Caffe2's take any LMDB
+        "caffe2": "caffe2_lmdb",
+        "coco": "folder",
+        "frames": "video_frames",
+        "numpy": "numpy_files",
+        "recordio": "record_io",
+        "segmentation": "image_masks",
+        "tfrecord": "tfrecord",
+        "video": "video",
+        "volumes": "numpy_files",  # though its folders are called images and masks
+        "webdataset": "webdataset",
+    }
+    assert open_dataset(shapes / "coco" / "annotations.json").kind == "coco"
+    assert open_dataset(shapes / "coco" / "keypoints.json").kind == "coco_keypoints"
+    for name in ("a.tar", "b.npy", "c.avi"):
+        (tmp_path / name).touch()
+    assert open_dataset(tmp_path).kind == "webdataset"
+    (tmp_path / "a.tar").unlink()
+    assert open_dataset(tmp_path).kind == "numpy_files"
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [

@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
-import nbformat
 import pytest
 from playwright.sync_api import Browser, expect
 
@@ -70,6 +69,7 @@ def test_a_kernel_without_subshells_does() -> None:
 def test_a_page_without_a_kernel_shows_graph_and_picture(
     browser: Browser, photos: Path, tmp_path: Path
 ) -> None:
+    import nbformat
     from nbclient import NotebookClient
     from nbconvert import HTMLExporter
 

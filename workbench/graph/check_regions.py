@@ -17,6 +17,9 @@ from workbench.graph.some_of import OP as SOME_OF
 from workbench.graph.some_of import count_of, is_shuffled
 from workbench.graph.tensor_type import TensorType
 
+COLOURS = {1: "GRAY", 3: "RGB"}
+"""Channels -> what images of so many are taken for."""
+
 
 def region_faults(
     node: Node,
@@ -251,9 +254,10 @@ def _may_stay(node: Node) -> bool:
 def _difference(
     one: TensorType | None, other: TensorType | None
 ) -> tuple[tuple[str, str], str] | None:
-    """What DALI does not merge: other element types, layouts or numbers of axes.
+    """What DALI does not merge: other element types, layouts or numbers of axes; and channels.
 
-    Of each what it has, and what mends the other.
+    Of each what it has, and what mends the other. DALI merges images of other numbers of channels,
+    into a batch that nothing which follows takes as one.
     """
     if one is None or other is None:
         return None
@@ -265,4 +269,16 @@ def _difference(
     if one.layout is not None and other.layout is not None and one.layout != other.layout:
         layouts = (one.layout or "no layout", other.layout or "no layout")
         return layouts, "Give both the same layout: put a transpose or reshape into one of them."
+    if "C" in (one.layout or "") and "C" in (other.layout or ""):
+        return _other_channels(one.channels, other.channels)
     return None
+
+
+def _other_channels(one: int | None, other: int | None) -> tuple[tuple[str, str], str] | None:
+    if one is None or other is None or one == other:
+        return None
+    found = tuple(f"{count} channel{'s' * (count != 1)}" for count in (one, other))
+    made = "Give both the same number of channels"
+    if one in COLOURS and other in COLOURS:
+        made = f"Put a color_space_conversion from {COLOURS[other]} to {COLOURS[one]} at its end"
+    return (found[0], found[1]), f"{made}."

@@ -27,10 +27,13 @@ def incompatible_ops(graph: Graph, catalog: Catalog, place: Place) -> tuple[str,
     Raises GraphEditError for a place that the graph does not have.
     """
     kind, wanted, into, device = _facts(graph, catalog, place)
+    elements = _elements(graph, catalog, place)
     reasons = {}
     for name, spec in catalog.items():
-        reason = spec.unusable or _incompatibility(
-            spec, kind, wanted, into, device, graph.settings.device
+        reason = (
+            spec.unusable
+            or _incompatibility(spec, kind, wanted, into, device, graph.settings.device)
+            or _element_refusal(spec, elements, into)
         )
         if not reason and not graph.nodes and any(not port.optional for port in spec.inputs):
             reason = NEEDS_SOURCE
@@ -104,6 +107,25 @@ def _wanted(graph: Graph, catalog: Catalog, target: str, into: str) -> PortKind 
     if into in spec.args:
         return "number"
     return positional_ports(node, spec).get(into)
+
+
+def _elements(graph: Graph, catalog: Catalog, place: Place) -> tuple[str, ...]:
+    """The element types that the argument at a place may be fed with; empty for any."""
+    if not isinstance(place, str):
+        return ()
+    _, target, into = find_edge(graph, place)
+    spec = catalog.find(graph.node(target).op) if target else None
+    arg = spec.args.get(into) if spec else None
+    return arg.dtypes if arg else ()
+
+
+def _element_refusal(spec: OpSpec, elements: tuple[str, ...], into: str) -> str | None:
+    """Why an argument cannot take what an operator always gives, such as the BOOL of ``>``."""
+    rule = spec.outputs[0].gives if spec.outputs else None
+    given = rule.dtype if rule and "dtype" not in spec.args else None
+    if elements and given and given.isupper() and given not in elements:
+        return f"it gives {given}, and {into} takes {' or '.join(elements)}"
+    return None
 
 
 def _incompatibility(

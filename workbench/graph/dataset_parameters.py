@@ -176,8 +176,8 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
             continue
         if missing := missing_ports(graph, node, kind):
             raise DataError(
-                f"{node.id}: {data[name]} is a {load_source(kind).about}, which gives no "
-                f"{', '.join(missing)}. Unlink that, or give "
+                f"{node.id}: the graph uses {' and '.join(missing)} of its source, and "
+                f"{data[name]}, read as {load_source(kind).about}, has none. Unlink these, or give "
                 f"{load_source(node.kind).about}. {load_source(node.kind).remedy}"
             )
         graph = exchanged(graph, node, kind)

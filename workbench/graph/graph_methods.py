@@ -10,7 +10,7 @@ from functools import partial
 from types import MethodType
 from typing import Any
 
-from workbench.arguments import FUNCTION, TEXT, WHOLE, checked, shown
+from workbench.arguments import APPLY, TEXT, WHOLE, checked, shown
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError, GraphFaultsError
@@ -40,7 +40,7 @@ Apply = Callable[[Graph], Graph | DataNode]
 """What a region does to a sample: takes a graph and gives the one that goes on from it."""
 
 
-@checked(apply=FUNCTION)
+@checked(apply=APPLY)
 def with_p(graph: Graph, p: float | DataNode, apply: Apply) -> Graph:
     """Apply something to each sample with a probability.
 
@@ -64,7 +64,7 @@ def with_p(graph: Graph, p: float | DataNode, apply: Apply) -> Graph:
     return _region(graph, "if", [apply, None], CONDITION, decide)
 
 
-@checked(then=FUNCTION, otherwise=FUNCTION)
+@checked(then=APPLY, otherwise=APPLY)
 def if_else(
     graph: Graph, condition: DataNode, then: Apply, otherwise: Apply | None = None
 ) -> Graph:
@@ -84,7 +84,7 @@ def if_else(
     return _region(graph, "if", [then, otherwise], CONDITION, condition)
 
 
-@checked(options=FUNCTION)
+@checked(options=APPLY)
 def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None) -> Graph:
     """Apply one of several things to each sample, by weights or all equally often.
 
@@ -97,7 +97,7 @@ def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None
     """
     if len(options) < 2:
         raise GraphEditError(f"one_of has {len(options)} options. Give two or more.")
-    if weights is not None and not hasattr(weights, "__len__"):
+    if isinstance(weights, str) or (weights is not None and not hasattr(weights, "__len__")):
         raise GraphEditError(f"weights is {shown(weights)}. Give a number for each option.")
     if weights is not None and len(weights) != len(options):
         raise GraphEditError(
@@ -116,7 +116,7 @@ def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None
     return _region(graph, "one_of", options, CHOICE, decide)
 
 
-@checked(options=FUNCTION)
+@checked(options=APPLY)
 def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -> Graph:
     """Apply so many of several things to each sample, in order or in an order that is drawn.
 
@@ -130,8 +130,9 @@ def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -
         raise GraphEditError("some_of has no options. Give functions: lambda x: x.flip().")
     if type(count) is not int or not 1 <= count <= len(options):
         raise GraphEditError(
-            f"some_of is to apply {count!r} of {len(options)} options. Give a whole number from 1 "
-            f"to {len(options)}, then the options."
+            f"some_of is to apply {repr(count) if type(count) is int else shown(count)} of "
+            f"{len(options)} options. Give a whole number from 1 to {len(options)}, then the "
+            "options."
         )
 
     def decide(inside: Graph, catalog: Catalog) -> Node:
@@ -150,7 +151,7 @@ def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -
     return _region(graph, "some_of", options, CHOICE, decide, args)
 
 
-@checked(apply=FUNCTION)
+@checked(apply=APPLY)
 def repeat(graph: Graph, times: int | DataNode, apply: Apply, *, most: int | None = None) -> Graph:
     """Apply something again and again; ``times`` may be drawn for each sample, up to ``most``.
 
@@ -346,9 +347,10 @@ def _applied(graph: Graph, scope: str, taken: str, apply: Apply, catalog: Catalo
         body, port = joined(inside, catalog, made)
         made = replace(body, outputs={taken: port})
     if not isinstance(made, Graph) or made.scope != scope:
+        gave = "another graph" if isinstance(made, Graph) else shown(made)
         raise GraphEditError(
-            f"An option gave {type(made).__name__}. Give what it makes of the graph that it is "
-            "called with: lambda x: x.rotate(angle=5)."
+            f"An option gave {gave}. Give what it makes of the graph that it is called with: "
+            "lambda x: x.rotate(angle=5)."
         )
     return made.whole
 

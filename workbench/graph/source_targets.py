@@ -13,14 +13,15 @@ from workbench.graph.model import Graph, Port, Source
 from workbench.graph.ports import outputs_of
 from workbench.sources import Dataset, Datasets, load_source
 
-_TARGETS = ("boxes", "points")
+_TARGETS = ("boxes", "points", "mask", "label")
 
 
 def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
     """The graph with each source of the kind of the data that it is given, and with its targets.
 
-    Boxes and points of a source that has come are given out, and follow the image; those of one
-    that went are given out no more. Raises DataError, as ``with_datasets`` and ``require_runs``.
+    Targets that a source has and the one before had not are given out, and follow the image; those
+    of one that went are given out no more. Raises DataError, as ``with_datasets`` and
+    ``require_runs``.
     """
     changed = {
         source.id: load_source(kind_for(graph, source, data[name]))
@@ -34,10 +35,11 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
     require_runs(before, graph, data, catalog)
     given = dict(graph.outputs)
     for source in changed:
-        node = graph.node(source)
+        node, earlier = graph.node(source), before.node(source)
+        had = {output.name for output in outputs_of(earlier, catalog[earlier.op])} | given.keys()
         for output in outputs_of(node, catalog[node.op]):
             port = Port(source, output.name)
-            if output.kind in _TARGETS and output.name not in given and not _used(graph, port):
+            if output.kind in _TARGETS and output.name not in had and not _used(graph, port):
                 given[output.name] = port
     if given.keys() == graph.outputs.keys():
         return graph

@@ -115,6 +115,12 @@ def source_kinds() -> tuple[str, ...]:
 
 
 @cache
+def _by_precedence() -> tuple[str, ...]:
+    """Every kind, in the order in which they are asked whether a path is of them."""
+    return tuple(sorted(source_kinds(), key=lambda kind: (-load_source(kind).precedence, kind)))
+
+
+@cache
 def load_source(kind: str) -> SourceKind:
     """The kind of that name. Raises DataError with the nearest known ones.
 
@@ -182,7 +188,7 @@ def open_dataset(data: Location) -> Dataset:
         if REMOTE.match(str(data)):
             return Dataset("s3", require_readable(str(data)))
         path = Path(os.path.expanduser(data))
-        kinds = (kind for kind in reversed(source_kinds()) if load_source(kind).accepts(path))
+        kinds = (kind for kind in _by_precedence() if load_source(kind).accepts(path))
         return Dataset(next(kinds, "folder"), os.path.expanduser(str(data)))
     if isinstance(data, list | tuple) and not data:
         raise DataError("The list is empty. Give at least one path or image.")

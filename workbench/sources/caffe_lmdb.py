@@ -56,6 +56,7 @@ SOURCE = SourceKind(
     unread={"path": ["lmdb"]},
     imports=("os",),
     accepts=_accepts,
+    precedence=4,
     require=lambda dataset: require_images(dataset, place_of),
     list_samples=lambda dataset: list_images(dataset, place_of),
     root=root_of,

@@ -74,6 +74,7 @@ SOURCE = replace(
     helpers=inspect.getsource(find_annotations),
     imports=("hashlib", "json", "os", "tempfile"),
     accepts=_accepts,
+    precedence=4,
     require=_require,
     sample="coco/keypoints.json",
 )

@@ -243,6 +243,7 @@ SOURCE = SourceKind(
     helpers="\n\n".join(inspect.getsource(f) for f in (read_rows, is_numbered, write_numbered)),
     imports=("csv", "hashlib", "os", "re", "tempfile"),
     accepts=_accepts,
+    precedence=1,
     require=_require,
     list_samples=_list_samples,
     root=_root,

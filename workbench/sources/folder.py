@@ -192,6 +192,7 @@ SOURCE = SourceKind(
     helpers=IMAGES_SOURCE,
     imports=("os",),
     accepts=lambda path: os.path.isdir(path) or file_list.is_list(path),
+    precedence=0,
     require=_require,
     list_samples=_list_samples,
     root=_root,

@@ -177,6 +177,7 @@ SOURCE = SourceKind(
     helpers="\n\n".join([IMAGES_SOURCE, *map(inspect.getsource, _HELPERS)]),
     imports=("io", "os"),
     accepts=_accepts,
+    precedence=1,
     require=_require,
     list_samples=_list_samples,
     leave_out=_leave_out,

@@ -98,6 +98,7 @@ SOURCE = SourceKind(
     helpers=_HELPERS,
     imports=("os",),
     accepts=_accepts,
+    precedence=1,
     require=folder.SOURCE.require,
     list_samples=_list_samples,
     root=lambda dataset: dataset.location,

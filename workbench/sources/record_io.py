@@ -1,9 +1,9 @@
 """RecordIO of MXNet: a file of records with a header, a label and an encoded image.
 
-One file (``.rec``): DALI takes a single index. The one beside it (``.idx``, as ``im2rec`` and
-``rec2idx`` make it) is used, and where it is missing one is made in a temporary folder: that reads
-the head of each record once. Nothing is written beside the data. Labels are numbers without names;
-of several the reader gives all.
+One file (``.rec``), or a folder with one: DALI takes a single index. The one beside it (``.idx``,
+as ``im2rec`` and ``rec2idx`` make it) is used, and where it is missing one is made in a temporary
+folder: that reads the head of each record once. Nothing is written beside the data. Labels are
+numbers without names; of several the reader gives all.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import mmap
 import os
 import struct
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -60,7 +61,10 @@ def scan_record_file(path: str) -> Any:
 
 
 def find_record_file(data: str) -> dict[str, Any]:
-    """Arguments of the RecordIO reader: the file and its index."""
+    """Arguments of the RecordIO reader: the file, or that of a folder, and its index."""
+    if os.path.isdir(data):
+        (name,) = (name for name in os.listdir(data) if name.lower().endswith(".rec"))
+        data = os.path.join(data, name)
     return {"path": [data], "index_path": [index_of(data, scan_record_file)]}
 
 
@@ -74,6 +78,14 @@ def read_record_file(**options: Any) -> Any:
 def _path(dataset: Dataset) -> str:
     """The file. Raises DataError where it is missing or may not be read."""
     path = dataset.location
+    if os.path.isdir(path):
+        names = _names(path)
+        if len(names) != 1:
+            held = ", ".join(names[:3]) or "none"
+            raise DataError(
+                f"{path} has {len(names)} RecordIO files ({held}); DALI reads one. Give its path."
+            )
+        path = os.path.join(path, names[0])
     if not os.path.isfile(path):
         raise DataError(f"There is no file {path}. Give a RecordIO file, {_SUFFIX}.")
     if not os.access(path, os.R_OK):
@@ -156,7 +168,31 @@ def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
 
 
 def _root(dataset: Dataset) -> str:
-    return os.path.dirname(os.path.abspath(dataset.location))
+    path = os.path.abspath(dataset.location)
+    return path if os.path.isdir(path) else os.path.dirname(path)
+
+
+def _names(folder: str | Path) -> list[str]:
+    """Those of its RecordIO files. Raises OSError."""
+    return sorted(name for name in os.listdir(folder) if name.lower().endswith(_SUFFIX))
+
+
+def _accepts(path: Path) -> bool:
+    """A file, or a folder of these alone, with indices and the lists of which they were made."""
+    if not os.path.isdir(path):
+        return path.suffix.lower() == _SUFFIX
+    try:
+        shown = [name for name in os.listdir(path) if not name.startswith(".")]
+    except OSError:
+        return False
+    rest = [name for name in shown if not name.lower().endswith((_SUFFIX, ".idx", ".lst"))]
+    return not rest and bool(_names(path))
+
+
+def _watched(dataset: Dataset) -> Iterator[str]:
+    yield dataset.location
+    with suppress(DataError):
+        yield _path(dataset)
 
 
 def _write_placeholder(folder: Path) -> Path:
@@ -170,7 +206,7 @@ def _write_placeholder(folder: Path) -> Path:
 _HELPERS: tuple[Any, ...] = (scan_record_file, index_place, index_of)
 
 SOURCE = SourceKind(
-    about="RecordIO (.rec)",
+    about="RecordIO (.rec, or a folder with one)",
     op="readers.mxnet",
     located_by=frozenset({"path", "index_path"}),
     find=find_record_file,
@@ -178,14 +214,15 @@ SOURCE = SourceKind(
     helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
     imports=("hashlib", "mmap", "os", "struct", "tempfile"),
     holder=lambda name: name.rpartition(" at index ")[0],
-    accepts=lambda path: path.suffix.lower() == _SUFFIX and not os.path.isdir(path),
+    accepts=_accepts,
+    precedence=3,
     require=_require,
     list_samples=_list_samples,
     leave_out=_leave_out,
     root=_root,
     class_names=lambda dataset: [],
-    watched=lambda dataset: iter([dataset.location]),
+    watched=_watched,
     nothing_found=lambda dataset: f"There is no record in {dataset}. Give a file with records.",
-    sample="recordio/samples.rec",
+    sample="recordio",
     write_placeholder=_write_placeholder,
 )

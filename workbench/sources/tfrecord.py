@@ -358,6 +358,7 @@ SOURCE = SourceKind(
     suffixes=_SUFFIXES,
     holder=lambda name: name.rpartition(" at index ")[0],
     accepts=_accepts,
+    precedence=3,
     require=_require,
     list_samples=_list_samples,
     root=_root,

@@ -451,6 +451,7 @@ SOURCE = SourceKind(
     suffixes=(".tar",),
     holder=lambda name: name.rsplit(":", 2)[0],
     accepts=_accepts,
+    precedence=3,
     require=_require,
     list_samples=_list_samples,
     root=_root,

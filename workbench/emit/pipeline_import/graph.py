@@ -289,8 +289,8 @@ def _report(
             # by which DALI's iterators and reader_meta ask for it
             why = f"the source names it {op.name!r}: give the new name where that is used"
             entries.append(ImportIssue("changed", node, place, why))
-        if call.folder is not None and call.folder not in traced.placeholders:
-            notes.append(f"{node} read {call.folder}: name that folder when you run the graph")
+        if call.folder is not None and not call.folder.startswith(traced.placeholders):
+            notes.append(f"{node} read {call.folder}: give that as the data when you run the graph")
         elif (
             call.op == "readers.file"
             and isinstance(reader := graph.node(node), Source)

@@ -19,7 +19,7 @@ from workbench.sources import PARAMETER, kind_of_reader, load_source, source_kin
 _FOLDER = "file_root"
 _LISTED = ("files", "labels")
 _NAMED = ("files", "file_list")
-_DATA = ("path", "files", "filenames", "file_list", _FOLDER)
+_DATA = ("annotations_file", "path", "paths", "files", "filenames", "file_list", _FOLDER)
 """Arguments that name what a reader reads."""
 _ALIAS = "experimental__"
 """Before the names of operators that DALI has taken over since, and still knows by these."""
@@ -148,9 +148,9 @@ def _operator(
     source = _source(op, spec, lines)
     if source is not None:
         kind = load_source(source[0])
-        folder = given.get(_FOLDER)
-        if op.kind:
-            folder = next((given[name] for name in _DATA if name in given), None)
+        folder = next((given[name] for name in _DATA if name in given), None)
+        if isinstance(folder, list | tuple):  # of one file, or of too many to be told
+            folder = folder[0] if len(folder) == 1 else given.get(_FOLDER)
         found = {_FOLDER, *_LISTED} | kind.located_by
         known = given.keys() if kind.options is None else kind.options
         given = {k: v for k, v in given.items() if k in known and k not in found}

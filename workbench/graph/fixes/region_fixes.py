@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import permutations
 
 from workbench.catalog.spec import Catalog
+from workbench.graph.check_regions import COLOURS
 from workbench.graph.edit import free_id
 from workbench.graph.faults import Fault
 from workbench.graph.fixes.fix_candidate import FixCandidate, removal
@@ -19,10 +21,10 @@ from workbench.graph.some_of import order_count, with_fitting_draw
 
 
 def fix_region(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
-    """A cast at the end of a body that gives another type, one of the bodies alone, or nothing."""
+    """A conversion at the end of a body that differs, one of the bodies alone, or nothing."""
     node = graph.node(fault.node)
-    if fault.code == "branches" and "cast" in catalog:
-        yield from _casts(graph, catalog, fault)
+    if fault.code == "branches" and {"cast", "color_space_conversion"} <= {*catalog}:
+        yield from _conversions(graph, catalog, fault)
     for body in node.bodies:
         yield f"Keep {body} alone", partial(_unwrapped, graph, catalog, node.id, body)
     yield removal(graph, catalog, node.id)
@@ -48,20 +50,28 @@ def fix_draw(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandid
         yield label, partial(with_fitting_draw, graph, catalog, region.id)
 
 
-def _casts(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+def _conversions(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """To what each other body gives, or what the region takes in where nothing runs."""
     region, scope, output = graph.node(fault.node), fault.about, fault.arg
     types = infer_types(graph, catalog)
     others = [body.outputs.get(output) for body in region.bodies.values()]
-    found = (types.get(port) for port in (region.inputs.get(output), *others) if port)
-    for dtype in dict.fromkeys(each.dtype for each in found if each and each.dtype):
-        yield f"Cast {output} of {scope} to {dtype}", partial(_cast, graph, scope, output, dtype)
+    ports = [port for port in (region.inputs.get(output), *others) if port]
+    found = [each for each in map(types.get, ports) if each]
+    for dtype in dict.fromkeys(each.dtype for each in found if each.dtype):
+        made = Node(f"{output}_{dtype.lower()}", "cast", {"dtype": dtype})
+        yield f"Cast {output} of {scope} to {dtype}", partial(_ended, graph, scope, output, made)
+    known = {each.channels for each in found} & COLOURS.keys()
+    for given, wanted in permutations(sorted(COLOURS[each] for each in known), 2):
+        args = {"image_type": given, "output_type": wanted}
+        made = Node(f"{output}_{wanted.lower()}", "color_space_conversion", args)
+        label = f"Convert {output} of {scope} from {given} to {wanted}"
+        yield label, partial(_ended, graph, scope, output, made)
 
 
-def _cast(graph: Graph, scope: str, output: str, dtype: str) -> Graph:
+def _ended(graph: Graph, scope: str, output: str, node: Node) -> Graph:
+    """With one more node at the end of a body."""
     body = graph.whole.at_scope(scope)
-    made = Node(free_id(body, f"{output}_{dtype.lower()}"), "cast", {"dtype": dtype},
-                {"data": body.outputs[output]})  # fmt: skip
+    made = replace(node, id=free_id(body, node.id), inputs={"data": body.outputs[output]})
     outputs = {**body.outputs, output: Port(made.id, "output")}
     return replace(body, nodes=(*body.nodes, made), outputs=outputs).whole
 
