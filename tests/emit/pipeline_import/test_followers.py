@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from tests.thorough import examples
 from workbench.catalog.spec import Value
 from workbench.emit import emit_script
 from workbench.emit.pipeline_import import follower_source
-from workbench.graph import Graph, check_graph
+from workbench.graph import Graph, Node, Port, check_graph
 
 
 @pytest.fixture(scope="module")
@@ -97,3 +98,12 @@ def _export(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 def test_a_comment_without_lines_is_only_a_comment() -> None:
     assert follower_source.WRITTEN.fullmatch("    # boxes = follow_boxes(boxes, images)")
     assert not follower_source.WRITTEN.fullmatch("    # boxes = follow_me(boxes, images)")
+
+
+def test_what_is_done_to_masks_afterwards_stays_apart(folder: Path) -> None:
+    graph = whole_chain(folder, 1)
+    cast = Node("whole", "cast", {"dtype": "FLOAT"}, {"data": graph.outputs["masks"]})
+    outputs = {**graph.outputs, "masks": Port("whole", "output")}
+    changed = replace(graph, nodes=(*graph.nodes, cast), outputs=outputs)
+    assert "    masks = fn.cast(masks, dtype=types.FLOAT)\n" in emit_script(changed, CATALOG).text
+    _assert_same(changed, folder)

@@ -219,8 +219,12 @@ def _is_written(
         own = made.text[made.nodes[name].start : made.nodes[name].stop]
         tree = ast.parse(dedent("\n".join(own))).body
         wanted = normal_form(tree, emitted)
-        return any(normal_form(block[: len(tree)], constants) == wanted for block in blocks)
+        starts = (block[: len(tree)] for block in blocks)
+        return any(normal_form(start, constants) == wanted for start in starts)
 
+    own = made.text[made.nodes[follower].start : made.nodes[follower].stop]
+    if len(written.statements) > len(ast.parse(dedent("\n".join(own))).body):
+        return False  # with what is done to the target afterwards
     return is_one_of(follower, [written.statements]) and all(
         is_one_of(name, blocks) for name in carriers
     )
