@@ -94,7 +94,10 @@ OF_ANOTHER_KIND: list[tuple[Mistake, str]] = [
     (lambda g: wb.Workbench(g, g), "given two graphs"),
     (lambda g: wb.Graph(nodes=3), "nodes is 3"),
     (lambda g: wb.Node("a", "rotate", args=3), "is 3 (int). Give a dict."),
-    (lambda g: g.with_p(0.5, 3), "with_p: apply is 3 (int). Give a function."),
+    (
+        lambda g: g.with_p(0.5, 3),
+        "with_p: apply is 3 (int). Give a function of the graph: lambda x:",
+    ),
     (lambda g: g.with_p(0.5, None), "apply is None"),
     (lambda g: g.one_of(3, 4), "options is 3"),
     (lambda g: g.some_of(1, 3), "options is 3"),

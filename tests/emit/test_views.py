@@ -15,12 +15,12 @@ from workbench.graph.edit import set_arg
 SIMCLR = load_recipe("simclr")
 
 
-def test_two_views_are_one_function_and_come_back_as_two(photos: Path) -> None:
+def test_two_views_are_one_function_and_come_back_as_two(tmp_path: Path) -> None:
     script = emit_script(SIMCLR, CATALOG)
     assert "view_1 = augment(images, seed + 21)\n" in script.text
     assert "view_2 = augment(images, seed + 31)\n" in script.text
     assert script.lines["crop_1"] == script.lines["crop_2"]
-    imported = there_and_back(SIMCLR, photos)
+    imported = there_and_back(SIMCLR, tmp_path)
     assert canonical(imported.graph) == canonical(SIMCLR)
 
 

@@ -220,6 +220,7 @@ def test_a_recipe_for_other_data_names_the_samples_to_open(make: Make, shapes: P
     assert model.graph == load_recipe("ssd")
     model.open_data(str(shapes / "coco" / "annotations.json"))
     model.receive("preview", "tiles", 4)
-    screen.wait_ready()
+    screen.wait(
+        lambda s: s.picture and any(any(tile["marks"]) for tile in s.header["tiles"]), "boxes"
+    )
     assert screen["bar", "message"] == ""
-    assert any(mark for tile in screen.header["tiles"] for marks in tile["marks"] for mark in marks)

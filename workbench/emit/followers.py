@@ -58,7 +58,8 @@ def ports_read(emitter: Emitter) -> dict[str, list[Port]]:
     for node in emitter.every_node():
         if emitter.catalog[node.op].follows:
             words = set(re.findall(r"\w+", "\n".join(follower_lines(emitter, node).text)))
-            found[node.id] = [port for port, name in emitter.names.items() if name in words]
+            named = [port for port, name in emitter.names.items() if name in words]
+            found[node.id] = [port for port in named if port.node != node.id]
     return found
 
 
