@@ -22,6 +22,8 @@ def test_two_views_are_one_function_and_come_back_as_two(tmp_path: Path) -> None
     assert script.lines["crop_1"] == script.lines["crop_2"]
     imported = there_and_back(SIMCLR, tmp_path)
     assert canonical(imported.graph) == canonical(SIMCLR)
+    drawn = {node.id for node in SIMCLR.nodes if node.op.startswith("random.")}
+    assert drawn <= {node.id for node in imported.graph.nodes}  # mirror_1 and mirror_2
 
 
 def test_views_that_differ_are_written_out() -> None:

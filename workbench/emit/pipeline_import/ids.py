@@ -44,12 +44,16 @@ def output_names(made: Made, edges: Sequence[str], catalog: Catalog, lines: Line
 def node_ids(made: Made, outputs: Sequence[str], catalog: Catalog, lines: Lines) -> dict[str, str]:
     """An id for each call, by DALI's name of it, none of them an output's name.
 
-    What the user gave as ``name=``; else the variable, where only this call was assigned to it;
-    else, for what draws an argument, that argument; else the operator's word.
+    What the user gave as ``name=``; else the variable, where only this statement assigns to it,
+    with a number where its function is called several times; else, for what draws an argument,
+    that argument; else the operator's word.
     """
     ops = [op for op, _ in made]
     targets = _targets(ops, lines)
-    written = Counter(targets.values())
+    assigning = {edge: lines.statement(op) for op in ops for edge, _ in op.outputs}
+    written = Counter(name for name, _ in {(targets[edge], assigning[edge]) for edge in targets})
+    calls = Counter(targets.values())
+    numbers: Counter[str] = Counter()
     fed: dict[str, str] = {}
     for op, _ in made:
         for read in op.inputs:
@@ -63,6 +67,9 @@ def node_ids(made: Made, outputs: Sequence[str], catalog: Catalog, lines: Lines)
         variable = targets.get(edge, "")
         if written[variable] != 1 or variable in outputs:
             variable = ""
+        elif calls[variable] > 1:
+            numbers[variable] += 1
+            variable = f"{variable}_{numbers[variable]}"
         spec = catalog.find(call.op)
         argument = fed.get(edge, "") if spec is not None and is_generator(spec) else ""
         word = (op.display if call.opaque else usual_id(call.op)).lstrip("_")

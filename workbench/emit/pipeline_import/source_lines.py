@@ -42,11 +42,11 @@ class Lines:
         self._places = {op.name: _own_place(op) for op in ops}
         self._statements = {op.name: self._statement(self._places[op.name]) for op in ops}
         self._conditions = self._find_conditions(ops)
-        last: dict[Statement, str] = {}
+        last: dict[Hashable, str] = {}
         for op in ops:
             place = self._places[op.name]
-            if place is not None:
-                last[self._start(op.name, place)] = op.name
+            if place is not None:  # a function's statement is one for each call of the function
+                last[_own_places(op)[:-1], self._start(op.name, place)] = op.name
         self._outermost = frozenset(last.values())
         """Of the calls in one statement, that which was made last: what is assigned is its."""
 
@@ -97,6 +97,11 @@ class Lines:
         if isinstance(statement.value, ast.Tuple | ast.List | ast.ListComp | ast.GeneratorExp):
             return ()
         return tuple(_names(statement.targets[0]))
+
+    def statement(self, op: TracedOp) -> Statement | None:
+        """Where the statement that made a call begins."""
+        place = self._places[op.name]
+        return None if place is None else self._start(op.name, place)
 
     def assigned(self, op: TracedOp) -> list[str]:
         """The variables that are set anywhere in the statement that made a call."""
