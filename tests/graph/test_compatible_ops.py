@@ -20,6 +20,7 @@ from workbench.graph.compatible_ops import (
 from workbench.graph.compose import edge_id, insert_on_edge, place_node
 from workbench.graph.connect import connect, connect_targets
 from workbench.graph.edit import set_setting
+from workbench.graph.one_of import choose_one_of
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")
@@ -57,6 +58,16 @@ def test_an_empty_graph_begins_with_what_needs_nothing() -> None:
     assert incompatible_templates(Graph(), CATALOG, templates.values(), None) == dict.fromkeys(
         templates, NEEDS_SOURCE
     )
+
+
+def test_an_empty_body_has_what_it_takes_in() -> None:
+    graph, region = choose_one_of(JITTER, CATALOG, ["rotate"])
+    body = graph.at_scope(f"{region}.option_1")
+    assert not body.nodes
+    place = body.outputs["images"]
+    kind, reasons = incompatible_ops(body, CATALOG, place)
+    assert (kind, "rotate" in reasons) == ("image", False)
+    assert incompatible_templates(body, CATALOG, load_templates().values(), place) == {}
 
 
 def test_a_template_takes_and_gives_an_image() -> None:

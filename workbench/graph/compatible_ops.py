@@ -22,12 +22,13 @@ Place = Port | str | None
 def incompatible_ops(graph: Graph, catalog: Catalog, place: Place) -> tuple[str, dict[str, str]]:
     """What flows at a place, and why operators do not fit there; those that fit are left out.
 
-    In an empty graph only what needs nothing fits.
+    In an empty graph only what needs nothing fits; an empty body has what it takes in.
 
     Raises GraphEditError for a place that the graph does not have.
     """
     kind, wanted, into, device = _facts(graph, catalog, place)
     elements = _elements(graph, catalog, place)
+    nothing = place is None and not graph.nodes
     reasons = {}
     for name, spec in catalog.items():
         reason = (
@@ -35,7 +36,7 @@ def incompatible_ops(graph: Graph, catalog: Catalog, place: Place) -> tuple[str,
             or _incompatibility(spec, kind, wanted, into, device, graph.settings.device)
             or _element_refusal(spec, elements, into)
         )
-        if not reason and not graph.nodes and any(not port.optional for port in spec.inputs):
+        if not reason and nothing and any(not port.optional for port in spec.inputs):
             reason = NEEDS_SOURCE
         if reason:
             reasons[name] = reason
@@ -47,10 +48,11 @@ def incompatible_templates(
 ) -> dict[str, str]:
     """The same of templates, by name. Raises GraphEditError as above."""
     kind, wanted, into, device = _facts(graph, catalog, place)
+    nothing = place is None and not graph.nodes
     reasons = {}
     for template in templates:
         reason = None
-        if not graph.nodes:
+        if nothing:
             reason = NEEDS_SOURCE
         elif kind not in (None, "image"):
             reason = f"it takes image, not {kind}"
