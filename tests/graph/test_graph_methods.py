@@ -124,6 +124,7 @@ def test_regions_nest_and_draw_apart(graph: Graph, catalog: Catalog) -> None:
         (lambda g: g.rotate(), "rotate needs it"),
         (lambda g: g["rotat"], "There is no node 'rotat'"),
         (lambda g: g["resize"].set(siz=3), "Did you mean size?"),
+        (lambda g: setattr(g["resize"], "size", 3), "graph['resize'].set(size=3)"),
         (lambda g: g["resize"].set(size="x"), "resize.size: 'x' is not a"),
         (lambda g: g["resize"].outputs and g["reader"].output, "reader gives jpegs, labels"),
         (lambda g: g.with_p(2, lambda x: x), "p is 2. Give a number from 0 to 1"),
@@ -176,7 +177,7 @@ def test_names_that_are_not_there_tell_the_nearest(graph: Graph) -> None:
         graph.rotat  # noqa: B018
     with pytest.raises(AttributeError, match="gaussian, salt_and_pepper, shot"):
         graph.noise.gausian  # noqa: B018
-    with pytest.raises(AttributeError, match="no argument 'angl'"):
+    with pytest.raises(AttributeError, match=r"'angl'\. Did you mean angle"):
         graph.rotate(angle=3)["rotate"].angl  # noqa: B018
     assert not hasattr(graph, "_repr_nothing_")
 
@@ -208,6 +209,8 @@ def test_methods_and_operators_tell_what_they_take(graph: Graph) -> None:
     assert {"uniform", "normal", "coin_flip"} <= {*dir(wb.random)}
     for method in METHODS.values():
         assert method.__doc__
+    inside = graph.with_p(0.5, lambda x: x.flip())
+    assert {"reader", "resize", "flip"} <= {*inside._ipython_key_completions_()}
 
 
 def test_nodes_are_read_and_changed_by_id(graph: Graph) -> None:

@@ -42,6 +42,7 @@ def test_an_argument_is_set_and_taken_back(w: wb.Workbench) -> None:
     assert w.graph.node("angle").op == "random.uniform"
     assert w.undo()  # both in one step
     assert w["rotate"].fill_value == 0
+    assert "rotate" in w._ipython_key_completions_()
 
 
 def test_a_slider_follows_and_leads(w: wb.Workbench) -> None:
@@ -87,7 +88,7 @@ def test_mistakes_are_one_sentence(w: wb.Workbench) -> None:
         (lambda: w["x"], GraphEditError, "There is no node 'x'"),
         (lambda: w["rotate"].set(angl=1), GraphEditError, "Did you mean angle?"),
         (lambda: setattr(w["rotate"], "angle", "a"), GraphFaultsError, "'a' is not a number"),
-        (lambda: w.param("rotate.angl"), GraphEditError, "has no argument 'angl'"),
+        (lambda: w.param("rotate.angl"), GraphEditError, "'angl'. Did you mean angle?"),
         (lambda: w.param("rotate"), GraphEditError, "Give node.argument"),
         (lambda: w.batch(0, samples=99), GraphEditError, "Give 1 to 8"),
         (lambda: w.loader("tf"), GraphExportError, "Give one of torch, jax"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 
 from workbench.arguments import TEXT, WHOLE, checked
@@ -175,8 +176,18 @@ class NodeHandle:
         spec = catalog.find(node.op)
         if spec is not None and name in spec.args:
             return spec.args[name].default
-        known = ", ".join(spec.args) if spec else ""
-        raise AttributeError(f"{self._id} ({node.op}) has no argument {name!r}. It has: {known}.")
+        known = list(spec.args) if spec else []
+        near = get_close_matches(name, known, n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"It has: {', '.join(known)}."
+        raise AttributeError(f"{self._id} ({node.op}) has no argument {name!r}. {hint}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_"):
+            raise GraphEditError(
+                f"A graph stays as it is. Take the one that set gives: "
+                f"graph[{self._id!r}].set({name}={value!r})."
+            )
+        super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         spec = load_catalog().find(self.node.op)

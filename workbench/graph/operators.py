@@ -58,6 +58,9 @@ class GraphMethods(Operators[Any]):
     def __getitem__(self, node_id: str) -> Any:
         return _calls[0].item(self, node_id)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return [node.id for node in self.walk()]
+
     def __repr__(self) -> str:
         return _calls[0].shown(self)["text/plain"] if _calls else object.__repr__(self)
 

@@ -134,6 +134,9 @@ class CodeAccess(RunAccess):
         self.graph.node(node_id)
         return LiveNode(self, node_id)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return [node.id for node in self.graph.walk()]
+
     @checked(name=TEXT)
     def param(self, name: str) -> Parameter:
         """An argument as a trait: ``w.param("rotate.angle")``.
