@@ -52,6 +52,7 @@ def stop_a_new_worker(known: set[int]) -> Callable[[], bool]:
 
 
 @pytest.mark.thorough
+@pytest.mark.usefixtures("started_workers")  # known by their command
 @pytest.mark.parametrize("work", [alone, decoders, peer])
 def test_a_stopped_worker_is_told_of(
     work: Callable[[Run], Any], photos: Path, monkeypatch: pytest.MonkeyPatch
