@@ -87,6 +87,7 @@ def test_a_stopped_worker_is_ended_and_the_next_call_works(engine: Engine) -> No
     assert engine.call(tasks.echo, 1) == 1
 
 
+@pytest.mark.usefixtures("started_workers")  # a forked one has no start to be stopped at
 def test_a_worker_that_is_stopped_at_its_start(engine: Engine) -> None:
     failed: list[Exception] = []
 
