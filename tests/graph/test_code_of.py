@@ -167,3 +167,38 @@ def test_what_a_file_says_is_no_code(node: wb.Node, tmp_path: Path) -> None:
     outputs = {"images": wb.Port(node.id, "output")}
     with pytest.raises(NotWritableError):
         written(replace(graph, nodes=(*graph.nodes, node), outputs=outputs))
+
+
+PRINTS = "a=print('run')) or dict(b"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda g, branch: replace(g, outputs={PRINTS: g.outputs["images"]}),
+        lambda g, branch: g.replace_node(replace(g.node("rotate"), seed=PRINTS)),
+        lambda g, branch: g.replace_node(
+            replace(branch, inputs={**branch.inputs, PRINTS: g.outputs["images"]})
+        ),
+        lambda g, branch: g.replace_node(
+            replace(branch, bodies={PRINTS: branch.bodies["then"], **branch.bodies})
+        ),
+        lambda g, branch: g.replace_node(
+            replace(
+                branch,
+                bodies={
+                    name: replace(body, outputs={PRINTS: body.outputs["images"]})
+                    for name, body in branch.bodies.items()
+                },
+            )
+        ),
+    ],
+)
+def test_no_name_and_no_seed_is_code(
+    change: Callable[[Graph, wb.Node], Graph], capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph = a_graph().rotate(angle=3).with_p(0.5, turned)
+    (branch,) = (node for node in graph.nodes if node.bodies)
+    with pytest.raises(NotWritableError):
+        written(change(graph, branch))
+    assert "run" not in capsys.readouterr().out

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pprint import pformat
 from textwrap import indent
@@ -52,6 +52,7 @@ def write_calls(graph: Graph, catalog: Catalog, data: Mapping[str, str], spelled
 
     ``data`` has for each parameter what ``read`` is given, as text. Raises NotWritableError.
     """
+    _require_names(graph.outputs)
     for node in graph.walk():
         _require_plain(node, catalog)
     block = _Block(graph, catalog, "", spelled, data=data)
@@ -357,10 +358,6 @@ class _Block:
         return node.args if node.args == wanted(usual) else None
 
 
-def _chance_args(usual: Mapping[str, Value]) -> Mapping[str, Value]:
-    return {"probability": usual["probability"], "dtype": "BOOL"}
-
-
 def literal(value: Value) -> str:
     """A value of an argument as Python writes it."""
     if isinstance(value, float) and not math.isfinite(value):
@@ -385,10 +382,20 @@ def _require_plain(node: Node, catalog: Catalog) -> None:
     spec = catalog.find(node.op)
     if spec is None or (spec.unusable and not spec.bodies):
         raise NotWritableError(f"{node.id} is {node.op}, which no method makes")
-    known = {*spec.args, *node.inputs} if spec.bodies else spec.args
-    odd = [name for name in node.args if name not in known or not is_name(name)]
-    if odd or not is_name(node.id):
-        raise NotWritableError(f"{node.id} has an argument or a name that code cannot give")
+    known = {*spec.args, *node.inputs} if spec.bodies else {*spec.args}
+    if not known >= {*node.args}:
+        raise NotWritableError(f"{node.id} has an argument that {node.op} does not take")
+    given = (name for body in node.bodies.values() for name in body.outputs)
+    functions = (f"{node.id}_{name}" for name in node.bodies)  # a body may be called ``else``
+    _require_names([node.id, *node.args, *node.inputs, *functions, *given])
+    if not isinstance(node.seed, int | None):
+        raise NotWritableError(f"{node.id} has a seed that is no number")
+
+
+def _require_names(names: Iterable[str]) -> None:
+    odd = [name for name in names if not is_name(name)]
+    if odd:
+        raise NotWritableError(f"{odd[0]!r} is no name that code can give")
 
 
 def _has_sign(node: Node) -> bool:
