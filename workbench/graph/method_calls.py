@@ -6,24 +6,22 @@ name first. ``graph.calls_that_give`` runs the text and says whether it gives th
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from pprint import pformat
+from dataclasses import dataclass, field
 from textwrap import indent
 
 from workbench.catalog.spec import Catalog, OpSpec, Value
+from workbench.graph.call_text import literal, method_call, settings_calls, statement, whole_weights
 from workbench.graph.chance import CONDITION, DRAW
 from workbench.graph.devices import image_outputs, port_kind
 from workbench.graph.edit import new_node
-from workbench.graph.model import Body, Graph, Node, Port, Settings, Source, is_name, running_order
-from workbench.graph.one_of import CHOICE, shares
+from workbench.graph.model import Body, Graph, Node, Port, Source, is_name, running_order
+from workbench.graph.one_of import CHOICE
 from workbench.graph.one_of import DRAW as CHOICE_DRAW
 from workbench.graph.ports import output_ports
 from workbench.graph.subscript_index import index_text, parse_index
 
-WIDTH = 96
 _SIGNS = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
     "bitand": "&", "bitor": "|", "bitxor": "^", "lshift": "<<", "rshift": ">>",
@@ -139,7 +137,7 @@ class _Block:
             head = f"wb.random.{rest}" if stem == "random" else f"wb.fn.{node.op}"
             return f"{head}({', '.join(self.arguments(node, ()))})"
         first, *others = places
-        return self.operand(node.inputs[first]) + _method(node.op, self.arguments(node, others))
+        return self.operand(node.inputs[first]) + method_call(node.op, self.arguments(node, others))
 
     def operand(self, port: Port) -> str:
         """A value beside a sign, or before a point."""
@@ -181,7 +179,7 @@ class _Block:
             return self.region(node)
         others = _places(node, self.catalog[node.op])[1:]
         method = "decode" if node.op == "decoders.image" else node.op
-        return _method(method, self.arguments(node, others))
+        return method_call(method, self.arguments(node, others))
 
     def is_step(self, node: Node) -> bool:
         """Whether a method of a graph makes it: what gives one image."""
@@ -222,7 +220,7 @@ class _Block:
                 if node is None and not last:
                     break
                 if calls or head != called:
-                    self.lines.append(_statement(called, head, calls))
+                    self.lines.append(statement(called, head, calls))
                 head, calls = called, []
                 self.names.setdefault(at, f"{head}.{flow}")
             if node is None:
@@ -279,10 +277,10 @@ class _Block:
             self.names.setdefault(port, f"graph.{name}")
         if list(have.items()) != list(graph.outputs.items()):
             given_out = [f"{name}={self.value(port)}" for name, port in graph.outputs.items()]
-            self.lines.append(_statement("graph", "wb", [_method("outputs", given_out)]))
-        more = _settings(graph)
+            self.lines.append(statement("graph", "wb", [method_call("outputs", given_out)]))
+        more = settings_calls(graph)
         if more:
-            self.lines.append(_statement("graph", "graph", more))
+            self.lines.append(statement("graph", "graph", more))
         return self.lines
 
     def option(self, region: Node, name: str) -> str:
@@ -325,8 +323,8 @@ class _Block:
                     control, DRAW, lambda a: {"probability": a["probability"], "dtype": "BOOL"}
                 )
                 if chance is not None and len(given) == 1:
-                    return _method("with_p", [literal(chance["probability"]), *given])
-                return _method("if_else", [self.value(control), *given])
+                    return method_call("with_p", [literal(chance["probability"]), *given])
+                return method_call("if_else", [self.value(control), *given])
             case "one_of" | "some_of":
                 population = {} if node.op == "some_of" else {"population": len(options)}
                 drawn = control and self.draw(control, CHOICE_DRAW, lambda a: {**a, **population})
@@ -336,13 +334,13 @@ class _Block:
                     )
                 if node.op == "some_of":
                     shuffled = ["shuffled=True"] * bool(node.args.get("shuffled"))
-                    return _method("some_of", [str(node.args["count"]), *options, *shuffled])
-                weights = [f"weights={_weights(drawn['p'])}"] if "p" in drawn else []
-                return _method("one_of", [*options, *weights])
+                    return method_call("some_of", [str(node.args["count"]), *options, *shuffled])
+                weights = [f"weights={whole_weights(drawn['p'])}"] if "p" in drawn else []
+                return method_call("one_of", [*options, *weights])
             case "repeat":
                 times = self.value(control) if control else literal(node.args["times"])
                 most = [f"most={node.args['most']}"] if "most" in node.args else []
-                return _method("repeat", [times, *options, *most])
+                return method_call("repeat", [times, *options, *most])
         raise NotWritableError(f"{node.id} is {node.op}, which no method makes")
 
     def draw(
@@ -356,17 +354,6 @@ class _Block:
             return None
         usual = {**new_node(Graph(), self.catalog, op).args, **node.args}
         return node.args if node.args == wanted(usual) else None
-
-
-def literal(value: Value) -> str:
-    """A value of an argument as Python writes it."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"float({str(value)!r})"
-    if isinstance(value, tuple):
-        items = [literal(item) for item in value]
-        return f"({', '.join(items)}{',' * (len(items) == 1)})"
-    text = repr(value)
-    return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text
 
 
 def scope_depth(graph: Graph, scope: str) -> int:
@@ -432,48 +419,6 @@ def _places(node: Node, spec: OpSpec) -> list[str]:
     if {*found} != {name for name in node.inputs if name not in spec.args}:
         raise NotWritableError(f"{node.id} is fed in a way that no call has")
     return found
-
-
-def _weights(p: Value) -> str:
-    """Small whole numbers that give these shares, where there are some."""
-    assert isinstance(p, tuple)
-    numbers = [float(share) for share in p if isinstance(share, int | float)]
-    least = min((share for share in numbers if share), default=1.0)
-    for scale in range(1, 21):
-        whole = tuple(round(share / least * scale) for share in numbers)
-        if any(whole) and shares(whole) == p:
-            return literal(whole)
-    return literal(p)
-
-
-def _settings(graph: Graph) -> list[str]:
-    """Name and settings, as far as they are not those of any graph."""
-    calls = []
-    if graph.name != Graph().name or graph.about:
-        about = [pformat(graph.about, WIDTH)] if graph.about else []
-        calls.append(_method("named", [literal(graph.name), *about]))
-    usual = Settings()
-    changed = [
-        f"{each.name}={literal(getattr(graph.settings, each.name))}"
-        for each in fields(Settings)
-        if getattr(graph.settings, each.name) != getattr(usual, each.name)
-    ]
-    return [*calls, _method("with_settings", changed)] if changed else calls
-
-
-def _method(name: str, arguments: Sequence[str]) -> str:
-    text = f".{name}({', '.join(arguments)})"
-    if len(text) <= WIDTH - 8 and "\n" not in text:
-        return text
-    return f".{name}(\n{indent(','.join(f'{chr(10)}{each}' for each in arguments)[1:], '    ')},\n)"
-
-
-def _statement(name: str, head: str, calls: Sequence[str]) -> str:
-    """``name = head.call().call()``, a call a line where it is long."""
-    line = f"{name} = {head}{''.join(calls)}"
-    if len(calls) < 2 or (len(line) <= WIDTH and len(calls) < 4 and "\n" not in line):
-        return line
-    return f"{name} = (\n{indent(chr(10).join([head, *calls]), '    ')}\n)"
 
 
 def order_of(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
