@@ -213,8 +213,8 @@ def _data_words(names: Iterable[str]) -> str:
 _KINDS = (
     "Folder of images or of class folders, a list of files (.txt, .csv), WebDataset (.tar), "
     "TFRecord (.tfrecord), RecordIO (.rec), LMDB of Caffe, COCO annotations (.json), NumPy files "
-    "(.npy), video or folders of frames, Parquet with images, or module:factory, a function that "
-    "gives a data set in Python"
+    "(.npy), video or folders of frames, sounds (.wav, .flac, .ogg), Parquet with images, or "
+    "module:factory, a function that gives a data set in Python"
 )
 FOLDER = click.option(
     "--data", required=True, metavar="DATA", callback=existing_data, help=f"{_KINDS}."
