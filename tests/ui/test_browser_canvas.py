@@ -405,6 +405,7 @@ def test_the_buttons_of_a_node_cover_no_other(host: Host, photos: Path) -> None:
     host.page.emulate_media(reduced_motion="reduce")  # what glides cannot be measured
     host.open(photos, load_recipe("simclr"))
     page = host.page
+    await_picture(page)  # what is selected at first comes with it
     expect(node(page, "crop_1")).to_be_visible(timeout=PATIENCE)
     toolbar = part(page, "canvas").locator(".wb-toolbar")
     for name in ("crop_1", "color_1", "gray_1", "blur_1"):
