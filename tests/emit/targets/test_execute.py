@@ -282,8 +282,12 @@ def test_first_batches_of_every_recipe_are_those_of_the_script(
 
 @pytest.fixture(scope="module")
 def mixed(few_of: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Any]:
-    """The first batches, decoded on a GPU, of the recipes that can be."""
-    made = {name: set_setting(graph, device="mixed") for name, graph in RECIPES.items()}
+    """The first batches, decoded on a GPU, of the recipes that can be.
+
+    But of video: the sample clips are motion JPEG, which DALI does not decode on a GPU.
+    """
+    images = {name: graph for name, graph in RECIPES.items() if graph.sources[0].kind != "video"}
+    made = {name: set_setting(graph, device="mixed") for name, graph in images.items()}
     graphs = {name: graph for name, graph in made.items() if not check_graph(graph, CATALOG)}
 
     @cache

@@ -1,0 +1,94 @@
+"""imgs/s of the exported PyTorch loader, second by second, at settings that are given.
+
+    python -m tests.perf.loader_rate --data DIR --pipelines 2 --threads 2 --seconds 60
+
+Of ``imagenet-train``, and of a crop that is turned, coloured and normalised (``heavy.py``): the
+median over the seconds, and what the slowest is of it. Decoded images alone are of many sizes, of
+which PyTorch's loader makes no batch: ``workbench bench --regime decode`` measures them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import runpy
+import statistics
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tests.perf.heavy import heavy
+from workbench.bench.config import config_of
+from workbench.bench.tune import adopt_config
+from workbench.catalog import load_catalog
+from workbench.emit.targets import export
+from workbench.graph import Graph, load_recipe
+
+WARM_UP_SECONDS = 3.0
+
+
+def program(graph: Graph, folder: str) -> dict[str, Any]:
+    """What the exported loader's file defines."""
+    path = Path(folder, "pipe.py")
+    path.write_text(export(graph, "pytorch", load_catalog()).main.text)
+    return runpy.run_path(str(path))
+
+
+def rates(module: dict[str, Any], data: str, seconds: float) -> list[float]:
+    """imgs/s of each second; whole epochs follow each other."""
+    import torch
+
+    build = module.get("build_pipelines") or module["build_pipeline"]
+    loader = module["Loader"](build(data))
+    stream = (len(batch["labels"]) for _ in iter(int, 1) for batch in loader)
+    ended = time.perf_counter() + WARM_UP_SECONDS
+    while time.perf_counter() < ended:
+        next(stream)
+    found = []
+    for _ in range(round(seconds)):
+        samples, began = 0, time.perf_counter()
+        while (passed := time.perf_counter() - began) < 1:
+            samples += next(stream)
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+            passed = time.perf_counter() - began
+        found.append(samples / passed)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--device", choices=["mixed", "cpu"], default="mixed")
+    parser.add_argument("--pipelines", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--batch-size", type=int, default=128)
+    parser.add_argument("--depth", type=int, default=2)
+    parser.add_argument("--load", type=float, default=1.0)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--json")
+    args = parser.parse_args()
+    told: dict[str, list[float]] = {}
+    for graph in (load_recipe("imagenet-train"), heavy()):
+        config = replace(
+            config_of(graph, args.device),
+            batch_size=args.batch_size,
+            threads=args.threads,
+            pipelines=args.pipelines,
+            prefetch=args.depth,
+            hw_decoder_load=args.load if args.device == "mixed" else None,
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            module = program(adopt_config(graph, config), folder)
+            found = told[graph.name] = rates(module, args.data, args.seconds)
+        median = statistics.median(found)
+        slowest = min(found) / median
+        print(f"{graph.name:28}{median:10,.0f}  slowest second {slowest:.2f}", flush=True)
+    if args.json:
+        Path(args.json).write_text(json.dumps({"settings": vars(args), "imgs_per_s": told}))
+
+
+if __name__ == "__main__":
+    main()
