@@ -12,8 +12,8 @@ import argparse
 import math
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -28,6 +28,7 @@ from workbench.emit.script import emit_script
 from workbench.emit.transform_import.graph import import_transforms
 from workbench.emit.transform_import.transform_call import TransformCall
 from workbench.graph.model import Graph, Port
+from workbench.preview.pixel_difference import PixelDifference, difference
 
 Array = NDArray[np.generic]
 PHOTOS = 12
@@ -53,30 +54,6 @@ named.
   29, 51 to 53 dB at radii of 0.5 to 2.
 """
 TABLE = Path("workbench/emit/transform_import/DIFFERENCES.md")
-
-
-@dataclass(frozen=True)
-class Difference:
-    """In steps of 8 bits over all photos; ``shape`` where the sizes differ."""
-
-    mean: float
-    largest: float
-    psnr: float
-    equal: float
-    shape: str = ""
-
-
-def difference(pairs: Iterable[tuple[Array, Array]]) -> Difference:
-    """Of images of 0 to 255."""
-    found: list[NDArray[np.float64]] = []
-    for ours, theirs in pairs:
-        if ours.shape != theirs.shape:
-            return Difference(math.nan, math.nan, math.nan, 0.0, f"{ours.shape}, {theirs.shape}")
-        found.append((ours.astype(float) - theirs.astype(float)).ravel())
-    every = np.abs(np.concatenate(found))
-    error = float(np.mean(every**2))
-    psnr = 10 * math.log10(255**2 / error) if error else math.inf
-    return Difference(float(every.mean()), float(every.max()), psnr, float((every == 0).mean()))
 
 
 def ours(call: TransformCall, photos: Path) -> tuple[list[Array], list[Array], str]:
@@ -149,7 +126,7 @@ LIBRARIES = {
 }
 
 
-def measured(photos: Path, library: str) -> Iterator[tuple[TransformCall, str, Difference]]:
+def measured(photos: Path, library: str) -> Iterator[tuple[TransformCall, str, PixelDifference]]:
     """Each transformation with the nodes that stand for it, and how far they are."""
     module = import_module(library)
     calls, live = LIBRARIES[library]
@@ -185,8 +162,8 @@ def lines(photos: Path) -> Iterator[str]:
         for call, nodes, found in measured(photos, library):
             given = [*map(repr, call.args), *(f"{k}={v!r}" for k, v in call.kwargs.items())]
             text = f"{call.short_name}({', '.join(given)})"
-            if found.shape:
-                yield f"| `{text}` | {nodes} | sizes differ: {found.shape} | | | |"
+            if found.sizes:
+                yield f"| `{text}` | {nodes} | sizes differ: {found.sizes} | | | |"
                 continue
             psnr = "equal" if found.psnr == math.inf else f"{found.psnr:.1f}"
             figures = f"{found.mean:.2f} | {found.largest:.0f} | {psnr} | {found.equal:.1%}"
