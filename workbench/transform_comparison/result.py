@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import io
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.errors import ArgumentError
-from workbench.figures import plot_pictures
+from workbench.figures import LETTERS, plot_pictures
 from workbench.transform_comparison.measured_transform import MeasuredTransform
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ class ComparedTransform:
         if self.state != "compared":
             return self.why
         figures = (
-            f"{found.psnr_words}, {found.equal:.1%} equal, {found.mean:.3g} on average, "
-            f"{found.largest:.3g} at most"
+            f"{found.psnr_words}, {found.equal:.1%} equal, {found.mean:.2f} on average, "
+            f"{found.largest:.0f} at most"
         )
         if found.psnr == math.inf:
             figures = "equal"
@@ -195,8 +196,10 @@ def _nearness(each: ComparedTransform) -> float:
 
 
 def _short(each: ComparedTransform) -> str:
-    """A transformation above its picture: ``ColorJitter hue=0.1``."""
-    return f"{each.name}{each.text.removeprefix(each.name)}"[:25]
+    """A transformation above its picture: ``ColorJitter(hue=0.1)``."""
+    text = each.text.replace("p=1.0, ", "").replace(", p=1.0", "").replace("p=1.0", "")
+    text = re.sub(r"\((-?[\d.]+), \1\)", r"\1", text).replace("()", "")
+    return text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"
 
 
 def _cut(line: str) -> str:

@@ -112,9 +112,13 @@ class PinnedTransform:
     @property
     def text(self) -> str:
         """As it is written: ``ColorJitter(hue=(0.1, 0.1))``."""
-        given = [*map(_text, self.call.args)]
-        given += [f"{name}={_text(each)}" for name, each in self.call.kwargs.items()]
-        return f"{self.call.short_name}({', '.join(given)})"
+        usual = {name: 2 * (value,) for name, value in _COLOURS.items()}
+        shown = {
+            name: value
+            for name, value in self.call.kwargs.items()
+            if self.call.short_name not in _JITTERS or value != usual.get(name)
+        }
+        return _text(replace(self.call, kwargs=shown))
 
     @property
     def alone(self) -> TransformCall:
@@ -313,10 +317,14 @@ def _upper(value: Any) -> Any:
         return tuple(_upper(each) for each in value)
     if isinstance(value, Mapping):
         return {name: _upper(each) for name, each in value.items()}
+    if isinstance(value, TransformCall):  # a filter of Pillow's
+        return replace(value, args=_upper(value.args), kwargs=_upper(value.kwargs))
     return value.high if isinstance(value, DrawnValue) else value
 
 
 def _text(value: Any) -> str:
     if isinstance(value, TransformCall):
-        return value.short_name
+        given = [*map(_text, value.args)]
+        given += [f"{name}={_text(each)}" for name, each in value.kwargs.items() if name != "name"]
+        return f"{value.short_name}({', '.join(given)})"
     return str(value) if isinstance(value, NamedValue) else repr(value)
