@@ -145,7 +145,7 @@ def _compared(
     if drawing:
         return replace(told, why=f"what it draws cannot be pinned ({', '.join(drawing)})")
     needed = [each.library for each in (*step.before, step.call) if each.library in LIBRARIES]
-    fault = next((fault for each in needed or [step.within] if (fault := fault_of(each))), "")
+    fault = next((fault for each in needed if (fault := fault_of(each))), "")
     if fault:
         return replace(told, why=fault)
     catalog = load_catalog()

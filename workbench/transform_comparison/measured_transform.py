@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ class MeasuredTransform:
     measured.
     """
 
-    difference: PixelDifference = PixelDifference()
+    difference: PixelDifference = field(default_factory=PixelDifference)
     samples: int = 0
     file: str = ""
     theirs: bytes = b""

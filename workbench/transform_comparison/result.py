@@ -143,21 +143,38 @@ class TransformComparison:
 
     def lines(self) -> list[str]:
         """The report as text."""
-        with_whom = f" with {self._libraries}" if self.versions else ""
-        found = [
-            f"{self.name}: {len(self.compared)} of {len(self.transforms)} transformations compared"
-            f"{with_whom} on {self.samples} photos; ranges are pinned to their upper end, p to 1"
-        ]
-        found += [f"{fault}." for fault in self.missing.values()]
-        for each in self.transforms:
+        found = [self._summary, *self._faults]
+        for each in self._told:
             nodes = f" as {', '.join(each.nodes)}" if each.nodes else ""
-            if each.state != "compared":
-                nodes = f", {each.state}"
-            why = "see above" if each.why in self.missing.values() else each.words
+            nodes = nodes if each.state == "compared" else f", {each.state}"
             place = f" ({each.place})" if each.place else ""
-            found.append(_cut(f"  {each.text}{place}{nodes}: {why}"))
+            found.append(_cut(f"  {each.text}{place}{nodes}: {each.words}"))
             found += [_cut(f"      {note}") for note in each.notes]
         return found
+
+    @property
+    def _summary(self) -> str:
+        done, every = len(self.compared), len(self.transforms)
+        whom = f" with {self._libraries}" if self.versions else ""
+        how = "; ranges are pinned to their upper end, p to 1" if done else ""
+        return (
+            f"{self.name}: {done} of {every} transformations compared{whom} on {self.samples} "
+            f"photo{'s' * (self.samples != 1)}{how}"
+        )
+
+    @property
+    def _faults(self) -> list[str]:
+        """A sentence for each library that could not be used."""
+        whys = [each.why for each in self.transforms]
+        return [
+            f"{fault}. Not compared for that: {whys.count(fault)}."
+            for fault in self.missing.values()
+        ]
+
+    @property
+    def _told(self) -> list[ComparedTransform]:
+        """Those that ``_faults`` says nothing of."""
+        return [each for each in self.transforms if each.why not in self.missing.values()]
 
     def __repr__(self) -> str:
         lines = self.lines()
@@ -181,11 +198,11 @@ class TransformComparison:
             f"<tr><td><code>{escape(each.text[:_MOST_LETTERS])}</code><br>{escape(each.place)}</td>"
             f"<td>{escape(', '.join(each.nodes)[:_MOST_LETTERS])}</td>"
             f"<td>{_words(each)}</td><td>{pictures.get(each.text, '')}</td></tr>"
-            for each in self.transforms[:_MOST_ROWS]
+            for each in self._told[:_MOST_ROWS]
         )
-        told = [self.lines()[0], *(f"{fault}." for fault in self.missing.values())]
+        told = [self._summary, *self._faults]
         summary = "<br>".join(escape(line[: 2 * _MOST_LETTERS]) for line in told)
-        more = len(self.transforms) - _MOST_ROWS
+        more = len(self._told) - _MOST_ROWS
         rest = f"<p>and {more} more</p>" if more > 0 else ""
         return f"<p>{summary}</p><table>{head}{rows}</table>{rest}"
 

@@ -48,7 +48,8 @@ _RANGES: Mapping[str, Mapping[str, Mapping[str, float | None]]] = {
     },
     "albumentations": {
         "RandomBrightnessContrast": {"brightness_limit": 0, "contrast_limit": 0},
-        **dict.fromkeys(("RandomBrightness", "RandomContrast"), {"limit": 0}),
+        "RandomBrightness": {"limit": 0},
+        "RandomContrast": {"limit": 0},
         "HueSaturationValue": dict.fromkeys(
             ("hue_shift_limit", "sat_shift_limit", "val_shift_limit"), 0
         ),
@@ -57,15 +58,14 @@ _RANGES: Mapping[str, Mapping[str, Mapping[str, float | None]]] = {
         "MultiplicativeNoise": {"multiplier": None},
         "Blur": {"blur_limit": 0},
         "GaussianBlur": {"blur_limit": 0, "sigma_limit": 0},
-        **dict.fromkeys(
-            ("ImageCompression", "JpegCompression"), {"quality_range": None, "quality_lower": None}
-        ),
+        "ImageCompression": {"quality_range": None},
         "RandomGamma": {"gamma_limit": 100},
         "Solarize": {"threshold": None, "threshold_range": None},
         "Posterize": {"num_bits": None},
         "Sharpen": {"alpha": None, "lightness": None},
         "RandomScale": {"scale_limit": 0},
-        **dict.fromkeys(("Rotate", "SafeRotate"), {"limit": 0}),
+        "Rotate": {"limit": 0},
+        "SafeRotate": {"limit": 0},
         "ShiftScaleRotate": dict.fromkeys(
             ("shift_limit", "scale_limit", "rotate_limit", "shift_limit_x", "shift_limit_y"), 0
         ),
@@ -209,9 +209,9 @@ def _pinned(call: TransformCall) -> Iterator[PinnedTransform]:
             given.put(name, upper)
     if given.get("quality_lower") is not None and given.has("quality_upper"):
         given.put("quality_lower", given.get("quality_upper"))
-    if (call.library, call.short_name) == ("albumentations", "GaussianBlur"):
-        if not given.has("blur_limit") and not given.has("sigma_limit"):
-            given.put("sigma_limit", (3.0, 3.0))  # its default is 0.5 to 3
+    blurring = (call.library, call.short_name) == ("albumentations", "GaussianBlur")
+    if blurring and not given.has("blur_limit") and not given.has("sigma_limit"):
+        given.put("sigma_limit", (3.0, 3.0))  # its default is 0.5 to 3
     yield PinnedTransform(given.call, notes=tuple(notes))
 
 
