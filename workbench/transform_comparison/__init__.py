@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -15,7 +15,7 @@ from workbench.emit.transform_import.transform_call import to_plain
 from workbench.engine.process import Engine
 from workbench.engine.progress_bar import with_progress_bar
 from workbench.engine.worker_progress import Progress
-from workbench.errors import ArgumentError, CancelledError, DataError, EngineError
+from workbench.errors import ArgumentError, CancelledError, DataError, EngineError, WorkerLostError
 from workbench.graph.data_node import flow
 from workbench.graph.model import Graph, Source
 from workbench.sources import (
@@ -101,12 +101,14 @@ def compare_transforms(
             on_progress(place / len(steps), step.text)
             found.append(_compared(engine, step, dataset, count, fault_of))
     on_progress(1.0, "")
+    measured = [each.measured for each in found if each.state == "compared"]
     return TransformComparison(
         imported.graph.name,
-        count,
+        max((each.samples for each in measured), default=count),
         {name: version for name, (fault, version) in states.items() if not fault},
         {name: fault for name, (fault, _) in states.items() if fault},
         tuple(found),
+        tuple(dict.fromkeys(file for each in measured for file in each.left_out)),
     )
 
 
@@ -135,7 +137,7 @@ def _compared(
         step.text,
         step.call.place,
         step.within,
-        nodes_of(graph, start),
+        nodes_of(graph, start, _ops(import_transforms(step.without).graph)),
         notes=(*step.notes, *(each.why for each in issues if each.kind == "changed")),
     )
     refused = [each.why.removeprefix("left out: ") for each in issues if each.kind == "refused"]
@@ -157,6 +159,9 @@ def _compared(
         )
     except CancelledError:
         raise
+    except WorkerLostError as error:  # the next call starts another
+        why = str(error).partition(". ")[0]
+        return replace(told, why=f"the call was not survived: {why}")
     except EngineError as error:
         return replace(told, why=" ".join(str(error).split()))
     if measured.why:
@@ -164,12 +169,19 @@ def _compared(
     return replace(told, state="compared", measured=measured)
 
 
-def nodes_of(graph: Graph, start: Graph) -> tuple[str, ...]:
-    """The operators behind the decoded images, without those that only draw, shape or count."""
+def nodes_of(graph: Graph, start: Graph, usual: Sequence[str] = ()) -> tuple[str, ...]:
+    """The operators behind the decoded images, without those that only draw, shape or count.
+
+    ``usual`` ones are left out too. Where nothing else is there, they are what is there.
+    """
     known = {node.id for node in start.walk()}
-    ops = [node.op for node in graph.walk() if node.id not in known]
-    shown = [op for op in dict.fromkeys(ops) if not op.startswith(_DRAWING)]
-    return tuple(shown or dict.fromkeys(ops))
+    ops = _ops(graph, known)
+    others = [op for op in ops if op not in usual] or ops
+    return tuple([op for op in others if not op.startswith(_DRAWING)] or others)
+
+
+def _ops(graph: Graph, but: Collection[str] = ()) -> list[str]:
+    return [*dict.fromkeys(node.op for node in graph.walk() if node.id not in but)]
 
 
 def _drawing(graph: Graph) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -37,8 +37,8 @@ Array = NDArray[Any]
 class MeasuredTransform:
     """How far a library's pictures and DALI's lie apart over ``samples`` photos.
 
-    ``file`` is the photo that is farthest, with both pictures as JPEG. ``why`` says why nothing was
-    measured.
+    ``file`` is the photo that is farthest, with both pictures as JPEG; ``left_out`` are files that
+    cannot be decoded. ``why`` says why nothing was measured.
     """
 
     difference: PixelDifference = field(default_factory=PixelDifference)
@@ -47,6 +47,7 @@ class MeasuredTransform:
     theirs: bytes = b""
     ours: bytes = b""
     why: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 @task
@@ -95,7 +96,8 @@ def measure_transform(
         except Exception as error:  # whatever a library raises
             said = one_printable_line(f"{type(error).__name__}: {error}")
             return MeasuredTransform(why=f"{within} raised {said}")
-    return pairs.measured(len(usable))
+    left_out = tuple(dict.fromkeys(sample.file for sample in run.samples if sample.error))
+    return replace(pairs.measured(len(usable)), left_out=left_out)
 
 
 class _Pairs:

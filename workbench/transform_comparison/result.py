@@ -84,6 +84,8 @@ class TransformComparison:
     versions: Mapping[str, str]
     missing: Mapping[str, str]
     transforms: tuple[ComparedTransform, ...]
+    left_out: tuple[str, ...] = ()
+    """Files that cannot be decoded."""
 
     @property
     def compared(self) -> tuple[ComparedTransform, ...]:
@@ -164,12 +166,15 @@ class TransformComparison:
 
     @property
     def _faults(self) -> list[str]:
-        """A sentence for each library that could not be used."""
+        """A sentence for each library that could not be used, and of the files."""
         whys = [each.why for each in self.transforms]
-        return [
+        found = [
             f"{fault}. Not compared for that: {whys.count(fault)}."
             for fault in self.missing.values()
         ]
+        if self.left_out:
+            found.append(_cut(f"Left out, for they cannot be decoded: {', '.join(self.left_out)}."))
+        return found
 
     @property
     def _told(self) -> list[ComparedTransform]:

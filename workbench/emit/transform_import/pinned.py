@@ -123,7 +123,14 @@ class PinnedTransform:
     @property
     def alone(self) -> TransformCall:
         """A composition of nothing else."""
-        steps = (*self.before, self.call)
+        return self._composed((*self.before, self.call))
+
+    @property
+    def without(self) -> TransformCall:
+        """The same without the transformation: what the form of the picture takes."""
+        return self._composed(self.before)
+
+    def _composed(self, steps: tuple[TransformCall, ...]) -> TransformCall:
         if self.within == "kornia":  # whose pictures are floats
             return TransformCall("kornia.augmentation.AugmentationSequential", steps)
         if self.within == "timm" and len(steps) == 1:  # create_transform, which holds nothing
@@ -134,11 +141,11 @@ class PinnedTransform:
 
 def pinned_transforms(call: TransformCall) -> list[PinnedTransform]:
     """The transformations of a composition, in its order and each once."""
-    found: list[PinnedTransform] = []
+    found: dict[str, PinnedTransform] = {}
     for each in _taken_apart(call, [], call.library):
-        if each not in found:
-            found.append(each)
-    return found
+        same = replace(each, call=replace(each.call, place=""), before=())
+        found.setdefault(f"{same!r}, {[step.short_name for step in each.before]}", each)
+    return [*found.values()]
 
 
 def _taken_apart(
@@ -199,6 +206,7 @@ def _pinned(call: TransformCall) -> Iterator[PinnedTransform]:
         if given.get(name) is not None:
             notes.append(f"without {name}, which is drawn about 0")
             given.put(name, value)
+            given.drop_nothing(name)
     if call.short_name in _JITTERS:
         yield from _one_at_a_time(given)
         return
@@ -283,6 +291,11 @@ class _Given:
         else:
             self.call = replace(self.call, kwargs={**self.call.kwargs, name: value})
 
+    def drop_nothing(self, name: str) -> None:
+        """Leave a keyword away that is None."""
+        kwargs = {k: v for k, v in self.call.kwargs.items() if k != name or v is not None}
+        self.call = replace(self.call, kwargs=kwargs)
+
     def resize(self) -> TransformCall | None:
         """The resize that the call ends in; None where its size is not known."""
         size, width = self.get("size"), self.get("width")
@@ -327,4 +340,8 @@ def _text(value: Any) -> str:
         given = [*map(_text, value.args)]
         given += [f"{name}={_text(each)}" for name, each in value.kwargs.items() if name != "name"]
         return f"{value.short_name}({', '.join(given)})"
-    return str(value) if isinstance(value, NamedValue) else repr(value)
+    if isinstance(value, NamedValue):
+        return ".".join(value.name.split(".")[-2:])
+    if isinstance(value, list | tuple):
+        return f"({', '.join(map(_text, value))}{',' * (len(value) == 1)})"
+    return f"{value:.6g}" if isinstance(value, float) and value % 1 else repr(value)
