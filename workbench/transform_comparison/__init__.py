@@ -161,7 +161,7 @@ def _compared(
         raise
     except WorkerLostError as error:  # the next call starts another
         why = str(error).partition(". ")[0]
-        return replace(told, why=f"the call was not survived: {why}")
+        return replace(told, why=f"{why[:1].lower()}{why[1:]}")
     except EngineError as error:
         return replace(told, why=" ".join(str(error).split()))
     if measured.why:

@@ -81,6 +81,7 @@ def measure_transform(
     decoded, made = run.batches[start].arrays(), run.batches[end]
     scaling = scaling_of(graph, worker.runner.catalog, end, made)
     pairs = _Pairs(made.layout, scaling)
+    worker.report_running(())  # what ends the worker from here on is no node
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

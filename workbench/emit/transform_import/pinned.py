@@ -213,7 +213,7 @@ def _pinned(call: TransformCall) -> Iterator[PinnedTransform]:
     for name, middle in _RANGES.get(call.library, {}).get(call.short_name, {}).items():
         value = given.get(name)
         upper = pinned(value, middle)
-        if upper != value:
+        if upper != value and (value or given.has(name)):
             given.put(name, upper)
     if given.get("quality_lower") is not None and given.has("quality_upper"):
         given.put("quality_lower", given.get("quality_upper"))
@@ -339,7 +339,8 @@ def _text(value: Any) -> str:
     if isinstance(value, TransformCall):
         given = [*map(_text, value.args)]
         given += [f"{name}={_text(each)}" for name, each in value.kwargs.items() if name != "name"]
-        return f"{value.short_name}({', '.join(given)})"
+        name = value.name.partition(" of ")[0].rpartition(".")[2]  # blur of train.py:3
+        return f"{name}({', '.join(given)})"
     if isinstance(value, NamedValue):
         return ".".join(value.name.split(".")[-2:])
     if isinstance(value, list | tuple):
