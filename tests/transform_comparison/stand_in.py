@@ -50,6 +50,14 @@ class Transpose(Transform):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+class HueSaturationValue(Transform):
+    def __init__(self, **limits):
+        super().__init__(1.0)
+
+    def apply(self, image):
+        open("written", "w")
+
+
 class CenterCrop(Transform):
     def __init__(self, height, width, p=1.0):
         super().__init__(p)
@@ -71,6 +79,7 @@ train = A.Compose([
     A.OneOf([A.VerticalFlip(), A.InvertImg()], p=0.3),
     A.Equalize(),
     A.Transpose(),
+    A.HueSaturationValue(),
     A.CenterCrop(20, 30),
     A.Solarize(threshold=100),
     A.Posterize(4),

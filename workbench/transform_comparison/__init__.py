@@ -15,7 +15,14 @@ from workbench.emit.transform_import.transform_call import to_plain
 from workbench.engine.process import Engine
 from workbench.engine.progress_bar import with_progress_bar
 from workbench.engine.worker_progress import Progress
-from workbench.errors import ArgumentError, CancelledError, DataError, EngineError, WorkerLostError
+from workbench.errors import (
+    ArgumentError,
+    CancelledError,
+    DataError,
+    EngineError,
+    ImportFailedError,
+    WorkerLostError,
+)
 from workbench.graph.data_node import flow
 from workbench.graph.model import Graph, Source
 from workbench.sources import (
@@ -162,7 +169,7 @@ def _compared(
     except WorkerLostError as error:  # the next call starts another
         why = str(error).partition(". ")[0]
         return replace(told, why=f"{why[:1].lower()}{why[1:]}")
-    except EngineError as error:
+    except (EngineError, ImportFailedError) as error:
         return replace(told, why=" ".join(str(error).split()))
     if measured.why:
         return replace(told, why=measured.why)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.emit.transform_import.graph import LIBRARIES
+from workbench.emit.transform_import.own_steps import OWN
 from workbench.emit.transform_import.transform_call import NamedValue, TransformCall
 from workbench.engine.script_sandbox import one_printable_line
 
@@ -174,6 +175,8 @@ def _own(call: TransformCall, image: Any) -> Any:
     from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 
     name, args = call.short_name, [each for each in call.args if not isinstance(each, NamedValue)]
+    if name not in OWN.matches:
+        raise CannotCallError(f"{name} is not among the steps that are known")
     if name in _ARITHMETIC:
         if isinstance(image, Image.Image):
             raise CannotCallError("it is arithmetic on a picture of Pillow's")

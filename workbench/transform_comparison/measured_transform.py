@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from workbench.emit.transform_import.transform_call import from_plain
 from workbench.engine.registry import task
-from workbench.engine.script_sandbox import one_printable_line
+from workbench.engine.script_sandbox import ScriptSandbox, one_printable_line
 from workbench.engine.worker import Worker
 from workbench.errors import DataError
 from workbench.graph.model import Graph, Port
@@ -27,6 +27,8 @@ from workbench.transform_comparison.library_calls import CannotCallError, made_b
 
 _HALF_A_STEP = 0.5
 """Of 8 bits: floats that are nearer count as equal."""
+_SECONDS = 20.0
+"""That a library may take for a photo."""
 _SIDE = 256
 """Pixels of the pictures that are kept."""
 
@@ -69,8 +71,9 @@ def measure_transform(
 ) -> MeasuredTransform:
     """Task: the first photos through ``calls`` of a library (plain), and through a graph.
 
-    ``ports`` give the decoded photos and what DALI makes of them. Raises PipelineError where the
-    graph fails and DataError where no photo can be used.
+    ``ports`` give the decoded photos and what DALI makes of them. The library is kept within the
+    limits of a script that is imported. Raises PipelineError where the graph fails, DataError where
+    no photo can be used, and ImportFailedError where the library takes too much.
     """
     start, end = ports
     run = worker.runner.run(graph, data, 0, samples, [start, end])
@@ -82,15 +85,18 @@ def measure_transform(
     scaling = scaling_of(graph, worker.runner.catalog, end, made)
     pairs = _Pairs(made.layout, scaling)
     worker.report_running(())  # what ends the worker from here on is no node
-    with warnings.catch_warnings():
+    seconds = _SECONDS * (1 + len(usable))
+    with ScriptSandbox([within], seconds, worker.reply_error), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             apply = made_by_library(from_plain(calls), within)
-            if not np.array_equal(*(apply(decoded[usable[0]]) for _ in range(2)), equal_nan=True):
+            twice = [apply(decoded[usable[0]]) for _ in range(2)]
+            if not np.array_equal(twice[0], twice[1], equal_nan=True):
                 return MeasuredTransform(why="the library still draws something in it")
             for place, ours in enumerate(made.arrays()):
                 if place in usable:
                     worker.check_interrupt()
+                    worker.report(run.samples[place].file)
                     pairs.add(run.samples[place].file, ours, apply(decoded[place]))
         except CannotCallError as error:
             return MeasuredTransform(why=str(error))
@@ -137,7 +143,8 @@ class _Pairs:
         gain, offset = (
             np.asarray(each)[:channels] for each in (self._scaling.gain, self._scaling.offset)
         )
-        return image.astype(np.float64) * gain + offset
+        scaled: Array = image.astype(np.float64) * gain + offset
+        return scaled
 
     def measured(self, samples: int) -> MeasuredTransform:
         count = len(self._sizes)
