@@ -169,7 +169,9 @@ def _compared(
     except WorkerLostError as error:  # the next call starts another
         why = str(error).partition(". ")[0]
         return replace(told, why=f"{why[:1].lower()}{why[1:]}")
-    except (EngineError, ImportFailedError) as error:
+    except ImportFailedError as error:  # the limits of scripts; their remedy is another
+        return replace(told, why=str(error).partition(". ")[0])
+    except EngineError as error:
         return replace(told, why=" ".join(str(error).split()))
     if measured.why:
         return replace(told, why=measured.why)
