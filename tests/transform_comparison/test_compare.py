@@ -18,9 +18,14 @@ from tests.transform_comparison.stand_in import SCRIPT, write_stand_in
 from workbench.errors import ArgumentError, DataError
 from workbench.transform_comparison import TransformComparison
 
+pytestmark = pytest.mark.usefixtures("started_workers")
+"""The library lies where workers look for it once they start."""
+
 
 @pytest.fixture(scope="module")
-def compared(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> TransformComparison:
+def compared(
+    started_workers: None, photos: Path, tmp_path_factory: pytest.TempPathFactory
+) -> TransformComparison:
     """The stand-in's composition; the library is there while it is compared alone."""
     folder = tmp_path_factory.mktemp("stand-in")
     script = folder / "train.py"
