@@ -71,9 +71,7 @@ def compare_transforms(
 
     ::
 
-        saved = {"__class_fullname__": "Compose", "p": 1.0, "transforms": [
-            {"__class_fullname__": "HorizontalFlip", "p": 0.5},
-        ]}
+        saved = {"__class_fullname__": "HorizontalFlip", "p": 0.5}
         compared = wb.compare_transforms(wb.from_albumentations(saved), "photos", samples=2)
         print(compared)  # where Albumentations is not installed it says so
 

@@ -75,6 +75,7 @@ class TransformComparison:
 
     ::
 
+        saved = {"__class_fullname__": "HorizontalFlip", "p": 0.5}
         compared = wb.compare_transforms(wb.from_albumentations(saved), "photos", samples=2)
         assert [each.name for each in compared.transforms] == ["HorizontalFlip"]
     """
@@ -98,6 +99,8 @@ class TransformComparison:
 
         ::
 
+            saved = {"__class_fullname__": "HorizontalFlip", "p": 0.5}
+            compared = wb.compare_transforms(wb.from_albumentations(saved), "photos", samples=2)
             print(compared.to_frame())
 
         Raises ImportError where pandas is not installed.
@@ -122,7 +125,9 @@ class TransformComparison:
 
         ::
 
-            if compared.compared:
+            saved = {"__class_fullname__": "HorizontalFlip", "p": 0.5}
+            compared = wb.compare_transforms(wb.from_albumentations(saved), "photos", samples=2)
+            if compared.compared:  # not where Albumentations is missing
                 figure = compared.plot()
         """
         shown = [each for each in self.compared if each.measured.theirs and each.measured.ours]
