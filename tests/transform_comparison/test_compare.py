@@ -169,6 +169,8 @@ def test_bad_data_and_arguments(photos: Path, tmp_path: Path) -> None:
     imported = wb.from_albumentations(FLIP)
     with pytest.raises(DataError, match="is empty"):
         wb.compare_transforms(imported, tmp_path)
+    with pytest.raises(DataError, match=r"named data, others; a composition reads data alone"):
+        wb.compare_transforms(imported, {"data": photos, "others": photos})
     with pytest.raises(ArgumentError, match=r"samples is 0\. Give 1 to 256 photos"):
         wb.compare_transforms(imported, photos, samples=0)
     with pytest.raises(

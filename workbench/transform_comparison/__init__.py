@@ -120,7 +120,10 @@ def compare_transforms(
 def _dataset(data: Data) -> Dataset:
     datasets = open_datasets(data)
     if set(datasets) != {PARAMETER}:
-        raise DataError(f"Give one data set: the composition reads {PARAMETER}.")
+        raise DataError(
+            f"The data are named {', '.join(datasets)}; a composition reads {PARAMETER} alone. "
+            "Give a folder of photos."
+        )
     require_dataset(datasets[PARAMETER])
     return datasets[PARAMETER]
 
