@@ -40,7 +40,7 @@ CORE = (
     "engine",
 )
 CAPABILITIES = ("preview", "bench", "health")
-JOINT = ("optimiser",)
+JOINT = ("optimiser", "transform_comparison")
 """Capabilities that need others."""
 MAY_IMPORT: dict[str, set[str]] = {
     **{part: set(CORE[:index]) for index, part in enumerate(CORE)},

@@ -38,7 +38,7 @@ PUBLIC = {
     *("GraphError", "GraphFormatError", "GraphEditError", "GraphFaultsError", "GraphExportError"),
     *("EngineError", "PipelineError", "WorkerCrashedError", "WorkerTimeoutError"),
     *("from_file", "from_pipeline", "ImportedGraph", "ImportReport"),
-    *("from_torchvision", "from_albumentations"),
+    *("from_torchvision", "from_albumentations", "compare_transforms", "TransformComparison"),
     *(
         "ImportFailedError",
         "PipelineFormatError",

@@ -18,7 +18,8 @@ The parts under it can be used without an interface: ``load_recipe`` and ``read_
 ``Graph``, ``check_graph`` says why it cannot run, ``preview_batch`` renders a batch in an
 ``Engine``, ``Benchmark`` measures, ``emit_script`` gives the code to ship and ``export`` that for
 PyTorch and other frameworks. ``from_pipeline`` and ``from_file`` bring DALI pipelines
-back, ``from_torchvision`` and ``from_albumentations`` compositions of these.
+back, ``from_torchvision`` and ``from_albumentations`` compositions of these, which
+``compare_transforms`` sets beside their libraries.
 
 ``REFERENCE.md`` beside this file has every name by what it is for, with an example each, as
 ``help`` has. Names are loaded when they are first used: importing this package takes a few
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
         preview_outputs,
     )
     from workbench.samples import write_samples
+    from workbench.transform_comparison import TransformComparison, compare_transforms
     from workbench.ui.graph_comparison import GraphComparison, compare
     from workbench.ui.notebook import Workbench
 
@@ -132,6 +134,7 @@ __all__ = [
     "Report",
     "SaveError",
     "Settings",
+    "TransformComparison",
     "Workbench",
     "WorkbenchError",
     "WorkerCrashedError",
@@ -140,6 +143,7 @@ __all__ = [
     "check_folder",
     "check_graph",
     "compare",
+    "compare_transforms",
     "dump_graph",
     "emit_script",
     "export",
@@ -194,6 +198,7 @@ _HOMES = {
     "optimiser": "Optimisation optimise",
     "preview": "OutputBatch PreviewResult PreviewRequest preview_batch preview_outputs",
     "samples": "write_samples",
+    "transform_comparison": "TransformComparison compare_transforms",
     "ui.graph_comparison": "GraphComparison compare",
     "ui.notebook": "Workbench",
 }

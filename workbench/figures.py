@@ -28,7 +28,7 @@ _MOST_SHOWN = 70_000
 """Bytes of a figure with pictures that a notebook keeps, where a third is added to them."""
 _ACROSS = 4
 """Pictures in a row."""
-_LETTERS = 26
+LETTERS = 26
 """Of a title above a picture."""
 
 
@@ -108,7 +108,7 @@ def plot_pictures(pictures: Sequence[Any], titles: Sequence[str], title: str) ->
     for index, (picture, words) in enumerate(zip(pictures, titles, strict=True), start=1):
         axes = figure.add_subplot(rows, columns, index)
         axes.imshow(picture, cmap="gray")
-        axes.set_title(words if len(words) <= _LETTERS else f"…{words[1 - _LETTERS :]}", fontsize=8)
+        axes.set_title(words if len(words) <= LETTERS else f"…{words[1 - LETTERS :]}", fontsize=8)
         axes.axis("off")
     figure.suptitle(textwrap.fill(title, LINE), fontsize=9)
     del vars(figure)["_repr_png_"]

@@ -66,7 +66,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     "Export and import": (
         "There is one way from a graph to a pipeline: the emitted source.",
         "emit_script export Export from_file from_pipeline from_torchvision from_albumentations "
-        "ImportedGraph ImportReport",
+        "ImportedGraph ImportReport compare_transforms TransformComparison",
     ),
     "Checking": ("", "check_graph Faults Fault check_folder FolderCheck Verification"),
     "Errors": (
@@ -107,6 +107,7 @@ MEMBERS: Mapping[str, str] = {
     "Optimisation": "apply to_frame plot",
     "Export": "main",
     "ImportReport": "to_frame plot",
+    "TransformComparison": "to_frame plot",
     "FolderCheck": "bad counts good_list to_frame plot",
     "Faults": "to_frame plot",
     "Verification": "to_frame plot",

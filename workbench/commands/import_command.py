@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from workbench.commands.options import refuse_overwriting_source, report_errors, writable_file
+from workbench.commands.options import (
+    existing_data,
+    refuse_overwriting_source,
+    report_errors,
+    writable_file,
+)
+from workbench.figures import Kind
+from workbench.sources import Dataset
+
+if TYPE_CHECKING:
+    from workbench.emit.pipeline_import.graph import ImportedGraph
 
 
 def _arguments(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
@@ -43,15 +53,30 @@ def _source(_: click.Context, __: click.Parameter, text: str) -> tuple[str, str 
     return path, name or None
 
 
+def _kind_of(plot: str) -> Kind:
+    return "svg" if plot.endswith(".svg") else "png"
+
+
+def _picture(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not value.endswith((".png", ".svg")):
+        raise click.BadParameter(f"{value} ends in neither .png nor .svg.")
+    return writable_file(context, option, value)
+
+
+def _photos(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> str | Dataset | None:
+    return None if value is None else existing_data(context, option, value)
+
+
 @click.command("import")
 @click.argument("source", metavar="SOURCE[:NAME]", callback=_source)
 @click.option(
     "-o",
     "--output",
-    required=True,
     metavar="GRAPH.json",
     callback=writable_file,
-    help="Graph file to write.",
+    help="Graph file to write; can be left out with --compare.",
 )
 @click.option("--pipeline", metavar="NAME", help="Which one, where the source has several.")
 @click.option(
@@ -76,14 +101,44 @@ def _source(_: click.Context, __: click.Parameter, text: str) -> tuple[str, str 
     metavar="PATH",
     help="Read your photos, or other data, in the place of what feeds the pipeline.",
 )
+@click.option(
+    "--compare",
+    is_flag=True,
+    help="Run each transformation of a composition by its library too, where that is installed, "
+    "and measure how far DALI's pixels are.",
+)
+@click.option(
+    "--data",
+    "photos",
+    metavar="DATA",
+    callback=_photos,
+    help="The photos for --compare: a folder, or any other kind of data.",
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(1, 256),
+    default=8,
+    show_default=True,
+    help="How many of them.",
+)
+@click.option(
+    "--plot",
+    metavar="BESIDE.png",
+    callback=_picture,
+    help="Picture for --compare: the library's and DALI's beside each other; or .svg.",
+)
 @report_errors
 def import_command(
     source: tuple[str, str | None],
-    output: str,
+    output: str | None,
     pipeline: str | None,
     arguments: dict[str, Any],
     seconds: float,
     data: str | None,
+    compare: bool,
+    photos: str | Dataset | None,
+    samples: int,
+    plot: str | None,
 ) -> None:
     """Bring a DALI pipeline back as a graph, and report what did not come across as it was.
 
@@ -92,15 +147,45 @@ def import_command(
     torchvision, Albumentations, Kornia or timm, installed or not; .yaml and .json for one that
     Albumentations saved.
 
-    Example:  workbench import train.py:train_transform -o train.json
+    Example:  workbench import train.py:train_transform -o train.json --compare --data photos
     """
     from workbench.engine.importing import from_file
     from workbench.files import write_text
     from workbench.graph.layout import dump_document
 
     path, name = source
-    refuse_overwriting_source(path, output)
+    if compare and photos is None:
+        raise click.MissingParameter(
+            "It runs on your photos.", param_hint="'--data'", param_type="option"
+        )
+    for option, given in {"--data": photos, "--plot": plot}.items():
+        if given is not None and not compare:
+            raise click.BadParameter("it goes with --compare.", param_hint=f"'{option}'")
+    if output is None and not compare:
+        raise click.MissingParameter(param_hint="'-o' / '--output'", param_type="option")
+    refuse_overwriting_source(path, output, plot)
     imported = from_file(path, pipeline or name, arguments, seconds, data)
-    click.echo(write_text(output, dump_document(imported.document)))
+    if output:
+        click.echo(write_text(output, dump_document(imported.document)))
     for line in imported.report.lines():
         click.echo(line)
+    if photos is not None:
+        _compare(imported, photos, samples, plot)
+
+
+def _compare(
+    imported: ImportedGraph, photos: str | Dataset, samples: int, plot: str | None
+) -> None:
+    from workbench.engine.exit_status import printable
+    from workbench.files import write_bytes
+    from workbench.transform_comparison import compare_transforms
+
+    found = compare_transforms(imported, photos, samples)
+    for line in found.lines():
+        click.echo(printable(line))
+    if plot and found.compared:
+        from workbench.figures import render_figure
+
+        click.echo(write_bytes(plot, render_figure(found.plot(), _kind_of(plot))))
+    elif plot:
+        click.echo(f"{plot} was not written: nothing could be compared.", err=True)

@@ -61,6 +61,8 @@ class _Values:
     def _own(self, value: Any, depth: int) -> Any:
         kind = type(value)
         name = f"{kind.__module__}.{kind.__qualname__}"
+        if name == "torch.dtype":
+            return NamedValue(str(value))  # torch.float32
         if kind.__module__.startswith("PIL."):  # one of its filters
             given = {key: self.plain(each, depth + 1) for key, each in vars(value).items()}
             return TransformCall(name, kwargs=given)

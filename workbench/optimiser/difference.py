@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.graph.devices import image_outputs
 from workbench.graph.model import Graph
+from workbench.preview.pixel_difference import DifferenceSums, psnr_of
 from workbench.preview.value_scaling import Scaling, scale_on_host, scaling_of
 from workbench.sources import Datasets
 
@@ -64,14 +64,9 @@ class Difference:
 
 
 @dataclass(slots=True)
-class _Sums:
+class _Sums(DifferenceSums):
     """Of one output so far."""
 
-    values: int = 0
-    same: int = 0
-    absolute: float = 0.0
-    squared: float = 0.0
-    largest: float = 0.0
     ends: tuple[float, float] = (math.inf, -math.inf)
     worst: list[WorstSample] = field(default_factory=list)
 
@@ -122,28 +117,13 @@ def _add(
 ) -> None:
     low, high = (float(a.min()), float(a.max())) if a.size else (0.0, 0.0)
     sums.ends = min(sums.ends[0], low), max(sums.ends[1], high)
-    sums.values += a.size
-    if a.tobytes() == b.tobytes():
-        sums.same += a.size
+    error = sums.add(a, b)
+    if not error and a.tobytes() == b.tobytes():
         return
-    places = _bits(a) != _bits(b)
-    with np.errstate(all="ignore"):
-        gaps = np.abs(a.astype(np.float64) - b.astype(np.float64)).reshape(-1)[places]
-    sums.same += a.size - len(gaps)
-    sums.absolute += float(gaps.sum())
-    squared = float(np.square(gaps).sum())
-    sums.squared += squared
-    largest = float(gaps.max())
-    sums.largest = max(sums.largest, largest if largest == largest else math.inf)
-    error = squared / a.size
     if len(sums.worst) < WORST or error > sums.worst[-1].psnr:  # until the peak is known: the error
         pictures = [_picture(each, layout, scaling) for each in (a, b)]
         sums.worst.append(replace(told, psnr=error, before=pictures[0], after=pictures[1]))
         sums.worst = sorted(sums.worst, key=lambda one: -one.psnr)[:WORST]
-
-
-def _bits(array: NDArray[Any]) -> NDArray[Any]:
-    return np.ascontiguousarray(array).reshape(-1).view(f"V{array.itemsize}")
 
 
 def _summed(every: Sequence[_Sums], samples: int) -> Difference:
@@ -151,14 +131,14 @@ def _summed(every: Sequence[_Sums], samples: int) -> Difference:
     if not values:
         return Difference(samples)
     worst = sorted(
-        (replace(each, psnr=_psnr(each.psnr, _peak(one))) for one in every for each in one.worst),
+        (replace(each, psnr=psnr_of(each.psnr, _peak(one))) for one in every for each in one.worst),
         key=lambda each: each.psnr,
     )
     return Difference(
         samples,
         max(one.largest for one in every),
         sum(one.absolute for one in every) / values,
-        min(_psnr(one.squared / max(1, one.values), _peak(one)) for one in every),
+        min(psnr_of(one.squared / max(1, one.values), _peak(one)) for one in every),
         sum(one.same for one in every) / values,
         worst=tuple(worst[:WORST]),
     )
@@ -167,13 +147,6 @@ def _summed(every: Sequence[_Sums], samples: int) -> Difference:
 def _peak(sums: _Sums) -> float:
     low, high = sums.ends
     return 255.0 if low >= 0 and 8 < high <= 255 else high - low
-
-
-def _psnr(error: float, peak: float) -> float:
-    """In dB of a mean squared error; 0 where it has no measure: no peak, or values without one."""
-    if error == 0:
-        return math.inf
-    return 10 * math.log10(peak**2 / error) if peak > 0 and math.isfinite(error) else 0.0
 
 
 def _picture(array: NDArray[Any], layout: str, scaling: Scaling | None) -> bytes:

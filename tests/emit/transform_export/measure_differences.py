@@ -23,8 +23,6 @@ from tests.emit.transform_export.libraries import missing
 from tests.emit.transform_import.measure_differences import (
     PHOTOS,
     Array,
-    Difference,
-    difference,
     run,
 )
 from workbench.catalog import load_catalog
@@ -38,6 +36,7 @@ from workbench.emit.transform_import.images import Images
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph, Port
 from workbench.graph.read import read
+from workbench.preview.pixel_difference import PixelDifference, difference
 
 CATALOG = load_catalog()
 FOLDER = Path("workbench/emit/transform_export")
@@ -127,7 +126,7 @@ def exported(graph: Graph, library: Library) -> Transforms:
     return Transforms(library).of(begin + views[0].chain)
 
 
-def measured(photos: Path, library: Library) -> Iterator[tuple[str, str, Difference]]:
+def measured(photos: Path, library: Library) -> Iterator[tuple[str, str, PixelDifference]]:
     """Each case, what stands for it, and how far that is."""
     for case, make in CASES.items():
         graph = make(read(str(photos)).decode(output_type="RGB")).with_settings(batch_size=PHOTOS)

@@ -66,6 +66,7 @@ ALBUMENTATIONS = [
     albumentations("ShiftScaleRotate", (0.1, 0.1), (-0.1, -0.1), (20, 20)),
     albumentations("Affine", scale=(0.9, 0.9), rotate=(20, 20)),
     albumentations("Affine", shear={"x": (10, 10), "y": (0, 0)}),
+    albumentations("Affine", rotate=(20, 20), shear=(10, 10)),
     albumentations("Affine", translate_percent=(0.1, 0.1)),
     albumentations("RandomBrightnessContrast", (0.1, 0.1), (0.2, 0.2)),
     albumentations("ColorJitter", (1.2, 1.2), (1.0, 1.0), (1.0, 1.0), (0.0, 0.0)),

@@ -12,22 +12,29 @@ import argparse
 import math
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from importlib import import_module
+from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from runpy import run_path
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.emit.transform_import.fixed_transforms import ALBUMENTATIONS, KORNIA, TORCHVISION
+from tests.emit.transform_export.libraries import missing
+from tests.emit.transform_import.fixed_transforms import (
+    ALBUMENTATIONS,
+    KORNIA,
+    TORCHVISION,
+    torchvision,
+)
 from workbench.emit.script import emit_script
-from workbench.emit.transform_import.graph import import_transforms
+from workbench.emit.transform_import.graph import decoded_images, import_transforms
 from workbench.emit.transform_import.transform_call import TransformCall
 from workbench.graph.model import Graph, Port
+from workbench.preview.pixel_difference import PixelDifference, difference
+from workbench.transform_comparison import nodes_of
+from workbench.transform_comparison.library_calls import made_by_library
 
 Array = NDArray[np.generic]
 PHOTOS = 12
@@ -43,6 +50,7 @@ named.
 - Sizes by one side: torchvision cuts the other side to a whole number, DALI rounds it.
 - `CenterCrop` of torchvision rounds a middle between two pixels to the even one, DALI upwards:
   where they differ the crop stands one pixel further.
+- Shifts of Albumentations are cut to whole pixels, DALI's are not.
 - Rotations and affine maps sample alike; along edges one pixel of the filling can differ.
 - Contrast: DALI turns about 128, torchvision about the mean of the grey image.
 - Hue: DALI turns it in YIQ, the libraries in HSV. The same number gives another colour; the larger
@@ -53,30 +61,7 @@ named.
   29, 51 to 53 dB at radii of 0.5 to 2.
 """
 TABLE = Path("workbench/emit/transform_import/DIFFERENCES.md")
-
-
-@dataclass(frozen=True)
-class Difference:
-    """In steps of 8 bits over all photos; ``shape`` where the sizes differ."""
-
-    mean: float
-    largest: float
-    psnr: float
-    equal: float
-    shape: str = ""
-
-
-def difference(pairs: Iterable[tuple[Array, Array]]) -> Difference:
-    """Of images of 0 to 255."""
-    found: list[NDArray[np.float64]] = []
-    for ours, theirs in pairs:
-        if ours.shape != theirs.shape:
-            return Difference(math.nan, math.nan, math.nan, 0.0, f"{ours.shape}, {theirs.shape}")
-        found.append((ours.astype(float) - theirs.astype(float)).ravel())
-    every = np.abs(np.concatenate(found))
-    error = float(np.mean(every**2))
-    psnr = 10 * math.log10(255**2 / error) if error else math.inf
-    return Difference(float(every.mean()), float(every.max()), psnr, float((every == 0).mean()))
+LIBRARIES = {"torchvision": TORCHVISION, "albumentations": ALBUMENTATIONS, "kornia": KORNIA}
 
 
 def ours(call: TransformCall, photos: Path) -> tuple[list[Array], list[Array], str]:
@@ -89,8 +74,9 @@ def ours(call: TransformCall, photos: Path) -> tuple[list[Array], list[Array], s
     graph = found.graph.with_settings(batch_size=PHOTOS)
     decoder = next(node.id for node in graph.walk() if node.op == "decoders.image")
     graph = replace(graph, outputs={**graph.outputs, "decoded": Port(decoder, "output")})
+    nodes = ", ".join(nodes_of(graph, decoded_images("folder")))
     outputs = run(graph, photos)
-    return list(outputs["decoded"]), list(outputs["images"]), _nodes(graph)
+    return list(outputs["decoded"]), list(outputs["images"]), nodes
 
 
 def run(graph: Graph, photos: Path, count: int = PHOTOS) -> dict[str, list[Array]]:
@@ -107,56 +93,14 @@ def run(graph: Graph, photos: Path, count: int = PHOTOS) -> dict[str, list[Array
     }
 
 
-def _nodes(graph: Graph) -> str:
-    around = {"readers.file", "decoders.image"}
-    draws = ("random.", "math.", "transforms.", "constant", "shape", "stack", "cast", "subscript")
-    ops = [node.op for node in graph.walk() if node.op not in around]
-    shown = [op for op in dict.fromkeys(ops) if not op.startswith(draws)]
-    return ", ".join(shown or dict.fromkeys(ops))
-
-
-def of_torchvision(module: ModuleType, call: TransformCall) -> Callable[[Array], Array]:
-    from PIL import Image
-
-    made = getattr(module.transforms, call.short_name)(*call.args, **call.kwargs)
-    if call.short_name == "Normalize":
-        return lambda image: np.asarray(made(module.transforms.ToTensor()(image.copy())))
-    return lambda image: np.asarray(made(Image.fromarray(image)))
-
-
-def of_albumentations(module: ModuleType, call: TransformCall) -> Callable[[Array], Array]:
-    made = getattr(module, call.short_name)(*call.args, **call.kwargs)
-    return lambda image: np.asarray(made(image=image)["image"])
-
-
-def of_kornia(module: ModuleType, call: TransformCall) -> Callable[[Array], Array]:
-    import torch
-
-    augmentation = import_module("kornia.augmentation")
-    made = getattr(augmentation, call.short_name)(*call.args, **call.kwargs)
-
-    def apply(image: Array) -> Array:
-        scaled = torch.from_numpy(image.copy()).permute(2, 0, 1)[None].float() / 255
-        return np.asarray(made(scaled)[0])
-
-    return apply
-
-
-LIBRARIES = {
-    "torchvision": (TORCHVISION, of_torchvision),
-    "albumentations": (ALBUMENTATIONS, of_albumentations),
-    "kornia": (KORNIA, of_kornia),
-}
-
-
-def measured(photos: Path, library: str) -> Iterator[tuple[TransformCall, str, Difference]]:
+def measured(photos: Path, library: str) -> Iterator[tuple[TransformCall, str, PixelDifference]]:
     """Each transformation with the nodes that stand for it, and how far they are."""
-    module = import_module(library)
-    calls, live = LIBRARIES[library]
-    for call in calls:
+    for call in LIBRARIES[library]:
         decoded, made, nodes = ours(call, photos)
-        apply = live(module, call)
-        pairs = [(one, _like(one, apply(image))) for image, one in zip(decoded, made, strict=True)]
+        tensors = library == "torchvision" and call.short_name == "Normalize"
+        apply = made_by_library([*([torchvision("ToTensor")] if tensors else []), call], library)
+        both = zip(decoded, made, strict=True)
+        pairs = [(_channels_last(one), apply(image)) for image, one in both]
         if call.short_name == "Normalize":  # in steps of 8 bits
             pairs = [(one * 255 * 0.225, other * 255 * 0.225) for one, other in pairs]
         elif library == "kornia":
@@ -164,20 +108,15 @@ def measured(photos: Path, library: str) -> Iterator[tuple[TransformCall, str, D
         yield call, nodes, difference(pairs)
 
 
-def _like(one: Array, other: Array) -> Array:
-    """The other image with its channels where the one has them."""
-    if other.ndim == 3 and one.ndim == 3 and one.shape[0] == 3 and other.shape[-1] == 3:
-        return np.moveaxis(other, -1, 0)
-    return other
+def _channels_last(image: Array) -> Array:
+    return np.moveaxis(image, 0, -1) if image.shape[0] == 3 else image
 
 
 def lines(photos: Path) -> Iterator[str]:
     """The table, in Markdown."""
     for library in LIBRARIES:
-        try:
-            import_module(library)
-        except (ImportError, RuntimeError) as error:
-            print(f"{library} is left out: {error}", file=sys.stderr)
+        if reason := missing(library):
+            print(f"{library} is left out: {reason}", file=sys.stderr)
             continue
         yield f"\n## {library} {version(library)}\n"
         yield "| transformation | nodes | mean | largest | PSNR, dB | equal |"
@@ -185,8 +124,8 @@ def lines(photos: Path) -> Iterator[str]:
         for call, nodes, found in measured(photos, library):
             given = [*map(repr, call.args), *(f"{k}={v!r}" for k, v in call.kwargs.items())]
             text = f"{call.short_name}({', '.join(given)})"
-            if found.shape:
-                yield f"| `{text}` | {nodes} | sizes differ: {found.shape} | | | |"
+            if found.sizes:
+                yield f"| `{text}` | {nodes} | sizes differ: {found.sizes} | | | |"
                 continue
             psnr = "equal" if found.psnr == math.inf else f"{found.psnr:.1f}"
             figures = f"{found.mean:.2f} | {found.largest:.0f} | {psnr} | {found.equal:.1%}"

@@ -29,6 +29,7 @@ from workbench.emit.pipeline_import.source_lines import Lines
 from workbench.emit.pipeline_import.subsets import fold_subsets
 from workbench.emit.pipeline_import.traced import SourceLocation, Traced, TracedPipeline
 from workbench.emit.pipeline_import.turns import fold_turns
+from workbench.emit.transform_import.transform_call import TransformCall
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.check import check_graph
 from workbench.graph.dataset_parameters import parameter_of
@@ -61,6 +62,8 @@ class ImportedGraph:
     document: Document
     """The graph, and the user's line for each node."""
     report: ImportReport
+    transforms: TransformCall | None = None
+    """The composition of another library that it was, for ``compare_transforms``."""
 
     @property
     def graph(self) -> Graph:

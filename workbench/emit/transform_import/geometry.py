@@ -99,11 +99,13 @@ def affine(
     shift: tuple[tuple[float, float], tuple[float, float]],
     interp: str,
     fill: float,
+    sheared_last: bool = False,
 ) -> None:
     """Scale, shear, turn and shift about the middle; all sizes stay.
 
     ``angle`` and ``shear`` (first along x, then along y) are degrees, as DALI's ``transforms``
-    count them; ``shift`` holds the ranges of shares of width and height.
+    count them; ``shift`` holds the ranges of shares of width and height. ``sheared_last``: both at
+    once, behind the turn.
     """
     middle = fn.stack(images.width, images.height).cast(dtype="FLOAT") * 0.5
     matrix = fn.transforms.translation(offset=-middle)
@@ -111,12 +113,14 @@ def affine(
     if any(isinstance(each, DataNode) or each != 1 for each in scales):
         matrix = fn.transforms.scale(matrix, scale=_pair(scales))
     across, down = shear
-    if isinstance(across, DataNode) or across != 0:
-        matrix = fn.transforms.shear(matrix, angles=_pair((across, 0.0)))
-    if isinstance(down, DataNode) or down != 0:
-        matrix = fn.transforms.shear(matrix, angles=_pair((0.0, down)))
-    if isinstance(angle, DataNode) or angle != 0:
+    steps = [shear] if sheared_last else [(across, 0.0), (0.0, down)]
+    sheared = [each for each in steps if any(_does_something(angle) for angle in each)]
+    for each in () if sheared_last else sheared:
+        matrix = fn.transforms.shear(matrix, angles=_pair(each))
+    if _does_something(angle):
         matrix = fn.transforms.rotation(matrix, angle=angle)
+    for each in sheared if sheared_last else ():
+        matrix = fn.transforms.shear(matrix, angles=_pair(each))
     moved = middle
     if any(low != 0 or high != 0 for low, high in shift):
         drawn = _stacked((uniform(*shift[0]), uniform(*shift[1])))
@@ -125,6 +129,10 @@ def affine(
     images.graph = images.graph.warp_affine(
         matrix=matrix, inverse_map=False, interp_type=interp, fill_value=fill
     )
+
+
+def _does_something(angle: Drawn) -> bool:
+    return isinstance(angle, DataNode) or angle != 0
 
 
 def opposite(span: tuple[float, float]) -> tuple[float, float]:

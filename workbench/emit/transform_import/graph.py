@@ -113,7 +113,7 @@ def import_transforms(
         raise ImportFailedError(
             f"{call.name} is of no library whose compositions are read: {', '.join(LIBRARIES)}."
         )
-    start = _decoded(kind)
+    start = decoded_images(kind)
     before = {node.id for node in start.walk()}
     with deferred_checks():
         images, graph = _applied(library, call, start)
@@ -123,7 +123,7 @@ def import_transforms(
     known = before | set(images.exact)
     exact = tuple(node.id for node in graph.walk() if node.id in known)
     report = ImportReport(exact, tuple(images.issues), notes=tuple(notes))
-    return ImportedGraph(Document(graph), report)
+    return ImportedGraph(Document(graph), report, call)
 
 
 def _applied(library: Library, call: TransformCall, start: Graph) -> tuple[Images, Graph]:
@@ -132,7 +132,8 @@ def _applied(library: Library, call: TransformCall, start: Graph) -> tuple[Image
     return images, images.finish()
 
 
-def _decoded(kind: str) -> Graph:
+def decoded_images(kind: str) -> Graph:
+    """What every graph of a composition begins with: images of such a source, decoded."""
     catalog, read_by = load_catalog(), load_source(kind)
     node = new_node(Graph(), catalog, read_by.op, "reader")
     fields = {each: getattr(node, each) for each in ("id", "op", "args", "seed")}

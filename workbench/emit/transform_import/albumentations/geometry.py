@@ -317,7 +317,7 @@ def affine_(
     _tell_border(images, border_mode or mode)
     wide, high = _axes(scale, 1.0)
     across, down = _axes(translate_percent, 0.0)
-    slant, tilt = _axes(shear, 0.0, alone=True)
+    slant, tilt = _axes(shear, 0.0)
     one = uniform(*wide)
     affine(
         images,
@@ -327,18 +327,17 @@ def affine_(
         shift=(across, down),
         interp=interp_type(interpolation),
         fill=_one_value(images, filling(fill, cval)),
+        sheared_last=True,
     )
 
 
-def _axes(
-    value: Any, usual: float, *, alone: bool = False
-) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The ranges along x and y; ``alone`` where one range is for x only."""
+def _axes(value: Any, usual: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The ranges along x and y, of one range both; each draws for itself."""
     if value is None:
         return (usual, usual), (usual, usual)
     if isinstance(value, dict):
         return range_of(value.get("x", usual)), range_of(value.get("y", usual))
-    return range_of(value), ((usual, usual) if alone else range_of(value))
+    return range_of(value), range_of(value)
 
 
 @_match("CoarseDropout", "Cutout")

@@ -1,0 +1,97 @@
+"""How far the values of arrays lie apart: mean, largest, PSNR, and how many are equal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class PixelDifference:
+    """In steps of 8 bits over all images, the peak of ``psnr`` (dB) is 255.
+
+    ``psnr`` is infinite where nothing differs; ``equal`` is a share, 0 to 1. ``sizes`` says where
+    images have other sizes: figures are of the others, and not a number where there are none.
+    """
+
+    mean: float = math.nan
+    largest: float = math.nan
+    psnr: float = math.nan
+    equal: float = 0.0
+    sizes: str = ""
+
+    @property
+    def measured(self) -> bool:
+        """Whether any images were compared."""
+        return not math.isnan(self.mean)
+
+    @property
+    def psnr_words(self) -> str:
+        """``equal``, or in dB."""
+        return "equal" if self.psnr == math.inf else f"{self.psnr:.1f} dB"
+
+
+@dataclass(slots=True)
+class DifferenceSums:
+    """Of all arrays so far."""
+
+    values: int = 0
+    same: int = 0
+    absolute: float = 0.0
+    squared: float = 0.0
+    largest: float = 0.0
+
+    def add(self, one: NDArray[Any], other: NDArray[Any], within: float = 0.0) -> float:
+        """Take in two arrays of one shape and type; gives their mean squared error.
+
+        Values whose gap is less than ``within`` count as the same; 0: those that are so bit for
+        bit.
+        """
+        self.values += one.size
+        if one.tobytes() == other.tobytes():
+            self.same += one.size
+            return 0.0
+        places = _bits(one) != _bits(other)
+        with np.errstate(all="ignore"):
+            gaps = np.abs(one.astype(np.float64) - other.astype(np.float64)).reshape(-1)[places]
+        self.same += one.size - len(gaps) + int((gaps < within).sum())
+        self.absolute += float(gaps.sum())
+        squared = float(np.square(gaps).sum())
+        self.squared += squared
+        largest = float(gaps.max())
+        self.largest = max(self.largest, largest if largest == largest else math.inf)
+        return squared / one.size
+
+    def difference(self, sizes: str = "") -> PixelDifference:
+        """The figures of values on the scale of 8 bits."""
+        if not self.values:
+            return PixelDifference(sizes=sizes)
+        psnr = psnr_of(self.squared / self.values, 255.0)
+        mean, equal = self.absolute / self.values, self.same / self.values
+        return PixelDifference(mean, self.largest, psnr, equal, sizes)
+
+
+def psnr_of(error: float, peak: float) -> float:
+    """In dB of a mean squared error; 0 where it has no measure: no peak, or values without one."""
+    if error == 0:
+        return math.inf
+    return 10 * math.log10(peak**2 / error) if peak > 0 and math.isfinite(error) else 0.0
+
+
+def difference(pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> PixelDifference:
+    """Of images of 0 to 255; where one has another size than its pair, that alone."""
+    sums = DifferenceSums()
+    for one, other in pairs:
+        if one.shape != other.shape:
+            return PixelDifference(sizes=f"{one.shape}, {other.shape}")
+        sums.add(one.astype(np.float64), other.astype(np.float64))
+    return sums.difference()
+
+
+def _bits(array: NDArray[Any]) -> NDArray[Any]:
+    return np.ascontiguousarray(array).reshape(-1).view(f"V{array.itemsize}")

@@ -1,0 +1,201 @@
+"""A composition's transformations beside DALI's, measured on the user's photos."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from workbench.arguments import WHOLE, Kind, checked
+from workbench.catalog import load_catalog
+from workbench.emit.pipeline_import.graph import ImportedGraph
+from workbench.emit.transform_import.graph import LIBRARIES, decoded_images, import_transforms
+from workbench.emit.transform_import.pinned import PinnedTransform, pinned_transforms
+from workbench.emit.transform_import.transform_call import to_plain
+from workbench.engine.process import Engine
+from workbench.engine.progress_bar import with_progress_bar
+from workbench.engine.worker_progress import Progress
+from workbench.errors import (
+    ArgumentError,
+    CancelledError,
+    DataError,
+    EngineError,
+    ImportFailedError,
+    WorkerLostError,
+)
+from workbench.graph.data_node import flow
+from workbench.graph.model import Graph, Source
+from workbench.sources import (
+    PARAMETER,
+    Data,
+    Dataset,
+    list_samples,
+    no_files_reason,
+    open_datasets,
+    require_dataset,
+)
+from workbench.transform_comparison.measured_transform import (
+    MeasuredTransform,
+    library_state,
+    measure_transform,
+)
+from workbench.transform_comparison.result import ComparedTransform, TransformComparison
+
+__all__ = ["MOST_SAMPLES", "TransformComparison", "compare_transforms"]
+
+MOST_SAMPLES = 256
+_IMPORTED = Kind.of("workbench.from_file(...)", ImportedGraph)
+_QUIET = {"NO_ALBUMENTATIONS_UPDATE": "1"}
+"""Albumentations would ask a server for a newer one."""
+_DRAWING = ("random.", "math.", "transforms.", "constant", "shape", "stack", "cast", "subscript")
+"""Beginnings of operators that only draw, count or shape."""
+
+
+@checked(imported=_IMPORTED, samples=WHOLE)
+@with_progress_bar()
+def compare_transforms(
+    imported: ImportedGraph,
+    data: Data,
+    samples: int = 8,
+    *,
+    on_progress: Progress = lambda share, text: None,
+) -> TransformComparison:
+    """How far DALI's pixels are from the library's, transformation by transformation, on photos.
+
+    ``imported`` is what ``from_file``, ``from_torchvision`` or ``from_albumentations`` gave of a
+    composition. Each of its transformations is run alone, by its library and as DALI's nodes, on
+    the first ``samples`` photos (1 to 256), decoded once. What it draws is pinned on both sides:
+    each range to its upper end, ``p`` to 1. What cannot be pinned, such as noise, has no match or
+    whose library is not installed is named with the reason. The script is not run again; the
+    library's classes run in a worker process.
+
+    ::
+
+        saved = {"__class_fullname__": "HorizontalFlip", "p": 0.5}
+        compared = wb.compare_transforms(wb.from_albumentations(saved), "photos", samples=2)
+        print(compared)  # where Albumentations is not installed it says so
+
+    Raises ArgumentError for what was no composition, and DataError for the data.
+    """
+    call = imported.transforms
+    if call is None:
+        raise ArgumentError(
+            f"compare_transforms: {imported.graph.name} was a pipeline of DALI's. Give a "
+            "composition of torchvision, Albumentations, Kornia or timm, as from_file reads it; "
+            "Workbench.verify compares a graph with its own script."
+        )
+    if not 1 <= samples <= MOST_SAMPLES:
+        raise ArgumentError(
+            f"compare_transforms: samples is {samples}. Give 1 to {MOST_SAMPLES} photos."
+        )
+    dataset = _dataset(data)
+    count = sum(1 for _ in islice(list_samples(dataset), samples))
+    if not count:
+        raise DataError(no_files_reason(dataset))
+    steps = pinned_transforms(call)
+    states: dict[str, tuple[str, str]] = {}
+    found: list[ComparedTransform] = []
+    with Engine(environment=_QUIET) as engine:
+
+        def fault_of(library: str) -> str:
+            if library in LIBRARIES and library not in states:
+                states[library] = engine.call(library_state, library)
+            return states.get(library, ("", ""))[0]
+
+        for place, step in enumerate(steps):
+            on_progress(place / len(steps), step.text)
+            found.append(_compared(engine, step, dataset, count, fault_of))
+    on_progress(1.0, "")
+    measured = [each.measured for each in found if each.state == "compared"]
+    return TransformComparison(
+        imported.graph.name,
+        max((each.samples for each in measured), default=count),
+        {name: version for name, (fault, version) in states.items() if not fault},
+        {name: fault for name, (fault, _) in states.items() if fault},
+        tuple(found),
+        tuple(dict.fromkeys(file for each in measured for file in each.left_out)),
+    )
+
+
+def _dataset(data: Data) -> Dataset:
+    datasets = open_datasets(data)
+    if set(datasets) != {PARAMETER}:
+        raise DataError(
+            f"The data are named {', '.join(datasets)}; a composition reads {PARAMETER} alone. "
+            "Give a folder of photos."
+        )
+    require_dataset(datasets[PARAMETER])
+    return datasets[PARAMETER]
+
+
+def _compared(
+    engine: Engine,
+    step: PinnedTransform,
+    dataset: Dataset,
+    samples: int,
+    fault_of: Callable[[str], str],
+) -> ComparedTransform:
+    """One transformation, or why it is not compared."""
+    start = decoded_images(dataset.kind)
+    made = import_transforms(step.alone, kind=dataset.kind)
+    graph = made.graph.with_settings(batch_size=samples)
+    issues = made.report.entries
+    told = ComparedTransform(
+        step.call.short_name,
+        step.text,
+        step.call.place,
+        step.within,
+        nodes_of(graph, start, _ops(import_transforms(step.without).graph)),
+        notes=(*step.notes, *(each.why for each in issues if each.kind == "changed")),
+    )
+    refused = [each.why.removeprefix("left out: ") for each in issues if each.kind == "refused"]
+    if refused:
+        return replace(told, state="no match", why="; ".join(dict.fromkeys(refused)))
+    drawing = _drawing(graph)
+    if drawing:
+        return replace(told, why=f"what it draws cannot be pinned ({', '.join(drawing)})")
+    needed = [each.library for each in (*step.before, step.call) if each.library in LIBRARIES]
+    fault = next((fault for each in needed if (fault := fault_of(each))), "")
+    if fault:
+        return replace(told, why=fault)
+    catalog = load_catalog()
+    ports = tuple(flow(each, catalog)[1].port for each in (start, graph))
+    calls = to_plain([*step.before, step.call])
+    try:
+        measured: MeasuredTransform = engine.call(
+            measure_transform, graph, ports, calls, step.within, {PARAMETER: dataset}, samples
+        )
+    except CancelledError:
+        raise
+    except WorkerLostError as error:  # the next call starts another
+        why = str(error).partition(". ")[0]
+        return replace(told, why=f"{why[:1].lower()}{why[1:]}")
+    except ImportFailedError as error:  # the limits of scripts; their remedy is another
+        return replace(told, why=str(error).partition(". ")[0])
+    except EngineError as error:
+        return replace(told, why=" ".join(str(error).split()))
+    if measured.why:
+        return replace(told, why=measured.why)
+    return replace(told, state="compared", measured=measured)
+
+
+def nodes_of(graph: Graph, start: Graph, usual: Sequence[str] = ()) -> tuple[str, ...]:
+    """The operators behind the decoded images, without those that only draw, shape or count.
+
+    ``usual`` ones are left out too. Where nothing else is there, they are what is there.
+    """
+    known = {node.id for node in start.walk()}
+    ops = _ops(graph, known)
+    others = [op for op in ops if op not in usual] or ops
+    return tuple([op for op in others if not op.startswith(_DRAWING)] or others)
+
+
+def _ops(graph: Graph, but: Collection[str] = ()) -> list[str]:
+    return [*dict.fromkeys(node.op for node in graph.walk() if node.id not in but)]
+
+
+def _drawing(graph: Graph) -> tuple[str, ...]:
+    """The operators of a graph that draw."""
+    catalog = load_catalog()
+    ops = [node.op for node in graph.walk() if not isinstance(node, Source)]
+    return tuple(dict.fromkeys(op for op in ops if catalog[op].seeded))

@@ -1,0 +1,193 @@
+"""A library's own transformations, made of calls and called with a picture.
+
+Runs inside the worker process. Of a script nothing runs here: classes that the workbench knows are
+called with the values that were read from it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.emit.transform_import.graph import LIBRARIES
+from workbench.emit.transform_import.own_steps import OWN
+from workbench.emit.transform_import.transform_call import NamedValue, TransformCall
+from workbench.engine.script_sandbox import one_printable_line
+
+Array = NDArray[Any]
+_HOMES = {
+    "torchvision": ("torchvision.transforms", "torchvision.transforms.v2"),
+    "albumentations": ("albumentations",),
+    "kornia": ("kornia.augmentation",),
+    "timm": ("timm.data", "timm.data.transforms"),
+}
+"""Where a class is looked for that is not where the script has it."""
+_VALUES = (*_HOMES, "cv2", "torch", "numpy", "PIL")
+"""Packages whose constants may stand in a call."""
+_ENUMS = ("InterpolationMode.",)
+"""What torchvision's objects hold, without their module."""
+_ARITHMETIC = {"mul": "mul", "div": "truediv", "add": "add", "sub": "sub"}
+_ENHANCING = ("Brightness", "Color", "Contrast", "Sharpness")
+
+
+class CannotCallError(Exception):
+    """Why a library's transformation cannot be called."""
+
+
+def library_fault(library: str) -> str:
+    """Why a library cannot be used here, and what to do; empty where it can."""
+    if find_spec(library) is None:
+        return f"{library} is not installed here: pip install {library}"
+    try:
+        import_module(_HOMES[library][0])
+    except Exception as error:
+        said = one_printable_line(f"{type(error).__name__}: {error}")
+        return (
+            f"{library} does not load ({said}): install the build of it that fits what it needs, "
+            f"or look at python -c 'import {library}'"
+        )
+    return ""
+
+
+def library_version(library: str) -> str:
+    """Of one that is installed; empty where it does not say."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return str(getattr(import_module(library), "__version__", ""))
+
+
+def made_by_library(calls: Sequence[TransformCall], within: str) -> Callable[[Array], Array]:
+    """What applies calls, one after the other, to a picture: uint8 (h, w, 3) to (h, w, c).
+
+    The first gets what the library ``within`` takes: Pillow's image, an array, or a tensor of 0 to
+    1. Raises CannotCallError.
+    """
+    steps = [_step(call, within) for call in calls]
+
+    def apply(picture: Array) -> Array:
+        image = _given(picture, within)
+        for step in steps:
+            image = step(image)
+        return _taken(image)
+
+    return apply
+
+
+def _given(picture: Array, within: str) -> Any:
+    if within == "albumentations":
+        return picture.copy()
+    if within == "kornia":
+        torch: Any = import_module("torch")
+        return torch.from_numpy(picture.copy()).permute(2, 0, 1)[None].float() / 255
+    from PIL import Image
+
+    return Image.fromarray(picture)
+
+
+def _taken(image: Any) -> Array:
+    """As an array, channels last."""
+    if hasattr(image, "detach"):
+        tensor = np.asarray(image.detach().cpu())
+        tensor = tensor[0] if tensor.ndim == 4 else tensor
+        return np.moveaxis(tensor, 0, -1)
+    found = np.asarray(image)
+    return found if found.ndim == 3 else found[..., None]
+
+
+def _step(call: TransformCall, within: str) -> Callable[[Any], Any]:
+    if call.library == "own":
+        return lambda image: _own(call, image)
+    made = _made(call)
+    if within == "albumentations":
+        return lambda image: made(image=image)["image"]
+    return made  # type: ignore[no-any-return]
+
+
+def _made(call: TransformCall) -> Any:
+    library = call.library
+    if library not in LIBRARIES or call.short_name not in LIBRARIES[library].matches:
+        raise CannotCallError(f"{call.name} is not among the classes that are known")
+    maker = _class(call)
+    kwargs = {name: _value(each) for name, each in call.kwargs.items()}
+    parameters = inspect.signature(maker).parameters
+    if not any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        for name in [name for name in kwargs if name not in parameters]:
+            if name != "p" and name not in LIBRARIES[library].ignored:
+                raise CannotCallError(
+                    f"{call.short_name} of {library} {library_version(library)} has no argument "
+                    f"{name}: it is of another version"
+                )
+            del kwargs[name]
+    return maker(*map(_value, call.args), **kwargs)
+
+
+def _class(call: TransformCall) -> Any:
+    for place in (call.name.rpartition(".")[0], *_HOMES[call.library]):
+        try:
+            return getattr(import_module(place), call.short_name)
+        except (ImportError, AttributeError):
+            continue
+    known = f"{call.library} {library_version(call.library)}"
+    raise CannotCallError(f"{known} has no {call.short_name}: it is of another version")
+
+
+def _value(value: Any) -> Any:
+    """A value as the library takes it."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_value, value))
+    if isinstance(value, Mapping):
+        return {name: _value(each) for name, each in value.items()}
+    if isinstance(value, NamedValue):
+        return _named(value.name)
+    if isinstance(value, TransformCall):
+        raise CannotCallError(f"its argument {value.short_name} is known by its name alone")
+    return value
+
+
+def _named(name: str) -> Any:
+    """A constant of one of the known packages."""
+    full = f"torchvision.transforms.{name}" if name.startswith(_ENUMS) else name
+    package, *parts = full.split(".")
+    try:
+        if package not in _VALUES:
+            raise AttributeError
+        found: Any = import_module(package)
+        for place, part in enumerate(parts, start=1):
+            if not hasattr(found, part):
+                import_module(".".join([package, *parts[:place]]))
+            found = getattr(found, part)
+    except (ImportError, AttributeError):
+        raise CannotCallError(f"its argument {name} is known by its name alone") from None
+    return found
+
+
+def _own(call: TransformCall, image: Any) -> Any:
+    """A step of the script's own by Pillow, or by arithmetic on a tensor."""
+    from PIL import Image, ImageEnhance, ImageFilter, ImageOps
+
+    name, args = call.short_name, [each for each in call.args if not isinstance(each, NamedValue)]
+    if name not in OWN.matches:
+        raise CannotCallError(f"{name} is not among the steps that are known")
+    if name in _ARITHMETIC:
+        if isinstance(image, Image.Image):
+            raise CannotCallError("it is arithmetic on a picture of Pillow's")
+        return getattr(operator, _ARITHMETIC[name])(image, *args)
+    if not isinstance(image, Image.Image):
+        raise CannotCallError("a function of Pillow's gets something else than its pictures")
+    if name == "filter" and isinstance(args[0], TransformCall):
+        kernel = getattr(ImageFilter, args[0].short_name)
+        return image.filter(kernel(args[0].kwargs["radius"]))
+    if name == "convert":
+        return image.convert(*args)
+    if name in _ENHANCING:
+        return getattr(ImageEnhance, name)(image).enhance(*args)
+    return getattr(ImageOps, name)(image, *args, **call.kwargs)
