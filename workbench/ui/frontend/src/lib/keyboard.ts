@@ -1,7 +1,9 @@
 // Keys, and keeping JupyterLab's hands off them.
 
 import { isPage } from "./fullPage";
+import { followTyping, ownsStep } from "./typedText";
 
+const VALUE = ".wb-val:not([type=search], [role=combobox])";
 const FOCUSABLE = "button, input, select, textarea, a[href], [tabindex]";
 
 /**
@@ -9,6 +11,7 @@ const FOCUSABLE = "button, input, select, textarea, a[href], [tabindex]";
  * on a click: so every element that gets the focus is marked, and a click's target gets it back.
  */
 export function keepKeys(root: HTMLElement): void {
+  followTyping(root);
   root.addEventListener("focusin", (event) => {
     (event.target as Element).setAttribute("data-lm-suppress-shortcuts", "true");
   });
@@ -47,20 +50,30 @@ export function chord(event: KeyboardEvent): string {
     .join("+");
 }
 
-/** Whether a key belongs to what is being typed, and undo to the browser. */
+/** Whether a key belongs to what is being typed. */
 export function isTyping(target: EventTarget | null): boolean {
   if (target instanceof HTMLTextAreaElement) return true;
   return target instanceof HTMLInputElement && !["range", "checkbox", "file"].includes(target.type);
 }
 
-/** Undo and redo by key, wherever the focus is not in text. Returns whether the key was one. */
+/**
+ * Undo and redo by key. Text that is being typed comes first: its steps are the browser's. Where a
+ * field that shows a value has none left they are the graph's. Returns whether the key was one.
+ */
 export function undoKey(event: KeyboardEvent, ask: (action: "undo" | "redo") => void): boolean {
   const key = chord(event);
   const redo = key === "Ctrl+Shift+Z" || key === "Ctrl+Y";
-  if ((!redo && key !== "Ctrl+Z") || isTyping(event.composedPath()[0] ?? null)) return false;
+  if ((!redo && key !== "Ctrl+Z") || keepsStep(event.composedPath()[0] ?? null, redo)) return false;
   event.preventDefault();
   ask(redo ? "redo" : "undo");
   return true;
+}
+
+/** A field for a path, a name or a search stands in a form or a dialogue, and is none of values. */
+function keepsStep(target: EventTarget | null, redo: boolean): boolean {
+  if (!isTyping(target)) return false;
+  const field = target as HTMLInputElement | HTMLTextAreaElement;
+  return !field.matches(VALUE) || field.form !== null || ownsStep(field, redo);
 }
 
 /**
