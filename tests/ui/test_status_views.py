@@ -22,7 +22,9 @@ def test_it_follows_the_graph_and_says_what_is_kept(
     (fault,) = screen["status", "faults"]
     assert fault == screen["bar", "faults"][0]
     assert fault["node"] == "flip"
-    model.act("status", {"do": "fix", "node": "flip", "arg": fault["arg"], "fix": fault["fixes"][0]})
+    model.act(
+        "status", {"do": "fix", "node": "flip", "arg": fault["arg"], "fix": fault["fixes"][0]}
+    )
     assert screen["status", "faults"] == []
     model.act("bar", {"do": "undo"})
     model.act("bar", {"do": "undo"})
