@@ -1,7 +1,7 @@
 // Keys, and keeping JupyterLab's hands off them.
 
 import { isPage } from "./fullPage";
-import { followTyping, ownsStep } from "./typedText";
+import { followTyping, ownsStep, stepText, type TextField } from "./typedText";
 
 const VALUE = ".wb-val:not([type=search], [role=combobox])";
 const FOCUSABLE = "button, input, select, textarea, a[href], [tabindex]";
@@ -57,23 +57,23 @@ export function isTyping(target: EventTarget | null): boolean {
 }
 
 /**
- * Undo and redo by key. Text that is being typed comes first: its steps are the browser's. Where a
- * field that shows a value has none left they are the graph's. Returns whether the key was one.
+ * Undo and redo by key: of text that is typed and not taken yet first. Where a field that shows a
+ * value has none left they are the graph's. Returns whether the key was one.
  */
 export function undoKey(event: KeyboardEvent, ask: (action: "undo" | "redo") => void): boolean {
   const key = chord(event);
   const redo = key === "Ctrl+Shift+Z" || key === "Ctrl+Y";
-  if ((!redo && key !== "Ctrl+Z") || keepsStep(event.composedPath()[0] ?? null, redo)) return false;
+  if (!redo && key !== "Ctrl+Z") return false;
+  const target = event.composedPath()[0] ?? null;
+  const field = isTyping(target) ? (target as TextField) : null;
+  // One for a path, a name or a search stands in a form or a dialogue, and shows no value.
+  if (field && (!field.matches(VALUE) || field.form)) return false;
+  const own = field !== null && ownsStep(field, redo);
+  if (own && field instanceof HTMLTextAreaElement) return false; // the browser goes word by word
   event.preventDefault();
-  ask(redo ? "redo" : "undo");
+  if (own) stepText(field, redo);
+  else ask(redo ? "redo" : "undo");
   return true;
-}
-
-/** A field for a path, a name or a search stands in a form or a dialogue, and is none of values. */
-function keepsStep(target: EventTarget | null, redo: boolean): boolean {
-  if (!isTyping(target)) return false;
-  const field = target as HTMLInputElement | HTMLTextAreaElement;
-  return !field.matches(VALUE) || field.form !== null || ownsStep(field, redo);
 }
 
 /**

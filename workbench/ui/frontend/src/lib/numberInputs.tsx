@@ -273,8 +273,9 @@ export function SliderField(props: {
         limits={limits}
         value={value}
         send={(typed, el) => {
-          track.current!.value = String(typed);
-          fillSlider(track.current!);
+          if (!track.current) return; // what is typed goes with the field that undo takes away
+          track.current.value = String(typed);
+          fillSlider(track.current);
           send(typed, el);
         }}
         {...(empty && { empty })}
