@@ -43,7 +43,7 @@ def test_captions_of_many_augmentations_are_read_whole_or_counted(
         caption = tile.locator("[data-wb=fired]")
         read = caption.evaluate(_READ)
         assert read["shown"] + read["cut"] == len(texts)
-        assert read["shown"] >= len(texts) // 2
+        assert read["shown"] >= 3
         assert read["inside"], "none is cut in two, and the count covers none"
         more = [] if not read["cut"] else [f"+{read['cut']} more"]
         expect(caption.locator("[data-wb=fired-more]")).to_have_text(more)
