@@ -74,8 +74,7 @@ class FunctionNode:
         return replace(graph, nodes=(*graph.nodes, added), outputs=outputs)
 
     def _node(self, node_id: str, inputs: Mapping[str, Port]) -> Node:
-        device = "gpu" if self.on_gpu else None
-        return Node(node_id, self.op, self.args, inputs, device=device)
+        return Node(node_id, self.op, self.args, inputs, device="gpu" if self.on_gpu else None)
 
     def _result(self, node: Node) -> Port:
         return Port(node.id, "output" if self.num_outputs == 1 else "output_0")
