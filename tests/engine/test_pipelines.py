@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import linecache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import workbench as wb
 from tests.helpers import chain_graph
 from workbench.emit import Code
 from workbench.engine import Engine
@@ -88,3 +90,28 @@ def test_a_batch_that_no_memory_holds(engine: Engine, photos: Path) -> None:
     graph = chain_graph("resize", resize={"size": (1_000_000.0, 1_000_000.0)})
     with pytest.raises(PipelineError, match=r"Out of memory while it ran resize\. Show fewer"):
         preview_batch(engine, PreviewRequest(graph, str(photos), tiles=2))
+
+
+@wb.node(layouts="HWC")
+def as_float(image: Any) -> Any:
+    return image.astype("float32")
+
+
+def test_a_function_whose_type_is_another_than_its_sibling_s_is_named(
+    engine: Engine, photos: Path
+) -> None:
+    graph = chain_graph("resize", resize={"size": (32.0, 32.0)}).one_of(
+        lambda x: as_float(x.rotate(angle=5)), lambda x: x.flip(horizontal=1)
+    )
+    with pytest.raises(PipelineError) as caught:
+        preview_batch(engine, PreviewRequest(graph, str(photos), tiles=8))
+    assert caught.value.node == "as_float"
+    assert str(caught.value) == (
+        "as_float: its function gives another type than the other branch of one_of: float and "
+        "uint8. Wanted is the same in all"
+    )
+    source = compiled(one_of=range(1, 9))
+    text = "Divergent data found in different branches. Found distinct layouts: HWC and CHW."
+    quoted = RuntimeError(f'File "{source.filename}", line 2\n{text}')
+    expected = "one_of: its branches differ in layouts: HWC and CHW. Wanted is the same in all"
+    assert str(source.error(quoted)) == expected

@@ -42,6 +42,20 @@ def test_imports_come_along_and_the_call_is_written() -> None:
     assert wb.load_graph(wb.dump_graph(graph)) == graph
 
 
+def test_called_with_a_graph_it_goes_behind_its_image() -> None:
+    start = load_recipe("rotate-jitter")
+    turned = start.with_p(0.5, lambda x: brighten(x.rotate(angle=5))).one_of(
+        brighten, lambda x: x.flip(horizontal=1)
+    )
+    assert wb.check_graph(turned, load_catalog()) == ()
+    inside, alone = (node for node in turned.walk() if node.op == "python_function")
+    assert turned.scope_of(inside.id) == "branch.then"
+    assert inside.inputs["input_0"].node == "rotate_2"
+    assert turned.scope_of(alone.id) == "one_of.option_0"
+    image = np.full((2, 2, 3), 10, np.uint8)
+    assert brighten(image)[0, 0, 0] == 50
+
+
 def test_what_does_not_travel_is_refused_by_name() -> None:
     inner = 4
 

@@ -71,6 +71,12 @@ def test_the_inspector_tells_the_shares_of_its_region(make: Make, photos: Path) 
     assert then["low"] < then["share"] < then["high"]
     model.receive("canvas", "selected", ["resize"])
     assert screen["inspector", "shares"]["shown"] == {}
+    with model.lock:  # before the picture with it comes
+        model.act("canvas", {"do": "wrap", "nodes": ["resize"], "op": "if"})
+        (region,) = screen["canvas", "selected"]
+        assert model.graph.node(region).bodies
+        assert screen["inspector", "shares"]["shown"] == {}, "none ran yet, and not 0 of all"
+    screen.wait(lambda s: s["inspector", "shares"]["shown"], "how often it ran")
 
 
 def test_shares_are_counted_while_the_statistics_are_shown(make: Make, photos: Path) -> None:

@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 import workbench as wb
 from tests.ui.hosts import PATIENCE, Host, PanelHost, await_picture, part, small
 from tests.ui.test_browser_speed import TINY, ended, turn_to
+from workbench.graph import dump_graph
 from workbench.graph.edit import set_setting
 
 pytestmark = pytest.mark.browser
@@ -53,3 +54,32 @@ def test_its_card_and_its_inspector_say_that_it_is_not_exact(host: Host, photos:
         timeout=4 * PATIENCE,
     )
     ended(speed)
+
+
+@pytest.mark.thorough
+def test_what_was_drawn_before_untrusted_code_came_is_not_told_of_it(
+    host: Host, photos: Path
+) -> None:
+    foreign = dump_graph(shaken.after(small(), "resize")).replace(", 0, 255)", ", 0, 254)")
+    assert "254" in foreign
+    host.open(photos, small("rand-augment"))
+    page = host.page
+    await_picture(page)
+    preview = part(page, "preview")
+    fired = preview.locator("[data-wb=tile] [data-wb=fired]")
+    expect(fired).to_have_count(4)
+    expect(fired.first).to_be_visible()
+    bar = part(page, "bar")
+    bar.locator("[data-wb=open]").click()
+    bar.locator("[data-wb=open-text]").fill(foreign)
+    bar.locator("[data-wb=open-now]").click()
+    expect(preview.locator("[data-wb=stale]")).to_contain_text("is not trusted", timeout=PATIENCE)
+    for caption in fired.all():
+        expect(caption).to_be_hidden()
+    frame = preview.locator("[data-wb=tile] button").first
+    expect(frame).not_to_have_accessible_name(re.compile("rand_augment"))
+    status = part(page, "status")
+    status.locator("[data-wb=status-faults]").click()
+    status.get_by_role("button", name="Mute shaken").click()
+    expect(preview.locator("[data-wb=stale]")).to_be_hidden(timeout=PATIENCE)
+    assert host.python("model.graph.node('shaken').args['source']")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,49 @@ def test_one_of_several_is_made_and_weighed_by_keyboard(host: Host, photos: Path
     slider.fill("0.8")
     slider.press("Enter")
     await_python(host, "model.graph.node('chance').args['probability']", lambda found: found == 0.8)
+
+
+@pytest.mark.thorough
+def test_undo_in_the_field_of_p_is_the_text_s_first_and_then_the_graph_s(
+    host: Host, photos: Path
+) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    card(page, "rotate").click()
+    page.keyboard.press("/")
+    page.keyboard.type("apply with probability")
+    page.keyboard.press("Enter")
+    inspector = part(page, "inspector")
+    field = inspector.get_by_role("spinbutton", name="probability of branch, number")
+    p = "[n.args['probability'] for n in model.graph.walk() if n.id == 'chance']"
+    field.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("0.8")
+    await_python(host, p, lambda found: found == [0.8])
+    page.keyboard.press("Control+z")
+    expect(field).to_have_value("0.5")
+    await_python(host, p, lambda found: found == [0.5])
+    page.keyboard.press("Control+Shift+z")
+    expect(field).to_have_value("0.8")
+    page.keyboard.press("Control+z")
+    expect(field).to_have_value("0.5")
+    expect(field).to_be_focused()
+    page.keyboard.type("x")  # no number, so it is not taken: its undo is the text's
+    expect(field).to_have_value(re.compile("x"))
+    page.keyboard.press("Control+z")
+    expect(field).to_have_value("0.5")
+    assert host.python(p) == [0.5]
+    page.keyboard.press("Control+Shift+z")
+    expect(field).to_have_value(re.compile("x"))
+    page.keyboard.press("Control+z")
+    expect(field).to_have_value("0.5")
+    page.keyboard.press("Control+z")
+    expect(card(page, "branch")).to_have_count(0)
+    await_python(host, p, lambda found: found == [])
+    expect(inspector).to_be_focused()  # else the next key were the page's
+    page.keyboard.press("Control+Shift+z")
+    await_python(host, p, lambda found: found == [0.5])
 
 
 @pytest.mark.thorough

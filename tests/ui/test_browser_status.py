@@ -50,5 +50,22 @@ def test_faults_speed_and_what_is_kept(host: Host, photos: Path) -> None:
     host.python("model.act('canvas', {'do': 'disconnect', 'edges': ['flip:data']})")
     expect(speeds).to_have_text("speed not measured")
     host.python("model.act('canvas', {'do': 'select', 'node': 'rotate'})")
-    line.get_by_role("button", name="1 fault").click()
+    button = line.get_by_role("button", name="1 fault")
+    button.click()
+    listed = line.get_by_role("dialog", name="Faults")
+    fault = listed.locator("[data-wb=fault]")
+    expect(fault).to_be_focused()
+    assert box(listed)[3] <= box(line)[1], "above the line, whole"
+    words = listed.locator("[data-wb=fault] span")
+    assert words.evaluate("el => el.scrollWidth <= el.clientWidth"), "wrapped, not cut"
+    fault.click()
     await_python(host, "model.state.selected", lambda selected: selected == ["flip"])
+    button.focus()
+    host.page.keyboard.press("Enter")
+    expect(fault).to_be_focused()
+    fixes = [fix.inner_text() for fix in listed.locator("[data-wb=fix]").all()]
+    assert fixes == host.python("list(model.shown('bar', 'faults')[0]['fixes'])")
+    host.page.keyboard.press("ArrowDown")
+    expect(listed.get_by_role("button", name=fixes[0])).to_be_focused()
+    host.page.keyboard.press("Enter")
+    expect(line.locator("[data-wb=status-faults]")).to_have_text("no faults")

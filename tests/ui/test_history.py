@@ -31,6 +31,20 @@ def test_the_steps_of_one_drag_are_one_step() -> None:
     assert history.now.name == "a"
 
 
+def test_a_drag_that_ends_where_it_began_is_no_step() -> None:
+    history = History(named("a"))
+    history.push(named("b"))
+    for name in "cdb":
+        history.push(named(name), "drag")
+    history.undo()
+    assert history.now.name == "a"
+    history.redo()
+    for name in "cbd":
+        history.push(named(name), "drag")
+    assert history.undo()
+    assert history.now.name == "b", "what came after the return is a step"
+
+
 def test_a_drag_after_an_undo_is_a_step_of_its_own() -> None:
     history = History(named("a"))
     history.push(named("b"), "drag")

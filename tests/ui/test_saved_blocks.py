@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.helpers import chain_graph
 from workbench.catalog import load_catalog
+from workbench.emit import emit_script
+from workbench.engine.importing import from_file
 from workbench.engine.machine import describe_machine
 from workbench.errors import GraphEditError
 from workbench.graph import check_graph
 from workbench.graph.layout import Document
+from workbench.graph.rename import rename_node
 from workbench.ui.actions.canvas import AddTemplate, RemoveBlock, SaveBlock
 from workbench.ui.autosave import state_folder
 from workbench.ui.insertions import apply_insertion
@@ -76,3 +80,28 @@ def test_a_damaged_file_hides_no_other(state: ViewState) -> None:
         path = state_folder() / "blocks" / f"{name}.json"
         path.write_text(text, encoding="utf-8", errors="surrogateescape")
     assert [block.name for block in saved_blocks()] == [NAME]
+
+
+def test_a_region_is_put_in_again_renamed_and_comes_back_from_its_code(tmp_path: Path) -> None:
+    graph = chain_graph("resize").with_p(0.3, lambda x: x.rotate(angle=5).saturation(saturation=2))
+    state = ViewState(check_before_run(graph, CATALOG, describe_machine()))
+    save(state, NAME, "branch")
+    (entry,) = block_entries(state.blocks)
+    assert entry["summary"] == "Saved by you: if, rotate, saturation."
+    document, places = Document(graph), ["branch", "branch_2"]
+    for place in places:
+        action = AddTemplate(PREFIX + NAME, sound=True, after=place)
+        document, selected = apply_insertion(document, CATALOG, action)
+    (last,) = selected
+    twice = rename_node(document.graph, last, "last")
+    other, _ = apply_insertion(Document(OTHER), CATALOG, replace(action, after="resize"))
+    for made, regions in ((twice, ["branch", "branch_2", "last"]), (other.graph, ["branch"])):
+        assert check_graph(made, CATALOG) == ()
+        assert [node.id for node in made.nodes if node.bodies] == regions
+        draws = [node for node in made.walk() if node.op == "random.coin_flip"]
+        assert [draw.args["probability"] for draw in draws] == [0.3] * len(regions)
+        assert len({draw.seed for draw in draws}) == len(regions), "each draws by itself"
+        script = emit_script(made, CATALOG).text
+        (tmp_path / "script.py").write_text(script)
+        again = from_file(tmp_path / "script.py").graph
+        assert emit_script(again, CATALOG).text == script

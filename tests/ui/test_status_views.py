@@ -9,37 +9,24 @@ import pytest
 from tests.ui.hosts import small
 from tests.ui.screen import Make
 from workbench.errors import SaveError
-from workbench.ui.status_views import fault_count
-from workbench.ui.views import FaultEntry
-
-
-def fault(node: str, warning: bool = False) -> FaultEntry:
-    return {
-        "node": node,
-        "arg": "",
-        "message": f"{node} is wrong",
-        "remedy": "",
-        "fixes": [],
-        "warning": warning,
-    }
-
-
-def test_what_stops_the_graph_is_named_first() -> None:
-    assert fault_count([]) == {"faults": 0, "warnings": 0, "first": "", "message": ""}
-    found = fault_count([fault("loose", warning=True), fault("crop"), fault("flip")])
-    assert found == {"faults": 2, "warnings": 1, "first": "crop", "message": "crop is wrong"}
-    assert fault_count([fault("loose", warning=True)])["first"] == "loose"
 
 
 def test_it_follows_the_graph_and_says_what_is_kept(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, screen = make(graph=small())
-    assert screen["status", "faults"]["faults"] == 0
+    assert screen["status", "faults"] == []
     assert screen["status", "speeds"] == []
     assert screen["status", "kept"]["state"] == "kept"
     model.act("canvas", {"do": "disconnect", "edges": ["flip:data"]})
-    assert screen["status", "faults"]["first"] == "flip"
+    (fault,) = screen["status", "faults"]
+    assert fault == screen["bar", "faults"][0]
+    assert fault["node"] == "flip"
+    model.act(
+        "status", {"do": "fix", "node": "flip", "arg": fault["arg"], "fix": fault["fixes"][0]}
+    )
+    assert screen["status", "faults"] == []
+    model.act("bar", {"do": "undo"})
     model.act("bar", {"do": "undo"})
     model.act("bar", {"do": "open", "text": screen["bar", "saved"]})
     assert screen["status", "kept"]["state"] == "waiting"

@@ -30,6 +30,10 @@ _SHARDS = re.compile(r"number of input samples: (\d+), needs.* number of shards:
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
 _REFUSED = os.strerror(errno.EAGAIN)
 """All that C++ says where a thread is refused, for want of memory too."""
+_DIVERGENT = re.compile(
+    r"Divergent data found.*Found distinct ([\w ]+): ([^\n]*?)\.?(?:\n|$)", re.DOTALL
+)
+_OWN = re.compile(r"\b(?:torch_)?python_function\(|\bnumba_function\(")
 _QUOTED = re.compile(r'in user code:\n\n(?: {4}File "[^\n]*\n {8}[^\n]*\n)*\s*')
 _FILE = re.compile(r'File "([^"]+)", line (\d+)')
 
@@ -85,10 +89,31 @@ class CompiledSource:
                 node = self.source.node_at(line) or node
         if is_out_of_memory(error):
             return PipelineError(out_of_memory([node] if node else []), node)
+        if node and (differing := _DIVERGENT.search(str(error))):
+            return self._differing(node, differing[1], differing[2])
         where = f"{node}: " if node else ""
         reason = missing_package_words(error)
         reason = reason or function_failure(str(error), self.filename, self.source.text)
         return PipelineError(where + (reason or plain_reason(error)), node)
+
+    def _differing(self, region: str, what: str, found: str) -> PipelineError:
+        """Branches that cannot be merged: only what a function of the user gives is not known."""
+        around = self.source.lines[region]
+        functions = [
+            node
+            for node, lines in self.source.lines.items()
+            if node != region
+            and set(lines) <= set(around)
+            and _OWN.search(self.source.excerpt([node]))
+        ]
+        if len(functions) != 1:
+            words = f"{region}: its branches differ in {what}: {found}. Wanted is the same in all"
+            return PipelineError(words, region)
+        return PipelineError(
+            f"{functions[0]}: its function gives another {what.removesuffix('s')} than the other "
+            f"branch of {region}: {found}. Wanted is the same in all",
+            functions[0],
+        )
 
     def __del__(self) -> None:
         linecache.cache.pop(self.filename, None)

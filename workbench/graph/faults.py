@@ -20,6 +20,7 @@ FaultCode = Literal[
     "unfed", "device", "cpu_after_gpu", "gpu_only", "arg_on_gpu", "arg_dtype", "dtype",
     "same_dtype", "channels", "layout", "relayout", "constant", "shapes", "zero", "index",
     "control", "draw", "bodies", "branches", "muted", "unfollowed",
+    "untrusted",
 ]  # fmt: skip
 """What kind of fault it is: ``graph/fixes`` has remedies for each."""
 

@@ -17,6 +17,7 @@ from workbench.catalog.own_code import (
 )
 from workbench.catalog.spec import Value
 from workbench.errors import GraphEditError
+from workbench.graph.data_node import flow
 from workbench.graph.edit import free_id
 from workbench.graph.free_seed import free_seed
 from workbench.graph.frozen import FrozenDict
@@ -47,6 +48,7 @@ class FunctionNode:
 
         assert invert(np.uint8(5)) == 250
         inverted = invert.after(graph, "resize")
+        sometimes = graph.with_p(0.5, invert)
     """
 
     function: Callable[..., Any]
@@ -60,7 +62,22 @@ class FunctionNode:
     on_gpu: bool = False
 
     def __call__(self, *arrays: Any) -> Any:
+        """What the function gives; of a graph the graph that goes on from it, as in ``with_p``."""
+        if len(arrays) == 1 and isinstance(arrays[0], Graph):
+            return self._behind(arrays[0])
         return self.function(*arrays)
+
+    def _behind(self, graph: Graph) -> Graph:
+        name, start = flow(graph, load_catalog())
+        added = self._node(free_id(graph, self.function.__name__), {"input_0": start.port})
+        outputs = {**graph.outputs, name: self._result(added)}
+        return replace(graph, nodes=(*graph.nodes, added), outputs=outputs)
+
+    def _node(self, node_id: str, inputs: Mapping[str, Port]) -> Node:
+        return Node(node_id, self.op, self.args, inputs, device="gpu" if self.on_gpu else None)
+
+    def _result(self, node: Node) -> Port:
+        return Port(node.id, "output" if self.num_outputs == 1 else "output_0")
 
     @property
     def args(self) -> dict[str, Value]:
@@ -134,14 +151,8 @@ class FunctionNode:
             drawn.append(made)
             inputs[f"input_{len(inputs)}"] = Port(made.id, "output")
         taken = [each.id for each in drawn]
-        added = Node(
-            free_id(body, self.function.__name__, taken),
-            self.op,
-            self.args,
-            inputs,
-            device="gpu" if self.on_gpu else None,
-        )
-        result = Port(added.id, "output" if self.num_outputs == 1 else "output_0")
+        added = self._node(free_id(body, self.function.__name__, taken), inputs)
+        result = self._result(added)
         fed = [
             replace(node, inputs={k: result if p == source else p for k, p in node.inputs.items()})
             for node in body.nodes

@@ -464,7 +464,7 @@ COMPONENTS: tuple[Component, ...] = (
         "status",
         "The line below: faults, the last measured speed of the graph, whether edits are kept.",
         (
-            Field("faults", "show", {}, "FaultCount", holds=status_views.FaultCount),
+            Field("faults", "show", [], "As the bar's.", holds=views.FaultEntry),
             Field(
                 "speeds",
                 "show",

@@ -13,7 +13,7 @@ from workbench.errors import GraphEditError
 from workbench.graph.followers import with_class_count
 from workbench.graph.io import load_graph
 from workbench.graph.layout import Document
-from workbench.ui.actions import bar, canvas, inspector
+from workbench.ui.actions import ApplyFix, bar, canvas, inspector
 from workbench.ui.canvas_actions import apply_canvas_edit
 from workbench.ui.data_views import DataView
 from workbench.ui.edited_bodies import scope_of
@@ -22,7 +22,7 @@ from workbench.ui.open_actions import checked_name
 from workbench.ui.suggestions import apply_fix
 from workbench.ui.view_state import ViewState
 
-DocumentEdit = inspector.InspectorEdit | canvas.CanvasEdit | bar.ApplyFix | bar.SetTitle
+DocumentEdit = inspector.InspectorEdit | canvas.CanvasEdit | ApplyFix | bar.SetTitle
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def _carried_out(
         case bar.SetTitle():
             titled = replace(document.graph, name=checked_name(action.name))
             return Edited(document.with_graph(titled))
-        case bar.ApplyFix():
+        case ApplyFix():
             graph, label = apply_fix(document, catalog, state.checked, action)
             return Edited(document.with_graph(graph), said=f"{label}.")
         case _ if isinstance(action, inspector.InspectorEdit):

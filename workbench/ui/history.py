@@ -86,9 +86,15 @@ class History:
     ) -> None:
         """As ``push``, for graph and layout, and with ``views`` for what is to be seen of them.
 
+        A group that ends where it began is no step.
+
         ``label`` names what cannot be read off the documents; after a reload it is not known.
         """
         if document == self.document and views is None:
+            return
+        if group and group == self._group and document == self._before[-1].document:
+            self.document = self._before.pop().document  # back where it began: no step at all
+            self._group = ""
             return
         if not group or group != self._group:
             self._before.append(HistoryStep(self.document, views))

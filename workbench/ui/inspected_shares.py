@@ -18,6 +18,8 @@ def inspected_shares(state: ViewState, counted: BranchSharesEntry) -> InspectedS
     graph, region = state.checked.active, state.inspected
     if state.preview is None or not graph.has(region) or not graph.node(region).bodies:
         return made
+    if region not in {branch.region for branch in state.preview.branches}:
+        return made  # the picture is of a graph before it, or under another name
     node, scope = graph.node(region), graph.scope_of(region)
     came = [
         tile.branches

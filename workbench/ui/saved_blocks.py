@@ -84,11 +84,17 @@ def block_entries(blocks: Iterable[Block]) -> list[TemplateEntry]:
             "name": PREFIX + block.name,
             "label": block.name,
             "synonyms": ["my block", "saved block"],
-            "summary": f"Saved by you: {', '.join(node.op for node in block.part.nodes)}.",
+            "summary": f"Saved by you: {_told(block)}.",
             "nodes": [node.op for node in block.part.walk()],
         }
         for block in blocks
     ]
+
+
+def _told(block: Block) -> str:
+    """Its operators and regions, those inside these too; draws only where there is nothing else."""
+    ops = list(dict.fromkeys(node.op for node in block.part.walk()))
+    return ", ".join([op for op in ops if not op.startswith("random.")] or ops)
 
 
 def _folder() -> Path:

@@ -8,17 +8,6 @@ from typing import Any, Literal, TypedDict
 from workbench.ui.views import FaultEntry
 
 
-class FaultCount(TypedDict):
-    """How many faults and warnings the graph has."""
-
-    faults: int
-    warnings: int
-    first: str
-    """The node of the first, or empty where it is of no node."""
-    message: str
-    """What the first says; empty where there is none."""
-
-
 class LastSpeed(TypedDict):
     """The last measured speed of the present graph on this machine."""
 
@@ -43,20 +32,8 @@ class KeptState(TypedDict):
     """Why they are not kept, or not yet; else empty."""
 
 
-def fault_count(faults: Sequence[FaultEntry]) -> FaultCount:
-    """Those that stop the graph come first."""
-    stopping = [fault for fault in faults if not fault["warning"]]
-    first = next(iter([*stopping, *faults]), None)
-    return {
-        "faults": len(stopping),
-        "warnings": len(faults) - len(stopping),
-        "first": first["node"] if first else "",
-        "message": first["message"] if first else "",
-    }
-
-
 def status_fields(
     faults: Sequence[FaultEntry], speeds: Sequence[LastSpeed], kept: KeptState
 ) -> dict[str, Any]:
     """Every field of the component."""
-    return {"faults": fault_count(faults), "speeds": list(speeds), "kept": kept}
+    return {"faults": list(faults), "speeds": list(speeds), "kept": kept}

@@ -14,7 +14,7 @@ from workbench.graph.connect import connect_targets, require_given
 from workbench.graph.devices import image_outputs
 from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port
-from workbench.ui.actions import bar, canvas
+from workbench.ui.actions import ApplyFix, canvas
 from workbench.ui.canvas_actions import cut_edge
 from workbench.ui.canvas_views import on_drawn_nodes
 from workbench.ui.edited_bodies import split_by_body
@@ -98,7 +98,7 @@ def _insertion(action: canvas.FindCompatibleOps, name: str) -> canvas.Insertion:
 
 
 def apply_fix(
-    document: Document, catalog: Catalog, checked: Checked, action: bar.ApplyFix
+    document: Document, catalog: Catalog, checked: Checked, action: ApplyFix
 ) -> tuple[Graph, str]:
     """The graph after a remedy that a fault offers, and the remedy's label."""
     node, arg, label = action.node, action.arg, action.fix

@@ -61,6 +61,7 @@ _REMEDIES: Mapping[FaultCode, Remedies] = {
     "unfollowed": graph_fixes.fix_unusable_op,
     "channels": edge_fixes.fix_channels,
     "muted": graph_fixes.fix_muted,
+    "untrusted": graph_fixes.fix_untrusted,
     "control": region_fixes.fix_region,
     "draw": region_fixes.fix_draw,
     "bodies": region_fixes.fix_region,

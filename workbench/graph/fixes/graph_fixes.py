@@ -249,3 +249,8 @@ def fix_unusable_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Fi
 def fix_muted(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """Let the muted node run again."""
     yield f"Unmute {fault.about}", lambda: set_muted(graph.whole, [fault.about], False)
+
+
+def fix_untrusted(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+    """Do without the code, which is read and stays where it is."""
+    yield f"Mute {fault.node}", lambda: set_muted(graph.whole, [fault.node], True)

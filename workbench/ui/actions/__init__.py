@@ -6,6 +6,7 @@ an outbox into one of them, so whoever carries it out need not look at its types
 
 from workbench.ui.actions.base import (
     Action,
+    ApplyFix,
     GoToStep,
     OpenScope,
     Redo,
@@ -15,4 +16,14 @@ from workbench.ui.actions.base import (
     parse_action,
 )
 
-__all__ = ["Action", "GoToStep", "OpenScope", "Redo", "Retry", "SelectNode", "Undo", "parse_action"]
+__all__ = [
+    "Action",
+    "ApplyFix",
+    "GoToStep",
+    "OpenScope",
+    "Redo",
+    "Retry",
+    "SelectNode",
+    "Undo",
+    "parse_action",
+]

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from workbench.ui.actions.base import Action, GoToStep, Redo, SelectNode, Undo
+from workbench.ui.actions.base import Action, ApplyFix, GoToStep, Redo, SelectNode, Undo
 
 
 class NewGraph(Action, tag="new", frozen=True):
@@ -92,15 +92,6 @@ class SaveGraph(Action, tag="save", frozen=True):
     """In the working folder, or absolute."""
     overwrite: bool = False
     """Whether the user was asked about a file that is there."""
-
-
-class ApplyFix(Action, tag="fix", frozen=True):
-    """Carry out what a fault offers."""
-
-    node: str
-    arg: str
-    fix: str
-    """A label of the fault's fixes."""
 
 
 class ExportScript(Action, tag="export", frozen=True):

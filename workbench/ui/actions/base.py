@@ -34,6 +34,15 @@ class Retry(Action, tag="retry", frozen=True):
     """Try again what failed."""
 
 
+class ApplyFix(Action, tag="fix", frozen=True):
+    """Carry out what a fault offers."""
+
+    node: str
+    arg: str
+    fix: str
+    """A label of the fault's fixes."""
+
+
 class SelectNode(Action, tag="select", frozen=True):
     """Select a node in all components."""
 

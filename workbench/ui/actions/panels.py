@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.ui.actions.bar import ListFolders
-from workbench.ui.actions.base import Action, Redo, Retry, SelectNode, Undo
+from workbench.ui.actions.base import Action, ApplyFix, Redo, Retry, SelectNode, Undo
 
 
 class Verify(Action, tag="verify", frozen=True):
@@ -158,4 +158,4 @@ PreviewAction = (
 CodeAction = SaveCode | SaveFileList | SelectNode
 FolderAction = BrowseFolders | CountSamples | CheckFolder | MakeReport
 DataAction = ShowClass | ListFolders | OpenFolder | FolderAction
-StatusAction = SelectNode | Undo | Redo
+StatusAction = SelectNode | ApplyFix | Undo | Redo

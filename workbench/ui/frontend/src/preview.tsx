@@ -142,6 +142,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
       <Tiles
         {...{ sheet, tiles, other, split, distances, mode, showingOriginal, sized, marked, acts, list }}
         picked={picked}
+        stale={due}
         hidden={near}
       />
       {filtered && !tiles.length && !near && <NoneInBatch {...{ link, header }} />}

@@ -2,6 +2,7 @@
 
 import { useLayoutEffect } from "preact/hooks";
 import { component, type PanelProps } from "./lib/component";
+import { FaultList } from "./lib/faultList";
 import { useField, useOffline, useRedraw } from "./lib/hooks";
 import { Icon } from "./lib/icons";
 import { undoKey } from "./lib/keyboard";
@@ -37,32 +38,25 @@ interface Props {
 }
 
 function Faults({ link, away }: Props) {
-  const { faults = 0, warnings = 0, first = "", message = "" } = useField(link, "faults", {});
-  const words =
-    [counted(faults, "fault"), counted(warnings, "warning")].filter(Boolean).join(", ") ||
-    "no faults";
-  const kind = faults ? "fault" : warnings ? "warning" : "none";
-  const icon = <Icon name={kind === "none" ? "check" : "warn"} size={13} />;
-  if (kind === "none")
-    return (
-      <span class="wb-status-faults" data-wb="status-faults" data-kind={kind}>
-        {icon}
-        {words}
-      </span>
-    );
+  const faults = useField(link, "faults", []);
+  const warnings = faults.filter(({ warning }) => warning).length;
+  const stopping = faults.length - warnings;
+  const words = [counted(stopping, "fault"), counted(warnings, "warning")].filter(Boolean);
+  const kind = stopping ? "fault" : warnings ? "warning" : "none";
+  const look = { class: "wb-status-faults", "data-wb": "status-faults", "data-kind": kind };
+  const said = [
+    <Icon key="icon" name={kind === "none" ? "check" : "warn"} size={13} />,
+    words.join(", ") || "no faults",
+  ];
+  if (kind === "none") return <span {...look}>{said}</span>;
   return (
-    <button
-      type="button"
-      class="wb-status-faults"
-      data-wb="status-faults"
-      data-kind={kind}
-      data-tip={message}
-      disabled={away || !first}
-      onClick={() => link.ask("select", { node: first })}
-    >
-      {icon}
-      {words}
-    </button>
+    <FaultList
+      faults={faults}
+      align="start"
+      button={{ ...look, disabled: away, children: said }}
+      select={(node) => link.ask("select", { node })}
+      fix={({ node, arg }, fix) => link.ask("fix", { node, arg, fix })}
+    />
   );
 }
 

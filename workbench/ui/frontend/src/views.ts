@@ -973,14 +973,6 @@ export interface FaultEntry {
   warning: boolean;
 }
 
-/** How many faults and warnings the graph has. */
-export interface FaultCount {
-  faults: number;
-  warnings: number;
-  first: string;
-  message: string;
-}
-
 /** The last measured speed of the present graph on this machine. */
 export interface LastSpeed {
   device: "cpu" | "mixed";
@@ -1324,13 +1316,14 @@ export interface DataActions {
 
 /** The line below: faults, the last measured speed of the graph, whether edits are kept. */
 export interface StatusFields {
-  faults: Partial<FaultCount>;
+  faults: FaultEntry[];
   speeds: LastSpeed[];
   kept: Partial<KeptState>;
 }
 
 export interface StatusActions {
   select: { node: string };
+  fix: { node: string; arg: string; fix: string };
   undo: {};
   redo: {};
 }

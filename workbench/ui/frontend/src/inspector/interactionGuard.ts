@@ -62,6 +62,11 @@ export class InteractionGuard {
     return this.link.waiting && inside(this.touched);
   }
 
+  /** What is typed gives way to what Python says, and later keys are another step. */
+  letGo(): void {
+    this.typed = this.groupOf = null;
+  }
+
   dispose(): void {
     clearTimeout(this.timer);
     window.removeEventListener("pointerup", this.release);

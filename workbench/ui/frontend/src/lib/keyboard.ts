@@ -1,7 +1,9 @@
 // Keys, and keeping JupyterLab's hands off them.
 
 import { isPage } from "./fullPage";
+import { followTyping, ownsStep, stepText, type TextField } from "./typedText";
 
+const VALUE = ".wb-val:not([type=search], [role=combobox])";
 const FOCUSABLE = "button, input, select, textarea, a[href], [tabindex]";
 
 /**
@@ -9,6 +11,7 @@ const FOCUSABLE = "button, input, select, textarea, a[href], [tabindex]";
  * on a click: so every element that gets the focus is marked, and a click's target gets it back.
  */
 export function keepKeys(root: HTMLElement): void {
+  followTyping(root);
   root.addEventListener("focusin", (event) => {
     (event.target as Element).setAttribute("data-lm-suppress-shortcuts", "true");
   });
@@ -47,19 +50,29 @@ export function chord(event: KeyboardEvent): string {
     .join("+");
 }
 
-/** Whether a key belongs to what is being typed, and undo to the browser. */
+/** Whether a key belongs to what is being typed. */
 export function isTyping(target: EventTarget | null): boolean {
   if (target instanceof HTMLTextAreaElement) return true;
   return target instanceof HTMLInputElement && !["range", "checkbox", "file"].includes(target.type);
 }
 
-/** Undo and redo by key, wherever the focus is not in text. Returns whether the key was one. */
+/**
+ * Undo and redo by key: of text that is typed and not taken yet first. Where a field that shows a
+ * value has none left they are the graph's. Returns whether the key was one.
+ */
 export function undoKey(event: KeyboardEvent, ask: (action: "undo" | "redo") => void): boolean {
   const key = chord(event);
   const redo = key === "Ctrl+Shift+Z" || key === "Ctrl+Y";
-  if ((!redo && key !== "Ctrl+Z") || isTyping(event.composedPath()[0] ?? null)) return false;
+  if (!redo && key !== "Ctrl+Z") return false;
+  const target = event.composedPath()[0] ?? null;
+  const field = isTyping(target) ? (target as TextField) : null;
+  // One for a path, a name or a search stands in a form or a dialogue, and shows no value.
+  if (field && (!field.matches(VALUE) || field.form)) return false;
+  const own = field !== null && ownsStep(field, redo);
+  if (own && field instanceof HTMLTextAreaElement) return false; // the browser goes word by word
   event.preventDefault();
-  ask(redo ? "redo" : "undo");
+  if (own) stepText(field, redo);
+  else ask(redo ? "redo" : "undo");
   return true;
 }
 

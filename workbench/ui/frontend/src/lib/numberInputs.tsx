@@ -5,6 +5,7 @@ import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Json } from "../views";
 import { tidy } from "./number";
 import { throttle } from "./throttle";
+import { takeText } from "./typedText";
 
 /** A frame of a 60 Hz screen: no picture can be seen that is asked for more often. */
 const FRAME = 16;
@@ -103,6 +104,7 @@ export function NumberField({ name, limits, send, empty, pause = TYPING, ...rest
   latest.current = send;
   const take = (el: HTMLInputElement): void => {
     clearTimeout(own.timer);
+    takeText(el);
     const value = typedIn(el);
     if (typeof value === "number") el.setAttribute("aria-valuenow", String(value));
     else el.removeAttribute("aria-valuenow");
@@ -123,6 +125,7 @@ export function NumberField({ name, limits, send, empty, pause = TYPING, ...rest
       onFocus={(event) => (own.sent = typedIn(event.currentTarget))}
       onInput={({ currentTarget: el }) => {
         clearTimeout(own.timer);
+        own.sent = null;
         const number = typeof typedIn(el) === "number";
         if (number && pause !== null) own.timer = window.setTimeout(() => take(el), pause);
       }}
@@ -270,8 +273,9 @@ export function SliderField(props: {
         limits={limits}
         value={value}
         send={(typed, el) => {
-          track.current!.value = String(typed);
-          fillSlider(track.current!);
+          if (!track.current) return; // what is typed goes with the field that undo takes away
+          track.current.value = String(typed);
+          fillSlider(track.current);
           send(typed, el);
         }}
         {...(empty && { empty })}

@@ -8,6 +8,7 @@ import type { Sheet } from "../lib/contactSheet";
 import { Picture } from "../lib/picture";
 import type { BranchEntry, MarkEntry, PreviewFields, SheetHeader, TileEntry } from "../views";
 import { branchTexts } from "./branches";
+import { FiredCaption } from "./firedCaption";
 import { Marks, marksAt, markWords } from "./marks";
 import { counterparts, SplitHandles, SplitPicture, type Split } from "./split";
 
@@ -36,6 +37,8 @@ interface Props {
   /** Whether originals stand in place of all else. */
   showingOriginal: boolean;
   sized: boolean;
+  /** Whether it is of another graph: what was drawn for it is then not told. */
+  stale: boolean;
   hidden: boolean;
   /** Whether boxes and points are drawn. */
   marked: boolean;
@@ -46,7 +49,7 @@ interface Props {
 }
 
 export function Tiles({ sheet, tiles, other, split, distances, mode, ...rest }: Props) {
-  const { showingOriginal, sized, hidden, marked, picked, acts, list } = rest;
+  const { showingOriginal, sized, stale, hidden, marked, picked, acts, list } = rest;
   const [reached, reach] = useState(0);
   const at = Math.min(reached, Math.max(0, tiles.length - 1));
   const parts = (tile: TileEntry): number[][] =>
@@ -107,6 +110,7 @@ export function Tiles({ sheet, tiles, other, split, distances, mode, ...rest }: 
           split={split}
           // Shape and draws are the augmented picture's.
           changed={mode !== "original"}
+          stale={stale}
           known={sheet!.header.branches}
           marked={marked}
           picked={picked.includes(tile.index)}
@@ -172,6 +176,7 @@ interface TileProps {
   distance: string;
   split: Split;
   changed: boolean;
+  stale: boolean;
   /** All bodies of the graph's regions. */
   known: BranchEntry[];
   marked: boolean;
@@ -182,12 +187,12 @@ interface TileProps {
 }
 
 function Tile({ tile, pixels, parts, other, otherParts, distance, split, ...rest }: TileProps) {
-  const { changed, known, marked, picked, acts, reached, reach } = rest;
+  const { changed, stale, known, marked, picked, acts, reached, reach } = rest;
   const bad = tile.error !== "";
   const has = parts.map((_, index) => other !== null && otherParts[index] !== undefined);
   const ran = changed ? branchTexts(tile, known) : [];
-  const fired = changed ? [...ran, ...tile.applied] : [];
-  const said = lines(tile, changed ? [tile.shape, ...ran, ...tile.draws] : []);
+  const fired = changed ? [...tile.applied, ...ran] : [];
+  const said = lines(tile, changed && !stale ? [tile.shape, ...ran, ...tile.draws] : []);
   const { label, class_name } = tile;
   const named = class_name === label ? `label ${label}` : `${class_name}, label ${label}`;
   const targets = marked ? tile.targets : [];
@@ -286,7 +291,7 @@ function MarkedPicture({ pixels, rect, marks }: MarkedProps) {
 interface CaptionProps {
   tile: TileEntry;
   distance: string;
-  /** Which bodies of regions ran, and what automatic augmentation chose. */
+  /** What automatic augmentation chose, and which bodies of regions ran. */
   fired: string[];
   /** Those that have no place on the picture. */
   targets: string[];
@@ -304,11 +309,7 @@ function Caption({ tile, distance, fired, targets }: CaptionProps) {
       ) : (
         <>
           {tile.warning && <span class="wb-warning">⚠ {tile.warning}</span>}
-          {fired.length > 0 && (
-            <span class="wb-fired" data-wb="fired">
-              {fired.join(" · ")}
-            </span>
-          )}
+          {fired.length > 0 && <FiredCaption texts={fired} />}
           {targets.map((text) => (
             <span key={text} data-wb="target-text">
               {text}
