@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import Any
 from workbench.emit.pipeline_import.traced import Traced
 from workbench.emit.template_parts import function_name
 from workbench.engine.call_arguments import call_arguments, parameters_of, required_by
+from workbench.engine.command_line_defaults import command_line_defaults
 from workbench.engine.makers import (
     is_pipeline,
     is_pipeline_class,
@@ -47,6 +49,8 @@ class ScriptResult:
     stopped: str = ""
     """The line at which it was stopped, as in messages; empty where it came to its end."""
     stand_ins: StandIns = field(default_factory=StandIns)
+    trees: Mapping[str, ast.Module] = field(default_factory=dict)
+    """Its files and those of its project, as Python reads them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,8 @@ class FoundPipeline:
     """Folders of data made up for what the script was not given."""
     pipelines: int = 1
     """As many run side by side, of which it makes the first."""
+    assumed: Mapping[str, Any] = field(default_factory=dict)
+    """What is taken for what is not given; complete once the pipeline was made."""
 
 
 def find_pipeline(
@@ -137,7 +143,8 @@ def _factory(
             given[parameter] = str(kind.write_placeholder(Path(placeholders[-1])))
         words = " and the ".join(dict.fromkeys(kind.about for kind in kinds.values()))
         notes = (f"name the {words} when you run the graph",)
-    call = call_arguments(value, given, script.stand_ins)
+    defaults = command_line_defaults(script.trees.values())
+    call = call_arguments(value, given, script.stand_ins, script.trees, defaults)
     if call.missing:
         raise ImportFailedError(
             f"{file}: {name} needs {', '.join(call.missing)}. Give them: "
@@ -161,7 +168,8 @@ def _factory(
 
     count = getattr(script.module, "PIPELINES", 1) if name == SIDE_BY_SIDE else 1
     several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
-    return FoundPipeline(make, (*notes, *call.notes), tuple(placeholders), several)
+    notes = (*notes, *call.notes)
+    return FoundPipeline(make, notes, tuple(placeholders), several, call.assumed)
 
 
 def _datasets(script: ScriptResult, parameters: Sequence[str]) -> dict[str, SourceKind]:

@@ -36,7 +36,7 @@ from workbench.engine.pipeline_discovery import (
     name_of,
     unread_part_note,
 )
-from workbench.engine.project_modules import found_modules, package_of
+from workbench.engine.project_modules import TREES, found_modules, package_of
 from workbench.engine.registry import task
 from workbench.engine.script_lines import (
     EnoughError,
@@ -48,6 +48,7 @@ from workbench.engine.script_lines import (
 from workbench.engine.script_sandbox import ScriptSandbox, one_printable_line, source_location
 from workbench.engine.stand_ins import StandInError, StandIns
 from workbench.engine.tracing import preload_imports, trace_pipeline
+from workbench.engine.usual_values import written
 from workbench.engine.worker import Worker
 from workbench.errors import ImportFailedError
 from workbench.system_limits import is_memory_refusal, memory_remedy
@@ -112,7 +113,7 @@ def trace_source(
             module.__package__ = package_of(Path(path), trees)
             stopped = run_cells(trees, module, lines)
             sys.path[:] = paths
-            found = ScriptResult(module, made, Path(path).name, stopped, lines.stand_ins)
+            found = ScriptResult(module, made, Path(path).name, stopped, lines.stand_ins, TREES)
             given = {name: each for name, each in arguments.items() if name not in taken()}
             chosen = _chosen(found, pipeline, given, lines)
             lines.stand_ins.answered.clear()  # what was asked so far was not the pipeline's affair
@@ -137,6 +138,7 @@ def trace_source(
         changed=changed,
         placeholders=chosen.placeholders,
         pipelines=chosen.pipelines,
+        assumed={name: written(value) for name, value in chosen.assumed.items()},
     )
 
 
