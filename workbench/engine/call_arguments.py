@@ -34,6 +34,8 @@ class CallArguments:
     notes: tuple[str, ...] = ()
     assumed: Mapping[str, Any] = field(default_factory=dict)
     """What is taken for what is not given; of settings, complete once the call was made."""
+    setting: Callable[[str], Any] = MISSING
+    """What a configuration has under a dotted name that is not given."""
 
 
 def parameters_of(maker: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -96,4 +98,4 @@ def call_arguments(
     said = ", ".join(f"{name}={written(value)}" for name, value in called.items())
     notes = (f"called as the script itself does, with {said}",) if said else ()
     given_values = {name: value for name, value in values.items() if value is not MISSING}
-    return CallArguments(given_values, tuple(missing), notes, usual.assumed)
+    return CallArguments(given_values, tuple(missing), notes, usual.assumed, setting)

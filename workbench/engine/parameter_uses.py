@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -188,8 +188,3 @@ def identifiers(text: ast.AST) -> frozenset[str]:
     """The names of parameters, variables and attributes in it."""
     names = {_name_of(node) for node in ast.walk(text)}
     return frozenset(names | {node.arg for node in ast.walk(text) if isinstance(node, ast.arg)})
-
-
-def parts_with(texts: Sequence[ast.AST | None], name: str) -> ast.AST | None:
-    """The first of the texts in which the name stands."""
-    return next((each for each in texts if each is not None and name in identifiers(each)), None)

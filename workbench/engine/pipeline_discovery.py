@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tempfile
+from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,7 +16,12 @@ from typing import Any
 
 from workbench.emit.pipeline_import.traced import Traced
 from workbench.emit.template_parts import function_name
-from workbench.engine.call_arguments import call_arguments, parameters_of, required_by
+from workbench.engine.call_arguments import (
+    CONFIGURATIONS,
+    call_arguments,
+    parameters_of,
+    required_by,
+)
 from workbench.engine.command_line_defaults import command_line_defaults
 from workbench.engine.makers import (
     is_pipeline,
@@ -152,6 +158,8 @@ def _factory(
             f'args={{"{call.missing[0]}": ...}}).'
         )
 
+    _complete_configurations(script, call.setting)
+
     def make() -> Any:
         before = len(script.made)
         pipe = value(**call.values)
@@ -207,6 +215,24 @@ def _set_global(script: ScriptResult, name: str, value: Any) -> None:
     else:
         for key, each in value.items():
             setattr(there, key, each)
+
+
+def _complete_configurations(script: ScriptResult, setting: Callable[[str], Any]) -> None:
+    """Give the script's variables of settings what only its ``__main__`` would give them."""
+    names = vars(script.module)
+    for name in CONFIGURATIONS:
+        there = names.get(name)
+        if isinstance(there, Namespace):
+            asked = {
+                node.attr
+                for tree in script.trees.values()
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == name
+            }
+            if asked - vars(there).keys():
+                names[name] = Settings(vars(there), setting, name)
+        elif name not in names and _is_global(name, script):
+            names[name] = Settings({}, setting, name)
 
 
 def _is_global(name: str, script: ScriptResult) -> bool:

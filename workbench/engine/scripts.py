@@ -27,6 +27,7 @@ from workbench.emit.pipeline_import.traced import Traced
 from workbench.engine.auto_augment_import import noted_calls, with_noted
 from workbench.engine.failing_statements import STAND_IN
 from workbench.engine.makers import is_pipeline
+from workbench.engine.numba_calls import noted_numba_functions
 from workbench.engine.older_names import older_names_in_dali
 from workbench.engine.pipeline_discovery import (
     FoundPipeline,
@@ -104,6 +105,7 @@ def trace_source(
         ScriptSandbox(files, seconds, worker.reply_error) as sandbox,
         kept_from_running(made),
         noted_calls() as noted,
+        noted_numba_functions(),
         older_names_in_dali(),
         command_line(arguments, lines) as taken,
         found_modules(Path(path), lines.run_file, lines.stand_ins),

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from workbench.catalog.spec import ArgSpec
-from workbench.engine.parameter_uses import ParameterUses, identifiers, parts_with, uses_of
+from workbench.engine.parameter_uses import ParameterUses, identifiers, uses_of
 from workbench.engine.stand_ins import StandIn, StandIns
 from workbench.engine.written_calls import MISSING
 
@@ -61,7 +61,11 @@ _YES = frozenset({"training", "is_training", "train", "is_train", "istrain", "tr
 _NO = frozenset({"dali_cpu", "use_cpu", "cpu", "cpu_only", "fp16", "half", "debug"})
 _TRAINING = ("train", "training", "TRAIN", "Train")
 _BETWEEN_PIXELS = ("bilinear", "linear", "triangular")
-_CLASSES = frozenset({"num_classes", "n_classes", "nb_classes", "classes_num"})
+_OTHERS: Sequence[tuple[frozenset[str], Any]] = (
+    (frozenset({"device", "dali_device", "preprocessing_device", "decoder_device"}), "cpu"),
+    (frozenset({"num_classes", "n_classes", "nb_classes", "classes_num"}), 1000),
+    (frozenset({"sequence_length", "seq_len", "clip_length", "num_frames", "n_frames"}), 8),
+)
 
 
 @dataclass
@@ -93,8 +97,9 @@ class UsualValues:
 
     def uses(self, name: str) -> ParameterUses:
         """What the code does with a value of that name."""
-        text = parts_with(self.texts, name)
-        return uses_of(name, text) if text is not None else ParameterUses()
+        nothing = ParameterUses()
+        found = (uses_of(name, text) for text in self.texts if text is not None)
+        return next((each for each in found if each != nothing), nothing)
 
     def _value(self, name: str) -> Any:
         if name in self.defaults:
@@ -125,7 +130,7 @@ class UsualValues:
         truth = uses.is_truth or any(spec and spec.kind == "bool" for _, spec in uses.handed_to)
         if truth and (name in _YES or name in _NO):
             return name in _YES
-        return 1000 if name in _CLASSES else MISSING
+        return next((value for names, value in _OTHERS if name in names), MISSING)
 
 
 def is_of_any_process(name: str) -> bool:
@@ -167,13 +172,13 @@ def _by_use(uses: ParameterUses) -> Any:
     if uses.texts:
         return MISSING
     for _, spec in uses.handed_to:
-        if spec is not None and (spec.start is not None or spec.default is not None):
-            return _value_of(spec)
+        if spec is not None and spec.default is not None:
+            return _default_of(spec)
     return MISSING
 
 
-def _value_of(spec: ArgSpec) -> Any:
-    value = spec.default if spec.start is None else spec.start
+def _default_of(spec: ArgSpec) -> Any:
+    value = spec.default
     if spec.enum is not None and isinstance(value, str):
         return getattr(import_module("nvidia.dali.types"), value)
     return list(value) if isinstance(value, tuple) else value

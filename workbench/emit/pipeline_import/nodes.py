@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workbench.catalog.enums import enum_names
-from workbench.catalog.own_code import PYTHON_FUNCTION
+from workbench.catalog.own_code import NUMBA_FUNCTION, PYTHON_FUNCTION
 from workbench.catalog.python_decoder import PILLOW_DECODER, REQUEST
 from workbench.catalog.python_decoder import SOURCE as DECODER_SOURCE
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
@@ -126,6 +126,9 @@ def _operator(
     spec = spec or schemas.get(op.schema.removeprefix(_ALIAS))
     if op.refused and op.display == PYTHON_FUNCTION.name:
         return _own_code(op, lines)
+    if op.schema == NUMBA_FUNCTION.schema and "source" in op.args:
+        args = {name: _value(name, value, NUMBA_FUNCTION) for name, value in op.args.items()}
+        return _calling(NUMBA_FUNCTION.name, args, op)
     if op.refused:
         raise _CannotHoldError(op.refused)
     if op.schema == "ExternalSource" and not read_by and len(op.outputs) == 1:
@@ -178,12 +181,16 @@ def _own_code(op: TracedOp, lines: Lines) -> Call:
     args = function_arguments(op, lines.keywords(op), lines.script(op))
     if isinstance(args, str):
         raise _CannotHoldError(f"{op.refused}: {args}")
-    names = [f"output_{index}" for index in range(len(op.outputs))]
-    inputs = {f"input_{index}": edge for index, edge in enumerate(op.inputs)}
-    if str(args["source"]).strip() == DECODER_SOURCE.strip() and len(inputs) == 1:
+    if str(args["source"]).strip() == DECODER_SOURCE.strip() and len(op.inputs) == 1:
         return Call(PILLOW_DECODER.name, {}, {"data": op.inputs[0]}, ("output",))
-    outputs = tuple(names) if len(names) > 1 else ("output",)
-    return Call(PYTHON_FUNCTION.name, args, inputs, outputs)
+    return _calling(PYTHON_FUNCTION.name, args, op)
+
+
+def _calling(name: str, args: Mapping[str, Value], op: TracedOp) -> Call:
+    """The node that calls a function of the user."""
+    names = tuple(f"output_{index}" for index in range(len(op.outputs)))
+    inputs = {f"input_{index}": edge for index, edge in enumerate(op.inputs)}
+    return Call(name, args, inputs, names if len(names) > 1 else ("output",))
 
 
 def _written_number(maker: TracedOp | None) -> int | None:
