@@ -24,6 +24,8 @@ _PLUGIN = "nvidia.dali.plugin.numba"
 _PARTS = ("", ".fn", ".fn.experimental", ".experimental")
 _GIVEN = ("in_types", "out_types", "ins_ndim", "outs_ndim")
 _ON_GPU = ("blocks", "threads_per_block")
+_KEPT = frozenset({"run_fn", "setup_fn", "batch_processing", *_GIVEN, *_ON_GPU})
+"""What DALI itself is not told while nothing is compiled."""
 
 
 @contextmanager
@@ -117,12 +119,12 @@ def _modules() -> dict[str, ModuleType]:
             "_impl_module": _PLUGIN,
             "__init__": start,
             "__call__": call,
-            **{name: property(_hidden(name)) for name in ("spec", "schema", "device", "preserve")},
         },
     )
 
     def numba_function(*inputs: Any, **given: Any) -> Any:
-        return operator(**given)(*inputs)
+        names = {"_module": f"{_PLUGIN}.fn", "_display_name": NUMBA_FUNCTION.name}
+        return operator(**given, **names)(*inputs)
 
     modules = {f"{_PLUGIN}{part}": ModuleType(f"{_PLUGIN}{part}") for part in _PARTS}
     for name, module in modules.items():
@@ -135,13 +137,3 @@ def _modules() -> dict[str, ModuleType]:
     plugin.fn.__path__ = []  # type: ignore[attr-defined]
     plugin.fn.experimental = modules[f"{_PLUGIN}.fn.experimental"]  # type: ignore[attr-defined]
     return modules
-
-
-_KEPT = frozenset({"run_fn", "setup_fn", "batch_processing", *_GIVEN, *_ON_GPU})
-
-
-def _hidden(name: str) -> Callable[[Any], Any]:
-    return lambda op: getattr(op, f"_{name}")
-
-
-assert {*NUMBA_FUNCTION.args, "run_fn"} >= _KEPT

@@ -21,6 +21,8 @@ _LISTED = ("files", "labels")
 _NAMED = ("files", "file_list")
 _DATA = ("annotations_file", "path", "paths", "files", "filenames", "file_list", _FOLDER)
 """Arguments that name what a reader reads."""
+_COMPILED = "NumbaFuncImpl"
+"""What DALI's registry calls numba's functions, behind their plugin."""
 _ALIAS = "experimental__"
 """Before the names of operators that DALI has taken over since, and still knows by these."""
 
@@ -126,7 +128,7 @@ def _operator(
     spec = spec or schemas.get(op.schema.removeprefix(_ALIAS))
     if op.refused and op.display == PYTHON_FUNCTION.name:
         return _own_code(op, lines)
-    if op.schema == NUMBA_FUNCTION.schema and "source" in op.args:
+    if op.schema == _COMPILED and "source" in op.args:
         args = {name: _value(name, value, NUMBA_FUNCTION) for name, value in op.args.items()}
         return _calling(NUMBA_FUNCTION.name, args, op)
     if op.refused:
