@@ -75,10 +75,13 @@ def test_which_argument_of_an_operator_it_is() -> None:
     assert spec.kind == "bool"
     assert uses("f(random_shuffle=given)").handed_to == (("random_shuffle", None),)
     assert uses("y = fn.crop(x, crop=(given, given))").within == ("crop",)
+    assert uses("y = fn.resize(x, size=given + 4)") == ParameterUses()
 
 
 def test_the_text_of_a_function_and_of_a_class() -> None:
-    source = "def f(a):\n    return a\n\n\nclass Made:\n    def __init__(self, b):\n        self.b = b\n"
+    source = (
+        "def f(a):\n    return a\n\n\nclass Made:\n    def __init__(self, b):\n        self.b = b\n"
+    )
     space: dict[str, object] = {}
     exec(compile(source, "made.py", "exec"), space)
     trees = {"made.py": ast.parse(source)}

@@ -33,7 +33,7 @@ class ParameterUses:
     handed_to: tuple[tuple[str, ArgSpec | None], ...] = ()
     """The arguments of calls that it is, and where the call is an operator's, which one."""
     within: tuple[str, ...] = ()
-    """The arguments of calls of whose values it is a part."""
+    """The arguments of calls of whose lists it is an item."""
 
 
 def text_of(maker: Callable[..., Any], trees: Mapping[str, ast.Module]) -> ast.AST | None:
@@ -167,7 +167,7 @@ class _Uses(ast.NodeVisitor):
         for keyword in node.keywords:
             if self._is_it(keyword.value):
                 self.handed_to.append((keyword.arg or "", _argument(node.func, keyword.arg)))
-            elif any(map(self._is_it, ast.walk(keyword.value))):
+            elif any(map(self._is_it, getattr(keyword.value, "elts", ()))):
                 self.within.append(keyword.arg or "")
         self.generic_visit(node)
 
