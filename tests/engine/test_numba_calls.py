@@ -14,7 +14,7 @@ import pytest
 import workbench as wb
 from tests.helpers import arrays_of, built, import_script, same
 from workbench.catalog import load_catalog
-from workbench.emit import emit_script, list_targets
+from workbench.emit import emit_script
 from workbench.errors import GraphError, GraphExportError
 from workbench.graph import Graph
 from workbench.graph.own_code import is_trusted
@@ -149,8 +149,7 @@ def test_a_function_that_cannot_travel_is_opaque(
 
 def test_targets_that_cannot_carry_it_say_so(trusted: Graph) -> None:
     for target in ("triton", "tensorflow", "dynamic", "torchvision"):
-        assert target in list_targets()
-        with pytest.raises(GraphExportError, match="numba_function"):
+        with pytest.raises(GraphExportError, match=r"numba_function: it calls .* dimmed, and"):
             wb.export(trusted, target)
 
 
