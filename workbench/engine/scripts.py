@@ -97,6 +97,7 @@ def trace_source(
     made: list[Any] = []
     module = new_module(path)
     stopped = ""
+    assumed: Mapping[str, Any] = {}
     tempfile.gettempdir()  # it is kept from now on, whatever the script does to the environment
     preload_imports()
     lines = ScriptRun(StandIns(lambda values: _note_pipelines(values, made)))
@@ -118,6 +119,7 @@ def trace_source(
             found = ScriptResult(module, made, Path(path).name, stopped, lines.stand_ins, TREES)
             given = {name: each for name, each in arguments.items() if name not in taken()}
             chosen = _chosen(found, pipeline, given, lines)
+            assumed = chosen.assumed
             lines.stand_ins.answered.clear()  # what was asked so far was not the pipeline's affair
             with one_process():
                 pipe = _made(chosen.make, made)
@@ -125,9 +127,10 @@ def trace_source(
         except ImportFailedError as error:
             if error.__cause__ is None:
                 raise
-            raise sandbox.describe_error(error.__cause__, _hint(error.__cause__, stopped)) from None
+            hint = _hint(error.__cause__, stopped, assumed)
+            raise sandbox.describe_error(error.__cause__, hint) from None
         except BaseException as error:  # SystemExit and KeyboardInterrupt too
-            raise sandbox.describe_error(error, _hint(error, stopped)) from None
+            raise sandbox.describe_error(error, _hint(error, stopped, assumed)) from None
     name, about = name_of(traced, module.__doc__, Path(path).stem, type(pipe))
     notes = [f"the script was stopped at {stopped}, where it runs a pipeline"] if stopped else []
     asked = ", ".join(lines.stand_ins.answered)
@@ -165,13 +168,19 @@ def _note_pipelines(values: Any, made: list[Any]) -> None:
             made.append(value)
 
 
-def _hint(error: BaseException, stopped: str) -> str:
-    """Where a name lacks, perhaps because it is given below the line of the stop; or memory."""
+def _hint(error: BaseException, stopped: str, assumed: Mapping[str, Any]) -> str:
+    """Where a name lacks, perhaps because it is given below the line of the stop; or memory.
+
+    Else with what it was called that nobody gave.
+    """
     if isinstance(error, StandInError):
         return ". Give it: --arg NAME=VALUE where the pipeline takes it, or install what lacks"
     if is_memory_refusal(error):
         return f": the memory does not suffice. {memory_remedy()}"
-    return f".{unread_part_note(stopped)}" if stopped and isinstance(error, NameError) else ""
+    if stopped and isinstance(error, NameError):
+        return f".{unread_part_note(stopped)}"
+    said = ", ".join(f"{name}={written(value)}" for name, value in assumed.items())
+    return f". Not given, and assumed: {said}. Give others: --arg NAME=VALUE" if said else ""
 
 
 def _made(make: Any, made: list[Any]) -> Any:
