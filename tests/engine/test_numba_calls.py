@@ -108,6 +108,7 @@ def test_what_is_exported_comes_back_as_it_was(trusted: Graph, tmp_path: Path) -
     assert back.graph.node("numba_function") == trusted.node("numba_function")
 
 
+@pytest.mark.thorough
 def test_it_gives_the_arrays_of_the_original(trusted: Graph, script: Path, photos: Path) -> None:
     pytest.importorskip("numba")
     original = import_script(SCRIPT, script.parent)
@@ -161,3 +162,14 @@ def test_the_plugin_is_as_it_was_afterwards(script: Path) -> None:
         assert import_script(SCRIPT, script.parent).halved("photos")
     after = {name: value for name, value in sys.modules.items() if ".plugin.numba" in name}
     assert after == before
+
+
+@pytest.mark.thorough
+def test_a_live_pipeline_names_its_functions_in_its_text(script: Path, trusted: Graph) -> None:
+    pytest.importorskip("numba")
+    text = SCRIPT.replace("run_fn=run", "run_fn=dimmed")
+    pipe = import_script(text, script.parent).halved("photos")
+    found = wb.from_pipeline(pipe)
+    assert found.report.is_exact
+    node = found.graph.node("numba_function")
+    assert dict(node.args) == dict(trusted.node("numba_function").args)

@@ -9,7 +9,7 @@ Runs inside the worker process only.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
@@ -17,6 +17,7 @@ from typing import Any
 
 from workbench.catalog.own_code import NUMBA_FUNCTION
 from workbench.catalog.spec import Value
+from workbench.emit.pipeline_import.own_code import sources_together
 from workbench.errors import GraphEditError
 from workbench.graph.function_source import function_source
 
@@ -51,44 +52,41 @@ def noted_numba_functions() -> Iterator[None]:
 
 
 def numba_arguments(op: Any) -> dict[str, Value] | str:
-    """The arguments of a node for an operator that was made meanwhile, or why it can have none.
+    """The arguments of a node for an operator of numba, or why it can have none.
 
-    Nothing for any other operator.
+    Those of DALI's own plugin, which keeps no function, are without its source; nothing for any
+    other operator.
     """
     given = getattr(op, "workbench_given", None)
     if given is None:
-        return {}
+        return _held(vars(op), op.device) if type(op).__module__ == _PLUGIN else {}
     try:
         run = function_source(given["run_fn"], imports_inside=False)
         setup_fn = given.get("setup_fn")
         setup = function_source(setup_fn, imports_inside=False) if setup_fn is not None else ""
     except GraphEditError as error:
         return str(error).rstrip(".")
+    args = _held(given, op.device)
+    args |= {"function": given["run_fn"].__name__, "source": sources_together(run, setup)}
+    if setup_fn is not None:
+        args["setup_fn"] = setup_fn.__name__
+    return args
+
+
+def _held(given: Mapping[str, Any], device: str) -> dict[str, Value]:
     args: dict[str, Value] = {
-        "function": given["run_fn"].__name__,
-        "source": _together(run, setup),
         "num_outputs": len(_listed(given["out_types"])),
         **{name: tuple(map(int, _listed(given[name]))) for name in _GIVEN},
     }
-    if setup_fn is not None:
-        args["setup_fn"] = setup_fn.__name__
     if given.get("batch_processing"):
         args["batch_processing"] = True
-    if op.device == "gpu":
+    if device == "gpu":
         args |= {name: tuple(map(int, given[name])) for name in _ON_GPU if given.get(name)}
     return args
 
 
 def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _together(run: str, setup: str) -> str:
-    """Both functions, their imports above them, each once."""
-    parts = [text.rpartition("\n\n\n") for text in (run, setup) if text]
-    imports = dict.fromkeys(line for above, _, _ in parts for line in above.splitlines() if line)
-    functions = [text.strip() for _, _, text in parts]
-    return "\n\n\n".join([*(["\n".join(imports)] if imports else []), *functions]) + "\n"
 
 
 def _modules() -> dict[str, ModuleType]:

@@ -11,7 +11,7 @@ from workbench.catalog.python_decoder import PILLOW_DECODER, REQUEST
 from workbench.catalog.python_decoder import SOURCE as DECODER_SOURCE
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.pipeline_import.expressions import ARITHMETIC, INDEXING, expression_node
-from workbench.emit.pipeline_import.own_code import function_arguments
+from workbench.emit.pipeline_import.own_code import compiled_arguments, function_arguments
 from workbench.emit.pipeline_import.source_lines import Lines, is_library
 from workbench.emit.pipeline_import.traced import AutomaticCall, TracedInput, TracedOp
 from workbench.sources import PARAMETER, kind_of_reader, load_source, source_kinds
@@ -128,8 +128,11 @@ def _operator(
     spec = spec or schemas.get(op.schema.removeprefix(_ALIAS))
     if op.refused and op.display == PYTHON_FUNCTION.name:
         return _own_code(op, lines)
-    if op.schema == _COMPILED and "source" in op.args:
-        args = {name: _value(name, value, NUMBA_FUNCTION) for name, value in op.args.items()}
+    if op.schema == _COMPILED and "in_types" in op.args:
+        compiled = compiled_arguments(op, lines.keywords(op), lines.script(op))
+        if isinstance(compiled, str):
+            raise _CannotHoldError(f"{op.refused}: {compiled}")
+        args = {name: _value(name, value, NUMBA_FUNCTION) for name, value in compiled.items()}
         return _calling(NUMBA_FUNCTION.name, args, op)
     if op.refused:
         raise _CannotHoldError(op.refused)
