@@ -132,6 +132,6 @@ def _modules() -> dict[str, ModuleType]:
     plugin.__path__ = []
     plugin.fn = modules[f"{_PLUGIN}.fn"]  # type: ignore[attr-defined]
     plugin.experimental = modules[f"{_PLUGIN}.experimental"]  # type: ignore[attr-defined]
-    plugin.fn.__path__ = []  # type: ignore[attr-defined]
-    plugin.fn.experimental = modules[f"{_PLUGIN}.fn.experimental"]  # type: ignore[attr-defined]
+    plugin.fn.__path__ = []
+    plugin.fn.experimental = modules[f"{_PLUGIN}.fn.experimental"]
     return modules
