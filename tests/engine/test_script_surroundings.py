@@ -137,13 +137,13 @@ def test_methods_factories_and_configurations(brought: Any) -> None:
         "    pipe = Pipeline(cfg.batch, 2, rank, seed=1)\n"
         "    with pipe:\n"
         "        j, _ = fn.readers.file(file_root=cfg['data'].root)\n"
-        "        pipe.set_outputs(fn.resize(fn.decoders.image(j), size=cfg.size))\n"
+        "        pipe.set_outputs(fn.resize(fn.decoders.image(j), size=4 * cfg.fifth))\n"
         "    pipe.build()\n    return [pipe.epoch_size()]\n"
     )
-    found = brought(text, cfg={"batch": 3, "size": 20, "data": {"root": "photos"}})
+    found = brought(text, cfg={"batch": 3, "fifth": 5, "data": {"root": "photos"}})
     assert sizes(found) in ([(20,)], [20])
     assert found.graph.settings.batch_size == 3
-    with pytest.raises(ImportFailedError, match=r"cfg\.size is not known here"):
+    with pytest.raises(ImportFailedError, match=r"cfg\.fifth is not known here"):
         brought(text, cfg={"batch": 3})
 
 

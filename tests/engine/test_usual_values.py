@@ -81,7 +81,7 @@ def test_settings_are_asked_for_by_dotted_names() -> None:
     assert setting("cfg.rank") == 0
     data = setting("cfg.data")
     assert isinstance(data, StandIn)  # it is a section, not a folder
-    assert data.size == 224
+    assert (data.size, data["size"]) == (224, 224)
     assert setting("cfg.DATA").CROP_SIZE == 224
     assert found.assumed == {"cfg.rank": 0, "cfg.data.size": 224, "cfg.DATA.CROP_SIZE": 224}
     assert isinstance(data.strength, StandIn)

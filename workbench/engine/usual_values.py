@@ -151,6 +151,9 @@ class AskedSetting(StandIn):
             raise AttributeError(name)
         return self._setting(f"{self._name}.{name}")
 
+    def __getitem__(self, key: object) -> Any:
+        return getattr(self, key) if isinstance(key, str) else super().__getitem__(key)
+
 
 def written(value: Any) -> str:
     """A value as Python writes it; a member of DALI's enumerations as ``types.NAME``."""
