@@ -182,6 +182,9 @@ def _numba_faults(node: Node) -> Iterator[Fault]:
             remedy = f"Give as many as {kinds} has: {len(_listed(node, kinds))}."
             yield Fault(node.id, counts, words, remedy)
     on_gpu = node.device == "gpu"
+    if on_gpu and node.args.get("batch_processing"):
+        words = "on the GPU numba is given one sample at a time"
+        yield Fault(node.id, "batch_processing", words, "Leave it out.")
     for name in ("blocks", "threads_per_block"):
         if on_gpu and len(_listed(node, name)) != 3:
             words = f"on the GPU numba must be told {name}"
