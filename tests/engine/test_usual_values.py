@@ -67,6 +67,7 @@ def test_a_resize_in_front_of_a_crop_is_larger() -> None:
 
 def test_what_the_scripts_command_line_says_goes_first() -> None:
     assert usual("pass", "crop", crop=64).find("crop") == 64
+    assert usual("pass", "local_rank", local_rank=-1).find("local_rank") == 0
 
 
 def test_an_enumerations_member_is_written_as_in_dali() -> None:

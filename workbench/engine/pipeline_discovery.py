@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from workbench.emit.pipeline_import.traced import Traced
@@ -241,7 +241,9 @@ def _is_global(name: str, script: ScriptResult) -> bool:
         code
         for value in vars(script.module).values()
         for part in (value, *(vars(value).values() if isinstance(value, type) else ()))
-        if (code := getattr(getattr(part, "__wrapped__", part), "__code__", None)) is not None
+        if isinstance(
+            code := getattr(getattr(part, "__wrapped__", part), "__code__", None), CodeType
+        )
     ]
     return any(name in code.co_names for code in codes)
 

@@ -102,10 +102,10 @@ class UsualValues:
         return next((each for each in found if each != nothing), nothing)
 
     def _value(self, name: str) -> Any:
+        if name in NEUTRAL:  # a command line has -1 for "whatever the launcher says"
+            return NEUTRAL[name]
         if name in self.defaults:
             return self.defaults[name]
-        if name in NEUTRAL:
-            return NEUTRAL[name]
         uses = self.uses(name)
         if uses.is_settings:
             return MISSING
