@@ -4,7 +4,9 @@
 fetched repositories, each as ``owner+name``, and prints a row for each of
 ``public_pipelines.toml``: what the import makes of it, why it is not exact, and whether the
 exported script gives the original's arrays. At its end stands how many open exactly as they are,
-with nothing given at all: a row with ``args`` is also read without these.
+with nothing given at all, and how many of these have assumed parameters: a row with ``args`` is
+also read without these. A busy machine may take longer than the time limit, which reads "the
+process ended with 256": read such rows again, by ``--only``.
 
 To compare arrays a pipeline is made with every call on the CPU, batches of 4 and a seed where the
 source has none, and its reader of files reads photos.
