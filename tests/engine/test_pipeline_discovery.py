@@ -114,14 +114,14 @@ def loose():
 
 
 @pipeline_def(batch_size=2, num_threads=1, device_id=None)
-def crop(data, size):
-    return fn.constant(idata=[size])
+def crop(data, strength):
+    return fn.constant(idata=[strength])
 
 
 def test_arguments() -> None:
     scripts = found(train=train)
-    assert "crop needs size. Give them: --arg size=..." in refusal(found(crop=crop))
-    assert 'args={"size": ...}' in refusal(found(crop=crop))
+    assert "crop needs strength. Give them: --arg strength=..." in refusal(found(crop=crop))
+    assert 'args={"strength": ...}' in refusal(found(crop=crop))
     assert "has no argument sise. It has data, size" in refusal(scripts, sise=1, data="x")
 
 

@@ -137,13 +137,13 @@ def test_methods_factories_and_configurations(brought: Any) -> None:
         "    pipe = Pipeline(cfg.batch, 2, rank, seed=1)\n"
         "    with pipe:\n"
         "        j, _ = fn.readers.file(file_root=cfg['data'].root)\n"
-        "        pipe.set_outputs(fn.resize(fn.decoders.image(j), size=cfg.size))\n"
+        "        pipe.set_outputs(fn.resize(fn.decoders.image(j), size=4 * cfg.fifth))\n"
         "    pipe.build()\n    return [pipe.epoch_size()]\n"
     )
-    found = brought(text, cfg={"batch": 3, "size": 20, "data": {"root": "photos"}})
+    found = brought(text, cfg={"batch": 3, "fifth": 5, "data": {"root": "photos"}})
     assert sizes(found) in ([(20,)], [20])
     assert found.graph.settings.batch_size == 3
-    with pytest.raises(ImportFailedError, match=r"cfg\.size is not known here"):
+    with pytest.raises(ImportFailedError, match=r"cfg\.fifth is not known here"):
         brought(text, cfg={"batch": 3})
 
 
@@ -181,3 +181,65 @@ def test_older_names(brought: Any) -> None:
     }
     assert found.report.is_exact
     assert "CoinFlip as random.CoinFlip" in str(found.report)
+
+
+CLASS = """
+class Val(Pipeline):
+    def __init__(self, batch_size, num_threads, device_id, data_dir, crop, size, mean, dali_cpu):
+        super().__init__(batch_size, num_threads, device_id, seed=3)
+        self.read = ops.readers.File(file_root=data_dir, shard_id=args.rank, num_shards=args.world)
+        self.decode = ops.decoders.Image(device="cpu" if dali_cpu else "mixed")
+        self.resize = ops.Resize(device="cpu" if dali_cpu else "gpu", resize_shorter=size)
+        self.norm = ops.CropMirrorNormalize(
+            device="cpu" if dali_cpu else "gpu", crop=(crop, crop), mean=mean, std=args.std
+        )
+
+    def define_graph(self):
+        jpegs, labels = self.read()
+        return self.norm(self.resize(self.decode(jpegs))), labels
+"""
+MAIN = "if __name__ == '__main__':\n    args = read_it()\n"
+
+
+def test_well_known_parameters_and_settings_are_assumed_and_told(brought: Any) -> None:
+    found = brought(HEAD + CLASS + MAIN)
+    assert found.report.is_exact
+    node = found.graph.node("crop_mirror_normalize")
+    assert node.args["crop"] == (224, 224)
+    assert node.args["mean"] == (123.675, 116.28, 103.53)
+    assert found.graph.node("resize").args["resize_shorter"] == 256
+    told = found.report.assumed
+    assert {name: told[name] for name in ("crop", "size", "dali_cpu", "args.world")} == {
+        "crop": "224",
+        "size": "256",
+        "dali_cpu": "False",
+        "args.world": "1",
+    }
+    assert "args.std=[58.395, 57.12, 57.375]" in str(found.report)
+    assert "crop" not in brought(HEAD + CLASS + MAIN, crop=64).report.assumed
+
+
+def test_what_the_script_itself_calls_it_with_goes_before(brought: Any) -> None:
+    call = "    loader = Val(64, 2, 0, 'photos', crop=SIDE, size=120, mean=[1.0, 2.0, 3.0])\n"
+    found = brought(HEAD + CLASS + "SIDE = 96\n" + MAIN + call)
+    assert found.graph.node("crop_mirror_normalize").args["crop"] == (96, 96)
+    assert found.graph.settings.batch_size == 16
+    assert any(
+        note == "called as the script itself does, with crop=96, size=120, mean=[1.0, 2.0, 3.0]"
+        for note in found.report.notes
+    )
+    assert "crop" not in found.report.assumed
+
+
+def test_a_command_line_lacks_what_only_main_sets(brought: Any) -> None:
+    parsed = (
+        "import argparse\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--rank', type=int, default=0)\nargs = parser.parse_args()\n"
+        "def main():\n    args.world = 1\n"
+    )
+    found = brought(HEAD + parsed + CLASS)
+    assert found.report.is_exact
+    assert found.report.assumed["args.world"] == "1"
+    assert "args.rank" not in found.report.assumed
+    with pytest.raises(ImportFailedError, match=r"Val needs strength\. Give them: --arg strength="):
+        brought(HEAD + parsed + CLASS.replace("mean, dali", "mean, strength, dali"))

@@ -150,7 +150,7 @@ def test_the_class_form(trace: Any) -> None:
     traced = trace(text, data="photos")
     assert ops(traced) == ["File"]
     assert traced.name == "old"
-    assert "taken as data='data': give others" in trace(text).notes[0]
+    assert trace(text).assumed == {"data": "'data'"}
 
 
 def test_debug_mode_has_the_graph_that_it_has_without(trace: Any) -> None:
@@ -191,7 +191,7 @@ def test_conditions_and_imports_beside_the_script(trace: Any, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "pipeline", "args", "message"),
     [
-        (ONE.replace("size=32", "size"), None, {}, r"one needs size. Give them: --arg size="),
+        (ONE.replace("size=32", "sides"), None, {}, r"one needs sides. Give them: --arg sides="),
         (ONE, "one", {"sise": 3}, "one has no argument sise. It has data_dir, size, turn"),
         (ONE, "oen", {}, "train.py has no oen. Did you mean one?"),
         (ONE, "HEIGHT", {}, "no HEIGHT. It has one"),

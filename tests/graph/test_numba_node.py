@@ -66,6 +66,27 @@ def test_on_the_gpu_it_is_told_blocks_and_threads() -> None:
     graph = graph.replace_node(replace(graph.node("kernel"), args=bare))
     (fault,) = wb.check_graph(graph, load_catalog())
     assert "must be told blocks" in str(fault)
+    whole = {**kernel.args, "batch_processing": True}
+    graph = graph.replace_node(replace(graph.node("kernel"), args=whole))
+    (fault,) = wb.check_graph(graph, load_catalog())
+    assert "on the GPU numba is given one sample at a time" in str(fault)
+
+
+def test_what_sets_the_extents_stands_beside_the_function() -> None:
+    graph = inverted()
+    node = graph.node("invert")
+    source = f"{node.args['source']}\n\ndef same(outs, ins):\n    outs[0][0][0] = 8\n"
+    both = {**node.args, "source": source, "setup_fn": "same"}
+    (fault,) = wb.check_graph(graph.replace_node(replace(node, args=both)), load_catalog())
+    assert "is not trusted" in str(fault)
+    graph = wb.trust_graph(graph.replace_node(replace(node, args=both)))
+    text = emit_script(graph, load_catalog()).text
+    assert "\n\n\ndef invert(out, image):\n" in text
+    assert "\n\n\ndef same(outs, ins):\n    outs[0][0][0] = 8\n\n\n@pipeline_def" in text
+    assert "        run_fn=invert,\n        setup_fn=same,\n" in text
+    other = {**both, "setup_fn": "another"}
+    (fault,) = wb.check_graph(graph.replace_node(replace(node, args=other)), load_catalog())
+    assert "something else than the function invert and another" in str(fault)
 
 
 @pytest.mark.parametrize("words", ["UINT8", "uint8 HWC", "FLOAT16 HWC", "UINT8 H C", ""])

@@ -72,6 +72,12 @@ def _counts(name: str, doc: str, label: str, items: int | None = None) -> dict[s
 
 
 _NUMBA = {
+    "setup_fn": ArgSpec(
+        *("setup_fn", "str", "The function in the source that sets the extents of what it writes."),
+        label="Sets extents",
+        form="shown",
+    ),
+    **_BATCHES,
     **_types("in_types", "The types of what it is given.", "Types in"),
     **_types("out_types", "The types of what it writes.", "Types out"),
     **_counts("ins_ndim", "The numbers of dimensions of what it is given.", "Dimensions in"),

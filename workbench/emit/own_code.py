@@ -14,7 +14,7 @@ from workbench.errors import GraphError, GraphExportError
 from workbench.graph.model import Node
 from workbench.graph.own_code import is_trusted, source_problem
 
-_FUNCTION_ALONE = ("function", "source", "num_outputs", "output_layouts")
+_FUNCTION_ALONE = ("function", "source", "num_outputs", "output_layouts", "setup_fn")
 """Arguments of a node that are none of a call of ``numba_function``."""
 CALLING = frozenset({*OWN_CODE, PILLOW_DECODER.name})
 """Operators whose call is that of a function of Python."""
@@ -37,6 +37,7 @@ def function_names(nodes: Iterable[Node]) -> list[str]:
     """The names that the nodes' functions take: their own, and what is imported for them."""
     calling = list(_calling(nodes))
     names = [str(node.args.get("function", "")) for node in calling]
+    names += [str(node.args["setup_fn"]) for node in calling if "setup_fn" in node.args]
     names += [node.op for node in calling if node.op in PLUGINS]
     for statement in (each for node in calling for each in _parts_of(node)[0]):
         names += [alias.asname or alias.name.partition(".")[0] for alias in statement.names]
@@ -78,7 +79,8 @@ def _parts_of(node: Node) -> tuple[list[ast.Import | ast.ImportFrom], str]:
     if node.op != NUMBA_FUNCTION.name or source_problem(node) is not None:
         return [], source
     body = ast.parse(source).body
-    text = "\n".join(source.splitlines()[body[-1].lineno - 1 :])
+    first = next(each.lineno for each in body if isinstance(each, ast.FunctionDef))
+    text = "\n".join(source.splitlines()[first - 1 :])
     return [each for each in body if isinstance(each, ast.Import | ast.ImportFrom)], text
 
 
@@ -108,6 +110,8 @@ def own_arguments(node: Node) -> list[str]:
             for name, value in given
             if value is not None and name not in _FUNCTION_ALONE
         ]
+        if "setup_fn" in node.args:
+            written.insert(0, f"setup_fn={identifier(str(node.args['setup_fn']))}")
         return [f"run_fn={function}", *written]
     arguments = [f"function={function}", f"num_outputs={node.args.get('num_outputs', 1)}"]
     layouts = node.args.get("output_layouts")

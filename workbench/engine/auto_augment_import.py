@@ -19,6 +19,7 @@ from typing import Any
 from workbench.catalog.auto_augment import AUTO_AUGMENT, OWN_POLICY
 from workbench.catalog.spec import OpSpec, Value
 from workbench.emit.pipeline_import.traced import AutomaticCall, Traced
+from workbench.engine import numba_calls
 from workbench.engine.auto_augment import held_order, run_as_it_is, uniforms_of
 from workbench.engine.policy_import import policy_arguments
 from workbench.graph.model import Node
@@ -27,6 +28,7 @@ _DRAWN_INTO = ("crop_h", "crop_pos_x", "crop_pos_y")
 """Arguments of ``fn.crop`` that take what is drawn: in the order in which DALI holds what feeds
 arguments, which is that of their names."""
 _SHAPE_INTO = "crop_pos_z"
+_OURS = (__file__, numba_calls.__file__)
 
 
 @contextmanager
@@ -46,9 +48,9 @@ def noted_calls() -> Iterator[dict[str, AutomaticCall]]:
 
 
 def with_noted(traced: Traced, noted: dict[str, AutomaticCall]) -> Traced:
-    """The trace with what was noted, and without the lines of this file in it."""
+    """The trace with what was noted, and without the lines of ours in it."""
     ops = tuple(
-        replace(op, places=tuple(place for place in op.places if place.file != __file__))
+        replace(op, places=tuple(place for place in op.places if place.file not in _OURS))
         for op in traced.pipeline.ops
     )
     return replace(traced, pipeline=replace(traced.pipeline, ops=ops), automatic=noted)

@@ -1,33 +1,22 @@
-"""What a function or class that makes a pipeline is called with: what is given, and neutral values.
+"""What a function or class that makes a pipeline is called with: what is given, and usual values.
 
-Of what it requires, ranks and shards count as one process alone, and folders and files as the name
-of their argument, since a graph reads what it is run on. All else must be given.
+Of what it requires, the script's own calls tell some, and usual values stand for well-known names,
+which is told. All else must be given.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.engine.parameter_uses import text_of
 from workbench.engine.stand_ins import Settings, StandIns
+from workbench.engine.usual_values import UsualValues, is_of_any_process, written
+from workbench.engine.written_calls import MISSING, written_value
 
-_NEUTRAL: Mapping[str, Any] = {
-    **dict.fromkeys(("batch_size", "max_batch_size", "bs"), 16),
-    **dict.fromkeys(("num_threads", "num_workers", "workers", "threads", "n_threads"), 4),
-    **dict.fromkeys(("device_id", "local_rank", "rank", "global_rank", "shard_id", "gpu_id"), 0),
-    **dict.fromkeys(("num_shards", "world_size", "num_gpus", "world", "n_gpus"), 1),
-    **dict.fromkeys(("seed", "local_seed"), 0),
-    "py_num_workers": 1,
-}
-_PATHS = re.compile(
-    r"(.*_)?(dir|directory|root|path|paths|folder|file|files|filename|filenames|list|lmdb|db|rec|idx"
-    r"|annotations|tfrecords?)(_path|_dir|_root)?|data|dataset|images|filenames|tfrec_.*",
-    re.IGNORECASE,
-)
-_SEVERAL = re.compile(r"(.*_)?(files|paths|filenames|tfrecords)")
 CONFIGURATIONS = (
     *("args", "arg", "cfg", "config", "conf", "params", "parameters", "hparams", "opt", "opts"),
     *("options", "flags", "settings"),
@@ -43,6 +32,10 @@ class CallArguments:
     missing: tuple[str, ...] = ()
     """What is required, and can only be given."""
     notes: tuple[str, ...] = ()
+    assumed: Mapping[str, Any] = field(default_factory=dict)
+    """What is taken for what is not given; of settings, complete once the call was made."""
+    setting: Callable[[str], Any] = MISSING
+    """What a configuration has under a dotted name that is not given."""
 
 
 def parameters_of(maker: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -68,30 +61,41 @@ def call_arguments(
     maker: Callable[..., Any],
     given: Mapping[str, Any],
     stand_ins: StandIns,
-    setting: Callable[[str], Any] | None = None,
+    trees: Mapping[str, ast.Module],
+    defaults: Mapping[str, Any],
 ) -> CallArguments:
-    """What to call it with. ``setting`` gives what is asked of its configurations by name."""
-    setting = setting or stand_ins.value
+    """What to call it with.
+
+    ``trees`` are the script's files, ``defaults`` what its own command line has for what it is not
+    told.
+    """
+    usual = UsualValues((text_of(maker, trees), *trees.values()), defaults)
+    setting = usual.setting(stand_ins)
     values: dict[str, Any] = {
         name: Settings(value, setting, name) if isinstance(value, dict) else value
         for name, value in given.items()
     }
-    missing: list[str] = []
-    assumed: dict[str, Any] = {}
+    parameters = parameters_of(maker)
     unset = [
         name
-        for name, parameter in parameters_of(maker).items()
+        for name, parameter in parameters.items()
         if name.lower() in CONFIGURATIONS and parameter.default is None and name not in given
     ]
+    missing: list[str] = []
+    called: dict[str, Any] = {}
     for name in (*required_by(maker, given), *unset):
-        if name in _NEUTRAL:
-            assumed[name] = _NEUTRAL[name]
-        elif _PATHS.fullmatch(name):
-            assumed[name] = [name] if _SEVERAL.fullmatch(name) else name
-        elif name.lower() in CONFIGURATIONS:
+        if name.lower() in CONFIGURATIONS or usual.uses(name).is_settings:
             values[name] = Settings({}, setting, name)
-        else:
+            continue
+        value = MISSING
+        if not is_of_any_process(name):
+            value = written_value(maker.__name__, list(parameters), name, trees.values())
+        if value is not MISSING:
+            called[name] = value
+        elif (value := usual.find(name)) is MISSING:
             missing.append(name)
-    said = ", ".join(f"{name}={value!r}" for name, value in assumed.items())
-    notes = (f"not given, and taken as {said}: give others by --arg NAME=VALUE",) if said else ()
-    return CallArguments({**values, **assumed}, tuple(missing), notes)
+        values[name] = value
+    said = ", ".join(f"{name}={written(value)}" for name, value in called.items())
+    notes = (f"called as the script itself does, with {said}",) if said else ()
+    given_values = {name: value for name, value in values.items() if value is not MISSING}
+    return CallArguments(given_values, tuple(missing), notes, usual.assumed, setting)

@@ -118,7 +118,9 @@ def from_file(
             made = _in_worker(trace_transform, str(file), pipeline, given, seconds)
             assert isinstance(made, TracedTransform)
             call = from_plain(made.call)
-            return import_transforms(call, made.name or file.stem, made.notes, kind or "folder")
+            return import_transforms(
+                call, made.name or file.stem, made.notes, kind or "folder", made.assumed
+            )
 
         _refuse_dynamic_mode(file)
         of_dali, of_others = _libraries_of(file)

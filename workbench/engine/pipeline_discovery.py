@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tempfile
+from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from workbench.emit.pipeline_import.traced import Traced
 from workbench.emit.template_parts import function_name
-from workbench.engine.call_arguments import call_arguments, parameters_of, required_by
+from workbench.engine.call_arguments import (
+    CONFIGURATIONS,
+    call_arguments,
+    parameters_of,
+    required_by,
+)
+from workbench.engine.command_line_defaults import command_line_defaults
 from workbench.engine.makers import (
     is_pipeline,
     is_pipeline_class,
@@ -47,6 +55,8 @@ class ScriptResult:
     stopped: str = ""
     """The line at which it was stopped, as in messages; empty where it came to its end."""
     stand_ins: StandIns = field(default_factory=StandIns)
+    trees: Mapping[str, ast.Module] = field(default_factory=dict)
+    """Its files and those of its project, as Python reads them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +69,8 @@ class FoundPipeline:
     """Folders of data made up for what the script was not given."""
     pipelines: int = 1
     """As many run side by side, of which it makes the first."""
+    assumed: Mapping[str, Any] = field(default_factory=dict)
+    """What is taken for what is not given; complete once the pipeline was made."""
 
 
 def find_pipeline(
@@ -137,13 +149,16 @@ def _factory(
             given[parameter] = str(kind.write_placeholder(Path(placeholders[-1])))
         words = " and the ".join(dict.fromkeys(kind.about for kind in kinds.values()))
         notes = (f"name the {words} when you run the graph",)
-    call = call_arguments(value, given, script.stand_ins)
+    defaults = command_line_defaults(script.trees.values())
+    call = call_arguments(value, given, script.stand_ins, script.trees, defaults)
     if call.missing:
         raise ImportFailedError(
             f"{file}: {name} needs {', '.join(call.missing)}. Give them: "
             f"{' '.join(f'--arg {one}=...' for one in call.missing)} (in Python: "
             f'args={{"{call.missing[0]}": ...}}).'
         )
+
+    _complete_configurations(script, call.setting)
 
     def make() -> Any:
         before = len(script.made)
@@ -161,7 +176,8 @@ def _factory(
 
     count = getattr(script.module, "PIPELINES", 1) if name == SIDE_BY_SIDE else 1
     several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
-    return FoundPipeline(make, (*notes, *call.notes), tuple(placeholders), several)
+    notes = (*notes, *call.notes)
+    return FoundPipeline(make, notes, tuple(placeholders), several, call.assumed)
 
 
 def _datasets(script: ScriptResult, parameters: Sequence[str]) -> dict[str, SourceKind]:
@@ -201,13 +217,33 @@ def _set_global(script: ScriptResult, name: str, value: Any) -> None:
             setattr(there, key, each)
 
 
+def _complete_configurations(script: ScriptResult, setting: Callable[[str], Any]) -> None:
+    """Give the script's variables of settings what only its ``__main__`` would give them."""
+    names = vars(script.module)
+    for name in CONFIGURATIONS:
+        there = names.get(name)
+        if isinstance(there, Namespace):
+            asked = {
+                node.attr
+                for tree in script.trees.values()
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == name
+            }
+            if asked - vars(there).keys():
+                names[name] = Settings(vars(there), setting, name)
+        elif name not in names and _is_global(name, script):
+            names[name] = Settings({}, setting, name)
+
+
 def _is_global(name: str, script: ScriptResult) -> bool:
     """Whether the script's functions read it, and nothing but ``__main__`` gives it."""
     codes = [
         code
         for value in vars(script.module).values()
         for part in (value, *(vars(value).values() if isinstance(value, type) else ()))
-        if (code := getattr(getattr(part, "__wrapped__", part), "__code__", None)) is not None
+        if isinstance(
+            code := getattr(getattr(part, "__wrapped__", part), "__code__", None), CodeType
+        )
     ]
     return any(name in code.co_names for code in codes)
 

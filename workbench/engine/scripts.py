@@ -27,6 +27,7 @@ from workbench.emit.pipeline_import.traced import Traced
 from workbench.engine.auto_augment_import import noted_calls, with_noted
 from workbench.engine.failing_statements import STAND_IN
 from workbench.engine.makers import is_pipeline
+from workbench.engine.numba_calls import noted_numba_functions
 from workbench.engine.older_names import older_names_in_dali
 from workbench.engine.pipeline_discovery import (
     FoundPipeline,
@@ -36,7 +37,7 @@ from workbench.engine.pipeline_discovery import (
     name_of,
     unread_part_note,
 )
-from workbench.engine.project_modules import found_modules, package_of
+from workbench.engine.project_modules import TREES, found_modules, package_of
 from workbench.engine.registry import task
 from workbench.engine.script_lines import (
     EnoughError,
@@ -48,6 +49,7 @@ from workbench.engine.script_lines import (
 from workbench.engine.script_sandbox import ScriptSandbox, one_printable_line, source_location
 from workbench.engine.stand_ins import StandInError, StandIns
 from workbench.engine.tracing import preload_imports, trace_pipeline
+from workbench.engine.usual_values import written
 from workbench.engine.worker import Worker
 from workbench.errors import ImportFailedError
 from workbench.system_limits import is_memory_refusal, memory_remedy
@@ -95,6 +97,7 @@ def trace_source(
     made: list[Any] = []
     module = new_module(path)
     stopped = ""
+    assumed: Mapping[str, Any] = {}
     tempfile.gettempdir()  # it is kept from now on, whatever the script does to the environment
     preload_imports()
     lines = ScriptRun(StandIns(lambda values: _note_pipelines(values, made)))
@@ -103,6 +106,7 @@ def trace_source(
         ScriptSandbox(files, seconds, worker.reply_error) as sandbox,
         kept_from_running(made),
         noted_calls() as noted,
+        noted_numba_functions(),
         older_names_in_dali(),
         command_line(arguments, lines) as taken,
         found_modules(Path(path), lines.run_file, lines.stand_ins),
@@ -112,9 +116,10 @@ def trace_source(
             module.__package__ = package_of(Path(path), trees)
             stopped = run_cells(trees, module, lines)
             sys.path[:] = paths
-            found = ScriptResult(module, made, Path(path).name, stopped, lines.stand_ins)
+            found = ScriptResult(module, made, Path(path).name, stopped, lines.stand_ins, TREES)
             given = {name: each for name, each in arguments.items() if name not in taken()}
             chosen = _chosen(found, pipeline, given, lines)
+            assumed = chosen.assumed
             lines.stand_ins.answered.clear()  # what was asked so far was not the pipeline's affair
             with one_process():
                 pipe = _made(chosen.make, made)
@@ -122,9 +127,10 @@ def trace_source(
         except ImportFailedError as error:
             if error.__cause__ is None:
                 raise
-            raise sandbox.describe_error(error.__cause__, _hint(error.__cause__, stopped)) from None
+            hint = _hint(error.__cause__, stopped, assumed)
+            raise sandbox.describe_error(error.__cause__, hint) from None
         except BaseException as error:  # SystemExit and KeyboardInterrupt too
-            raise sandbox.describe_error(error, _hint(error, stopped)) from None
+            raise sandbox.describe_error(error, _hint(error, stopped, assumed)) from None
     name, about = name_of(traced, module.__doc__, Path(path).stem, type(pipe))
     notes = [f"the script was stopped at {stopped}, where it runs a pipeline"] if stopped else []
     asked = ", ".join(lines.stand_ins.answered)
@@ -137,6 +143,7 @@ def trace_source(
         changed=changed,
         placeholders=chosen.placeholders,
         pipelines=chosen.pipelines,
+        assumed={name: written(value) for name, value in chosen.assumed.items()},
     )
 
 
@@ -161,13 +168,19 @@ def _note_pipelines(values: Any, made: list[Any]) -> None:
             made.append(value)
 
 
-def _hint(error: BaseException, stopped: str) -> str:
-    """Where a name lacks, perhaps because it is given below the line of the stop; or memory."""
+def _hint(error: BaseException, stopped: str, assumed: Mapping[str, Any]) -> str:
+    """Where a name lacks, perhaps because it is given below the line of the stop; or memory.
+
+    Else with what it was called that nobody gave.
+    """
     if isinstance(error, StandInError):
         return ". Give it: --arg NAME=VALUE where the pipeline takes it, or install what lacks"
     if is_memory_refusal(error):
         return f": the memory does not suffice. {memory_remedy()}"
-    return f".{unread_part_note(stopped)}" if stopped and isinstance(error, NameError) else ""
+    if stopped and isinstance(error, NameError):
+        return f".{unread_part_note(stopped)}"
+    said = ", ".join(f"{name}={written(value)}" for name, value in assumed.items())
+    return f". Not given, and assumed: {said}. Give others: --arg NAME=VALUE" if said else ""
 
 
 def _made(make: Any, made: list[Any]) -> Any:

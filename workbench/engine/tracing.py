@@ -24,6 +24,7 @@ from workbench.emit.pipeline_import.traced import (
     TracedOp,
     TracedPipeline,
 )
+from workbench.engine.numba_calls import numba_arguments
 from workbench.errors import ImportFailedError
 from workbench.graph.model import Executor
 
@@ -216,6 +217,7 @@ def _without_stand_ins(
             yield replace(found, args={**found.args, **_reader_options(op)})
             continue
         said = _written(op.spec)
+        numba = numba_arguments(op._op)
         regular = op.spec.NumRegularInput()
         yield TracedOp(
             schema=op._op.schema.Name(),
@@ -229,8 +231,8 @@ def _without_stand_ins(
             places=_places(said),
             module=said.get("_module", ""),
             display=said.get("_display_name", ""),
-            args=_reader_options(op),
-            refused=refused[op.name],
+            args={**_reader_options(op), **(numba if isinstance(numba, dict) else {})},
+            refused=numba if isinstance(numba, str) else refused[op.name],
         )
 
 

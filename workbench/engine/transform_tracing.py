@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
@@ -31,18 +31,14 @@ from workbench.engine.scripts import (
     read_source_cells,
     run_cells,
 )
-from workbench.engine.stand_ins import StandIn, StandIns
+from workbench.engine.stand_ins import StandIns
+from workbench.engine.usual_values import UsualValues, written
 from workbench.engine.worker import Worker
 from workbench.errors import ImportFailedError
 
 _COMPOSING = frozenset(
     {"Compose", "Sequential", "AugmentationSequential", "ImageSequential", "create_transform"}
 )
-_SIZES = frozenset(
-    {"size", "image_size", "img_size", "input_size", "crop_size", "imsize", "imgsz", "resize"}
-)
-"""Names of sides in pixels, which count as ``_USUAL_SIZE`` where they are not given."""
-_USUAL_SIZE = 224
 _MOST_DEPTH = 4
 """Of dictionaries and lists in which compositions are looked for."""
 
@@ -55,6 +51,8 @@ class TracedTransform:
     """As ``to_plain`` gives it."""
     name: str
     notes: tuple[str, ...] = ()
+    assumed: Mapping[str, str] = field(default_factory=dict)
+    """What was taken for what is not given, as Python writes it."""
 
 
 @task
@@ -92,7 +90,8 @@ def trace_transform(
             raise
         except BaseException as error:  # SystemExit and KeyboardInterrupt too
             raise sandbox.describe_error(error) from None
-    return TracedTransform(call, name, tuple(lines.told()))
+    assumed = {each: written(value) for each, value in script.assumed.items()}
+    return TracedTransform(call, name, tuple(lines.told()), assumed)
 
 
 def _dali_kept_from_running(trees: Mapping[str, ast.Module]) -> AbstractContextManager[None]:
@@ -115,6 +114,7 @@ class _Script:
     lines: ScriptRun
     arguments: Mapping[str, Any]
     trees: Mapping[str, ast.Module]
+    assumed: dict[str, Any] = field(default_factory=dict)
 
     def find(self, wanted: str | None) -> tuple[str, RecordedCall]:
         held = dict(_held(vars(self.module)))
@@ -157,18 +157,10 @@ class _Script:
             raise ImportFailedError(
                 f"{self.file}: it is {type(maker).__name__}, and makes no composition."
             )
-        assumed: dict[str, Any] = {}
         defaults = command_line_defaults(self.trees.values())
-
-        def setting(name: str) -> Any:
-            last = name.rpartition(".")[2]
-            if last in defaults:
-                return assumed.setdefault(name, defaults[last])
-            if last.lower() in _SIZES:
-                return assumed.setdefault(name, _USUAL_SIZE)
-            return _Setting(self.lines.stand_ins, name, setting)
-
-        called = call_arguments(maker, self.arguments, self.lines.stand_ins, setting)
+        stand_ins = self.lines.stand_ins
+        called = call_arguments(maker, self.arguments, stand_ins, self.trees, defaults)
+        setting = UsualValues().setting(stand_ins)
         values = {**{name: setting(name) for name in called.missing}, **called.values}
         before = len(self.calls)
         self.lines.stand_ins.answered.clear()
@@ -179,10 +171,7 @@ class _Script:
         except Exception as error:
             failure = error
         self.lines.notes.extend(called.notes)
-        if said := ", ".join(f"{name}={value}" for name, value in assumed.items()):
-            self.lines.notes.append(
-                f"not given, and taken as {said}: give others by --arg NAME=VALUE"
-            )
+        self.assumed.update(called.assumed)
         if asked := ", ".join(self.lines.stand_ins.answered):
             self.lines.notes.append(
                 f"not given, and counted as false: {asked}. Give them by --arg NAME=VALUE"
@@ -236,19 +225,6 @@ class _Script:
             f"{self.file} has {len(names)} compositions: {', '.join(names)}. Name one: "
             f"{self.file}:{names[-1]}."
         )
-
-
-class _Setting(StandIn):
-    """A value of a configuration that is not given; its parts are asked for by their names."""
-
-    def __init__(self, owner: StandIns, name: str, setting: Callable[[str], Any]) -> None:
-        super().__init__(owner, name)
-        self.__dict__["_setting"] = setting
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self._setting(f"{self._name}.{name}")
 
 
 def _held(

@@ -56,11 +56,13 @@ def function_source(function: Callable[..., Any], imports_inside: bool = True) -
         name = function.__code__.co_freevars[0]
         raise GraphEditError(_outside(function, definition, name, "a variable of what encloses it"))
     imports = [line for line in _imports(function, definition) if line]
-    if imports_inside:
+    return _with_imports(text, definition, imports, imports_inside)
+
+
+def _with_imports(text: str, definition: ast.FunctionDef, imports: list[str], inside: bool) -> str:
+    if inside or not imports:
         return written_function(text, definition, imports)
-    return "\n".join([*imports, "", "", ""] if imports else []) + written_function(
-        text, definition, []
-    )
+    return "\n".join([*imports, "", "", ""]) + written_function(text, definition, [])
 
 
 def definition_problem(definition: ast.FunctionDef) -> str | None:
@@ -182,7 +184,7 @@ def place_of(function: Callable[..., Any], line: int = 1) -> str:
     return f"{code.co_filename}:{code.co_firstlineno + line - 1} ({function.__name__})"
 
 
-def definition_source(source: str, name: str) -> str | GraphEditError:
+def definition_source(source: str, name: str, imports_inside: bool = True) -> str | GraphEditError:
     """As ``function_source``, of a function of a script that is only read; or what hinders it."""
     try:
         tree = ast.parse(source)
@@ -221,7 +223,8 @@ def definition_source(source: str, name: str) -> str | GraphEditError:
             f"{name} uses {what!r}, which is no import of the script. Pass it in as an argument's "
             "default, or define it inside the function"
         )
-    return written_function(text, definition, [known[each] for each in outside if each in known])
+    imports = [known[each] for each in outside if each in known]
+    return _with_imports(text, definition, imports, imports_inside)
 
 
 def _only(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.stmt:

@@ -123,30 +123,34 @@ def source_problem(node: Node) -> tuple[str, str] | None:
     remedy = "Make the node anew with workbench.node."
     if not is_name(name):
         return f"{name!r} is not a Python name", remedy
-    if name in _TAKEN:
-        return f"{name} is a name that the script uses itself", "Rename the function."
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return f"its source cannot be read: {error}", remedy
     functions = [each for each in tree.body if isinstance(each, ast.FunctionDef)]
     body = tree.body
+    names = [name]
     if node.op == NUMBA_FUNCTION.name:  # in a function, numba compiles no import
         body = [each for each in body if not isinstance(each, ast.Import | ast.ImportFrom)]
-    if len(body) != 1 or [each.name for each in functions] != [name]:
-        return f"its source holds something else than the function {name}", remedy
-    if functions[0].decorator_list:
-        return f"the function {name} has a decorator", "Take the decorator off."
-    if (problem := definition_problem(functions[0])) is not None:
-        words, _, remedy = problem.partition(". ")
-        return f"the function {name} {words}", remedy
+        names += [str(node.args["setup_fn"])] if "setup_fn" in node.args else []
+    if len(body) != len(names) or [each.name for each in functions] != names:
+        said = " and ".join(names)
+        return f"its source holds something else than the function {said}", remedy
+    for name, function in zip(names, functions, strict=True):
+        if name in _TAKEN:
+            return f"{name} is a name that the script uses itself", "Rename the function."
+        if function.decorator_list:
+            return f"the function {name} has a decorator", "Take the decorator off."
+        if (problem := definition_problem(function)) is not None:
+            words, _, remedy = problem.partition(". ")
+            return f"the function {name} {words}", remedy
     return None
 
 
 def _arity_problem(node: Node) -> tuple[str, str] | None:
     """Why a function does not take as many arrays as it is fed, and the remedy."""
-    definition = ast.parse(str(node.args["source"])).body[-1]
-    assert isinstance(definition, ast.FunctionDef)
+    body = ast.parse(str(node.args["source"])).body
+    definition = next(each for each in body if isinstance(each, ast.FunctionDef))
     args = definition.args
     names = [each.arg for each in (*args.posonlyargs, *args.args)]
     least, fed = len(names) - len(args.defaults), len(node.inputs)
@@ -178,6 +182,9 @@ def _numba_faults(node: Node) -> Iterator[Fault]:
             remedy = f"Give as many as {kinds} has: {len(_listed(node, kinds))}."
             yield Fault(node.id, counts, words, remedy)
     on_gpu = node.device == "gpu"
+    if on_gpu and node.args.get("batch_processing"):
+        words = "on the GPU numba is given one sample at a time"
+        yield Fault(node.id, "batch_processing", words, "Leave it out.")
     for name in ("blocks", "threads_per_block"):
         if on_gpu and len(_listed(node, name)) != 3:
             words = f"on the GPU numba must be told {name}"

@@ -4,7 +4,9 @@
 fetched repositories, each as ``owner+name``, and prints a row for each of
 ``public_pipelines.toml``: what the import makes of it, why it is not exact, and whether the
 exported script gives the original's arrays. At its end stands how many open exactly as they are,
-with nothing given at all: a row with ``args`` is also read without these.
+with nothing given at all, and how many of these have assumed parameters: a row with ``args`` is
+also read without these. A busy machine may take longer than the time limit, which reads "the
+process ended with 256": read such rows again, by ``--only``.
 
 To compare arrays a pipeline is made with every call on the CPU, batches of 4 and a seed where the
 source has none, and its reader of files reads photos.
@@ -35,6 +37,7 @@ from workbench.emit import emit_script
 from workbench.emit.pipeline_import.graph import import_traced
 from workbench.emit.pipeline_import.older_names import TODAY
 from workbench.engine import scripts
+from workbench.engine.usual_values import is_of_any_process
 from workbench.errors import ImportFailedError
 from workbench.graph import Graph
 from workbench.samples import write_samples
@@ -80,15 +83,16 @@ def _given(value: Any) -> Any:
     return {"None": None, "$photos": str(PHOTOS)}.get(value, value) if type(value) is str else value
 
 
-def outcome(each: Listed, root: Path) -> tuple[str, list[str]]:
-    """``exact``, ``partly`` or ``refused``, and the reasons."""
+def outcome(each: Listed, root: Path) -> tuple[str, list[str], dict[str, str]]:
+    """``exact``, ``partly`` or ``refused``, the reasons, and what was assumed."""
     try:
         traced = _traced(each, root)
     except ImportFailedError as error:
-        return "refused", [str(error).partition("\nIt printed last")[0].replace("\n", " | ")]
+        return "refused", [str(error).partition("\nIt printed last")[0].replace("\n", " | ")], {}
     report = import_traced(traced, load_catalog()).report
     reasons = [str(entry) for entry in (*report.entries, *report.faults)]
-    return ("exact" if report.is_exact and not report.faults else "partly"), reasons
+    exact = report.is_exact and not report.faults
+    return ("exact" if exact else "partly"), reasons, dict(report.assumed)
 
 
 def _samples(targets: Path) -> dict[str, dict[str, Any]]:
@@ -272,11 +276,14 @@ def main() -> None:
         if given.only not in str(each) or not each.file(root).exists():
             continue
         found = in_child(outcome, each, root)
-        what, reasons = ("refused", [found]) if isinstance(found, str) else found
+        what, reasons, _ = ("refused", [found], {}) if isinstance(found, str) else found
         pixels = in_child(compare, each, root) if given.compare and what != "refused" else ""
         bare = in_child(outcome, replace(each, args={}), root) if each.args else found
-        alone, why = ("refused", [bare]) if isinstance(bare, str) else bare
+        alone, why, assumed = ("refused", [bare], {}) if isinstance(bare, str) else bare
         counts[f"as it is: {alone}"] += 1
+        if alone == "exact" and assumed:
+            counts["exact with assumed parameters"] += 1
+            counts["exact, beside data and process"] += not all(map(is_of_any_process, assumed))
         counts.update([what, *([f"pixels {pixels.partition(':')[0]}"] if pixels else [])])
         print(f"{what:8} {pixels:24.500} {each}", flush=True)
         for reason in reasons:
@@ -284,8 +291,14 @@ def main() -> None:
         if each.args:
             said = f": {why[0][:300]}" if why else ""
             print(f"         with nothing given {alone}{said}", flush=True)
+        if told := ", ".join(f"{name}={value}" for name, value in assumed.items()):
+            print(f"         assumed {told}", flush=True)
     of_all = sum(count for name, count in counts.items() if name.startswith("as it is"))
-    print(f"{counts['as it is: exact']} of {of_all} open exactly as they are, nothing given")
+    print(
+        f"{counts['as it is: exact']} of {of_all} open exactly with nothing given, of which "
+        f"{counts['exact with assumed parameters']} with assumed parameters, "
+        f"{counts['exact, beside data and process']} of these beside data, batch, threads and ranks"
+    )
     print(json.dumps(counts))
 
 

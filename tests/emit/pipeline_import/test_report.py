@@ -35,6 +35,25 @@ def test_lines() -> None:
     assert len(report.refused) == 1
 
 
+def test_what_was_assumed_is_named_with_how_to_give_another() -> None:
+    values = {"crop": "224", "mean": "[0.5, 0.5, 0.5]"}
+    report = ImportReport(exact=("reader",), assumed=values, notes=("name the folder",))
+    assert str(report).splitlines()[1:] == [
+        "assumed  crop=224, mean=[0.5, 0.5, 0.5]",
+        "         give others by --arg crop=... --arg mean=...",
+        "note     name the folder",
+    ]
+    assert report.is_exact
+    assert list(report.to_frame().why) == ["crop=224", "mean=[0.5, 0.5, 0.5]"]
+    many = {f"a{n}": str(n) for n in range(8)}
+    lines = str(ImportReport(assumed=many)).splitlines()[1:]
+    assert lines == [
+        "assumed  a0=0, a1=1, a2=2, a3=3, a4=4, a5=5",
+        "assumed  a6=6, a7=7",
+        "         give others by --arg a0=... --arg a1=... --arg a2=... and so on",
+    ]
+
+
 def test_all_of_it() -> None:
     report = ImportReport(exact=("reader",))
     assert report.is_exact

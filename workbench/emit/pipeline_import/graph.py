@@ -34,6 +34,7 @@ from workbench.graph.bounds import SETTINGS
 from workbench.graph.check import check_graph
 from workbench.graph.dataset_parameters import parameter_of
 from workbench.graph.exchange import exchanged
+from workbench.graph.frozen import FrozenDict
 from workbench.graph.graph_drawing import graph_svg
 from workbench.graph.layout import Document
 from workbench.graph.model import Body, DecodeDevice, Graph, Node, Port, Settings, Source
@@ -302,4 +303,6 @@ def _report(
             notes.append(f"{node} names its files itself: it reads no data folder")
     told = {entry.node for entry in entries}
     exact = tuple(node.id for node in graph.walk() if node.id not in told)
-    return ImportReport(exact, tuple(entries), tuple(faults), tuple(notes))
+    return ImportReport(
+        exact, tuple(entries), tuple(faults), tuple(notes), FrozenDict(traced.assumed)
+    )

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workbench.catalog.enums import enum_names
-from workbench.catalog.own_code import PYTHON_FUNCTION
+from workbench.catalog.own_code import NUMBA_FUNCTION, PYTHON_FUNCTION
 from workbench.catalog.python_decoder import PILLOW_DECODER, REQUEST
 from workbench.catalog.python_decoder import SOURCE as DECODER_SOURCE
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.pipeline_import.expressions import ARITHMETIC, INDEXING, expression_node
-from workbench.emit.pipeline_import.own_code import function_arguments
+from workbench.emit.pipeline_import.own_code import compiled_arguments, function_arguments
 from workbench.emit.pipeline_import.source_lines import Lines, is_library
 from workbench.emit.pipeline_import.traced import AutomaticCall, TracedInput, TracedOp
 from workbench.sources import PARAMETER, kind_of_reader, load_source, source_kinds
@@ -21,6 +21,8 @@ _LISTED = ("files", "labels")
 _NAMED = ("files", "file_list")
 _DATA = ("annotations_file", "path", "paths", "files", "filenames", "file_list", _FOLDER)
 """Arguments that name what a reader reads."""
+_COMPILED = "NumbaFuncImpl"
+"""What DALI's registry calls numba's functions, behind their plugin."""
 _ALIAS = "experimental__"
 """Before the names of operators that DALI has taken over since, and still knows by these."""
 
@@ -126,6 +128,12 @@ def _operator(
     spec = spec or schemas.get(op.schema.removeprefix(_ALIAS))
     if op.refused and op.display == PYTHON_FUNCTION.name:
         return _own_code(op, lines)
+    if op.schema == _COMPILED and "in_types" in op.args:
+        compiled = compiled_arguments(op, lines.keywords(op), lines.script(op))
+        if isinstance(compiled, str):
+            raise _CannotHoldError(f"{op.refused}: {compiled}")
+        args = {name: _value(name, value, NUMBA_FUNCTION) for name, value in compiled.items()}
+        return _calling(NUMBA_FUNCTION.name, args, op)
     if op.refused:
         raise _CannotHoldError(op.refused)
     if op.schema == "ExternalSource" and not read_by and len(op.outputs) == 1:
@@ -178,12 +186,16 @@ def _own_code(op: TracedOp, lines: Lines) -> Call:
     args = function_arguments(op, lines.keywords(op), lines.script(op))
     if isinstance(args, str):
         raise _CannotHoldError(f"{op.refused}: {args}")
-    names = [f"output_{index}" for index in range(len(op.outputs))]
-    inputs = {f"input_{index}": edge for index, edge in enumerate(op.inputs)}
-    if str(args["source"]).strip() == DECODER_SOURCE.strip() and len(inputs) == 1:
+    if str(args["source"]).strip() == DECODER_SOURCE.strip() and len(op.inputs) == 1:
         return Call(PILLOW_DECODER.name, {}, {"data": op.inputs[0]}, ("output",))
-    outputs = tuple(names) if len(names) > 1 else ("output",)
-    return Call(PYTHON_FUNCTION.name, args, inputs, outputs)
+    return _calling(PYTHON_FUNCTION.name, args, op)
+
+
+def _calling(name: str, args: Mapping[str, Value], op: TracedOp) -> Call:
+    """The node that calls a function of the user."""
+    names = tuple(f"output_{index}" for index in range(len(op.outputs)))
+    inputs = {f"input_{index}": edge for index, edge in enumerate(op.inputs)}
+    return Call(name, args, inputs, names if len(names) > 1 else ("output",))
 
 
 def _written_number(maker: TracedOp | None) -> int | None:

@@ -12,6 +12,42 @@ from workbench.graph.function_source import definition_source
 _HELD = {"function", "num_outputs", "output_layouts", "batch_processing", "device"}
 
 
+def compiled_arguments(
+    op: TracedOp, keywords: Sequence[ast.keyword], source: str
+) -> dict[str, Value] | str:
+    """The arguments of a node for a call of ``numba_function``, or why there is none.
+
+    Otherwise as ``function_arguments``: where DALI compiled the functions, the call names them.
+    """
+    if "source" in op.args:
+        return dict(op.args)
+    names = {
+        each.arg: each.value.id
+        for each in keywords
+        if each.arg in ("run_fn", "setup_fn") and isinstance(each.value, ast.Name)
+    }
+    given = {each.arg for each in keywords}
+    if "run_fn" not in names or "setup_fn" in given - names.keys():
+        return "its function is not one that the script defines by name"
+    texts: list[str] = []
+    for name in filter(None, map(names.get, ("run_fn", "setup_fn"))):
+        found = definition_source(source, name, imports_inside=False)
+        if isinstance(found, Exception):
+            return str(found).rstrip(".")
+        texts.append(found)
+    setup = {"setup_fn": names["setup_fn"]} if "setup_fn" in names else {}
+    function = {"function": names["run_fn"], "source": sources_together(*texts)}
+    return {**function, **op.args, **setup}
+
+
+def sources_together(*functions: str) -> str:
+    """Functions, the imports above each of them together above all."""
+    parts = [text.rpartition("\n\n\n") for text in functions if text]
+    imports = dict.fromkeys(line for above, _, _ in parts for line in above.splitlines() if line)
+    texts = [text.strip() for _, _, text in parts]
+    return "\n\n\n".join([*(["\n".join(imports)] if imports else []), *texts]) + "\n"
+
+
 def function_arguments(
     op: TracedOp, keywords: Sequence[ast.keyword], source: str
 ) -> dict[str, Value] | str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.figures import plot_counts
+from workbench.graph.frozen import FrozenDict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _NAMED = 3
 """Nodes that a line names."""
+_ASSUMED = 6
+"""Values that a line names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,9 @@ class ImportReport:
     """Why the workbench does not run the graph as it stands, beside what is opaque."""
     notes: tuple[str, ...] = ()
     """What else to know, such as the folder that the source read."""
+    assumed: Mapping[str, str] = field(default_factory=FrozenDict)
+    """What the source asks for and nobody gave, by name: the value that was taken, as Python writes
+    it. Others can be given by ``args``, in the shell by ``--arg``."""
 
     def to_frame(self) -> Any:
         """A pandas frame: a row an issue, with its kind, node, place and why.
@@ -65,7 +71,10 @@ class ImportReport:
         """
         import pandas
 
-        rows = [(one.kind, one.node, one.place, one.why) for one in (*self.entries, *self.faults)]
+        rows: list[tuple[str, str, str, str]] = [
+            (one.kind, one.node, one.place, one.why) for one in (*self.entries, *self.faults)
+        ]
+        rows += [("assumed", "", "", f"{name}={value}") for name, value in self.assumed.items()]
         return pandas.DataFrame(rows, columns=["kind", "node", "place", "why"])
 
     def plot(self) -> Figure:
@@ -114,6 +123,12 @@ class ImportReport:
             alike.setdefault(replace(entry, node=""), []).append(entry.node)
         for entry, nodes in alike.items():
             yield _line(entry, nodes)
+        said = [f"{name}={value}" for name, value in self.assumed.items()]
+        for first in range(0, len(said), _ASSUMED):
+            yield f"assumed  {', '.join(said[first : first + _ASSUMED])}"
+        if said:
+            names = " ".join(f"--arg {name}=..." for name in list(self.assumed)[:_NAMED])
+            yield f"         give others by {names}{' and so on' if len(said) > _NAMED else ''}"
         for note in self.notes:
             yield f"note     {note}"
 

@@ -115,6 +115,8 @@ class Traced:
     """What of the whole pipeline may not be as it was, in words."""
     automatic: Mapping[str, AutomaticCall] = field(default_factory=dict)
     """By the name of the operator that stands for each call of automatic augmentation."""
+    assumed: Mapping[str, str] = field(default_factory=dict)
+    """What was taken for what the source asks for and was not given, as Python writes it."""
     placeholders: tuple[str, ...] = ()
     """Folders that stood for those which the source was not given."""
     pipelines: int = 1

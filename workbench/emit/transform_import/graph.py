@@ -25,6 +25,7 @@ from workbench.errors import ImportFailedError
 from workbench.graph.check import check_graph
 from workbench.graph.data_node import deferred_checks
 from workbench.graph.edit import new_node
+from workbench.graph.frozen import FrozenDict
 from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Source
 from workbench.graph.ports import output_ports
@@ -101,7 +102,11 @@ def _read_saved(path: Path) -> Mapping[str, Any]:
 
 
 def import_transforms(
-    call: TransformCall, name: str = "imported", notes: Sequence[str] = (), kind: str = "folder"
+    call: TransformCall,
+    name: str = "imported",
+    notes: Sequence[str] = (),
+    kind: str = "folder",
+    assumed: Mapping[str, str] = FrozenDict(),
 ) -> ImportedGraph:
     """The graph of a composition, behind a folder of images that are decoded.
 
@@ -122,7 +127,8 @@ def import_transforms(
     graph = graph.named(name)
     known = before | set(images.exact)
     exact = tuple(node.id for node in graph.walk() if node.id in known)
-    report = ImportReport(exact, tuple(images.issues), notes=tuple(notes))
+    told = FrozenDict(assumed)
+    report = ImportReport(exact, tuple(images.issues), notes=tuple(notes), assumed=told)
     return ImportedGraph(Document(graph), report, call)
 
 

@@ -1,0 +1,41 @@
+"""A function is called with what is given, what its script says, and usual values that are told."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from workbench.engine.call_arguments import CallArguments, call_arguments
+from workbench.engine.stand_ins import StandIns
+
+
+def called(source: str, given: dict[str, Any] | None = None, name: str = "pipe") -> CallArguments:
+    space: dict[str, Any] = {}
+    exec(compile(source, "script.py", "exec"), space)
+    trees = {"script.py": ast.parse(source)}
+    return call_arguments(space[name], given or {}, StandIns(), trees, {})
+
+
+def test_well_known_names_are_assumed_and_others_asked_for() -> None:
+    found = called("def pipe(data_dir, crop, strength, turn=3): pass\n")
+    assert dict(found.values) == {"data_dir": "data_dir", "crop": 224}
+    assert found.missing == ("strength",)
+    assert found.assumed == {"data_dir": "data_dir", "crop": 224}
+    found = called("def pipe(data_dir, crop, strength): pass\n", {"crop": 64, "strength": 2})
+    assert (found.missing, dict(found.assumed)) == ((), {"data_dir": "data_dir"})
+
+
+def test_the_scripts_own_call_goes_before_what_is_usual_and_is_told() -> None:
+    source = "def pipe(batch_size, crop, strength): pass\n\ndef load():\n    pipe(512, 96, 0.5)\n"
+    found = called(source)
+    assert dict(found.values) == {"batch_size": 16, "crop": 96, "strength": 0.5}
+    assert found.notes == ("called as the script itself does, with crop=96, strength=0.5",)
+    assert dict(found.assumed) == {"batch_size": 16}
+
+
+def test_a_parameter_that_is_asked_for_names_holds_settings() -> None:
+    found = called("def pipe(meta):\n    return meta['crop'], meta['rank'], meta['anchor']\n")
+    meta = found.values["meta"]
+    assert (meta["crop"], meta.rank) == (224, 0)
+    assert repr(meta["anchor"]) == "meta.anchor"
+    assert dict(found.assumed) == {"meta.crop": 224, "meta.rank": 0}

@@ -1,0 +1,137 @@
+"""``numba_function`` in a script that is imported: its functions are kept, and nothing is compiled.
+
+DALI's plugin compiles them while the pipeline is made, and keeps machine code alone. So while a
+script is run another module stands in its place, which needs no numba.
+
+Runs inside the worker process only.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from workbench.catalog.own_code import NUMBA_FUNCTION
+from workbench.catalog.spec import Value
+from workbench.emit.pipeline_import.own_code import sources_together
+from workbench.errors import GraphEditError
+from workbench.graph.function_source import function_source
+
+_PLUGIN = "nvidia.dali.plugin.numba"
+_PARTS = ("", ".fn", ".fn.experimental", ".experimental")
+_GIVEN = ("in_types", "out_types", "ins_ndim", "outs_ndim")
+_ON_GPU = ("blocks", "threads_per_block")
+_KEPT = frozenset({"run_fn", "setup_fn", "batch_processing", *_GIVEN, *_ON_GPU})
+"""What DALI itself is not told while nothing is compiled."""
+
+
+@contextmanager
+def noted_numba_functions() -> Iterator[None]:
+    """Meanwhile the plugin's calls make operators that hold what they were given."""
+    usual = {f"{_PLUGIN}{part}": sys.modules.get(f"{_PLUGIN}{part}") for part in _PARTS}
+    parent = import_module("nvidia.dali.plugin")
+    known = vars(parent).get("numba")
+    plugin = _modules()
+    sys.modules.update(plugin)
+    parent.numba = plugin[_PLUGIN]  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        for name, module in usual.items():
+            if module is None:
+                sys.modules.pop(name, None)
+            else:
+                sys.modules[name] = module
+        vars(parent).pop("numba", None)
+        if known is not None:
+            parent.numba = known  # type: ignore[attr-defined]
+
+
+def numba_arguments(op: Any) -> dict[str, Value] | str:
+    """The arguments of a node for an operator of numba, or why it can have none.
+
+    Those of DALI's own plugin, which keeps no function, are without its source; nothing for any
+    other operator.
+    """
+    given = getattr(op, "workbench_given", None)
+    if given is None:
+        return _held(vars(op), op.device) if type(op).__module__ == _PLUGIN else {}
+    try:
+        run = function_source(given["run_fn"], imports_inside=False)
+        setup_fn = given.get("setup_fn")
+        setup = function_source(setup_fn, imports_inside=False) if setup_fn is not None else ""
+    except GraphEditError as error:
+        return str(error).rstrip(".")
+    args = _held(given, op.device)
+    args |= {"function": given["run_fn"].__name__, "source": sources_together(run, setup)}
+    if setup_fn is not None:
+        args["setup_fn"] = setup_fn.__name__
+    return args
+
+
+def _held(given: Mapping[str, Any], device: str) -> dict[str, Value]:
+    args: dict[str, Value] = {
+        "num_outputs": len(_listed(given["out_types"])),
+        **{name: tuple(map(int, _listed(given[name]))) for name in _GIVEN},
+    }
+    if given.get("batch_processing"):
+        args["batch_processing"] = True
+    if device == "gpu":
+        args |= {name: tuple(map(int, given[name])) for name in _ON_GPU if given.get(name)}
+    return args
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _modules() -> dict[str, ModuleType]:
+    from nvidia.dali import ops
+
+    base: Any = ops.python_op_factory(  # type: ignore[attr-defined]
+        "NumbaFunctionBase", "NumbaFunction", "NumbaFuncImpl", generated=False
+    )
+
+    def start(op: Any, run_fn: Callable[..., Any], *given: Any, **named: Any) -> None:
+        names = ("out_types", "in_types", "outs_ndim", "ins_ndim", "setup_fn", "device")
+        kept = {"run_fn": run_fn, **dict(zip(names, given, strict=False)), **named}
+        rest = {name: value for name, value in kept.items() if name not in _KEPT}
+        base.__init__(op, **rest)
+        op.workbench_given = kept
+        op.num_outputs = len(_listed(kept["out_types"]))
+        op._preserve = True
+
+    def call(op: Any, *inputs: Any, **named: Any) -> Any:
+        counts = {name: op.workbench_given[name] for name in _GIVEN}
+        return base.__call__(op, *inputs, run_fn=0, **counts, **named)
+
+    operator = type(
+        "NumbaFunction",
+        (base,),
+        {
+            "__module__": _PLUGIN,
+            "_impl_module": _PLUGIN,
+            "__init__": start,
+            "__call__": call,
+        },
+    )
+
+    def numba_function(*inputs: Any, **given: Any) -> Any:
+        names = {"_module": f"{_PLUGIN}.fn", "_display_name": NUMBA_FUNCTION.name}
+        return operator(**given, **names)(*inputs)
+
+    modules = {f"{_PLUGIN}{part}": ModuleType(f"{_PLUGIN}{part}") for part in _PARTS}
+    for name, module in modules.items():
+        held = numba_function if ".fn" in name else operator
+        setattr(module, held.__name__, held)
+    plugin = modules[_PLUGIN]
+    plugin.__path__ = []
+    plugin.fn = modules[f"{_PLUGIN}.fn"]  # type: ignore[attr-defined]
+    plugin.experimental = modules[f"{_PLUGIN}.experimental"]  # type: ignore[attr-defined]
+    plugin.fn.__path__ = []
+    plugin.fn.experimental = modules[f"{_PLUGIN}.fn.experimental"]
+    return modules

@@ -1,0 +1,101 @@
+"""With which values a script's own text calls one of its functions; nothing is run.
+
+A loader that calls a pipeline's function, and what stands under ``__main__``, tell what its author
+gives it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+MISSING: Any = type("Missing", (), {"__repr__": lambda _: "MISSING"})()
+"""In the place of a value that is not known."""
+_DEPTH = 3
+"""Of functions that hand on a value of their own parameters."""
+
+
+def written_value(
+    function: str, parameters: Sequence[str], wanted: str, trees: Iterable[ast.Module]
+) -> Any:
+    """What the first call that says it as a literal gives for a parameter, else MISSING.
+
+    ``parameters`` are the function's, in order, without ``self``.
+    """
+    for tree in trees:
+        value = _Calls(tree).given(function, parameters, wanted, _DEPTH)
+        if value is not MISSING:
+            return value
+    return MISSING
+
+
+class _Calls:
+    """The calls of a file, each with the functions that it stands in, innermost last."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.tree = tree
+        self.calls = list(_calls_in(tree, ()))
+
+    def given(self, function: str, parameters: Sequence[str], wanted: str, depth: int) -> Any:
+        for call, around in self.calls:
+            if function != (getattr(call.func, "id", "") or getattr(call.func, "attr", "")):
+                continue
+            given = dict(zip(parameters, call.args, strict=False))
+            given |= {each.arg: each.value for each in call.keywords if each.arg}
+            if wanted in given:
+                value = self._value(given[wanted], around, depth)
+                if value is not MISSING:
+                    return value
+        return MISSING
+
+    def _value(self, node: ast.expr, around: tuple[ast.FunctionDef, ...], depth: int) -> Any:
+        try:
+            return ast.literal_eval(node)
+        except ValueError:
+            pass
+        if not isinstance(node, ast.Name):
+            return MISSING
+        for place in (*reversed(around), self.tree):
+            names = _parameters(place)
+            if node.id in names:
+                return self._parameter(place, names, node.id, depth)  # type: ignore[arg-type]
+            set_to = [
+                each.value
+                for each in ast.walk(place)
+                if isinstance(each, ast.Assign)
+                and any(isinstance(to, ast.Name) and to.id == node.id for to in each.targets)
+            ]
+            if set_to:
+                return self._value(set_to[0], (), 0) if len(set_to) == 1 else MISSING
+        return MISSING
+
+    def _parameter(
+        self, function: ast.FunctionDef, names: Sequence[str], wanted: str, depth: int
+    ) -> Any:
+        if depth:
+            value = self.given(function.name, names, wanted, depth - 1)
+            if value is not MISSING:
+                return value
+        args = function.args
+        places = [*args.posonlyargs, *args.args][-len(args.defaults) :] if args.defaults else []
+        defaults = dict(zip((each.arg for each in places), args.defaults, strict=True))
+        default = defaults.get(wanted)
+        return MISSING if default is None else self._value(default, (), 0)
+
+
+def _parameters(node: ast.AST) -> list[str]:
+    if not isinstance(node, ast.FunctionDef):
+        return []
+    args = node.args
+    return [each.arg for each in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
+
+
+def _calls_in(
+    node: ast.AST, around: tuple[ast.FunctionDef, ...]
+) -> Iterator[tuple[ast.Call, tuple[ast.FunctionDef, ...]]]:
+    if isinstance(node, ast.Call):
+        yield node, around
+    inner = (*around, node) if isinstance(node, ast.FunctionDef) else around
+    for child in ast.iter_child_nodes(node):
+        yield from _calls_in(child, inner)
