@@ -181,6 +181,12 @@ class SourceKind:
     told:
         Name and fault of the samples at some places of a dataset (``samples`` of the pipeline's
         ``reader_meta`` says which a batch has), where DALI does not tell names.
+    looks_ahead:
+        Whether ``list_samples`` soon tells the faults of the samples that a reader comes to first:
+        a preview names those that its reader takes in silence.
+    ends_process:
+        Words in the fault of a sample that would end the reader's process, of a kind that looks
+        ahead: it is left out before.
     options:
         The options of readers that mean something to this one; None: all of DALI's reader.
     seeded:
@@ -231,6 +237,8 @@ class SourceKind:
     passed_over: Callable[[Dataset], Iterator[str]] = lambda dataset: iter(())
     argument: Callable[[Dataset], Any] | None = None
     told: Callable[[Dataset, Sequence[int]], list[Sample]] | None = None
+    looks_ahead: bool = False
+    ends_process: str = ""
     options: frozenset[str] | None = None
     seeded: bool = True
     pipeline_arguments: tuple[str, ...] = ()

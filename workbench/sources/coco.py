@@ -203,5 +203,6 @@ SOURCE = SourceKind(
     watched=lambda dataset: iter([dataset.location]),
     nothing_found=_nothing_found,
     sample="coco/annotations.json",
+    looks_ahead=True,
     write_placeholder=_write_placeholder,
 )

@@ -197,10 +197,11 @@ def _look(stamps: tuple[tuple[str, int], ...]) -> None:
 def _first(path: str) -> dict[str, set[str]]:
     """The components of the first samples of an archive."""
     components: dict[str, set[str]] = {}
-    for key, component, _ in islice(_members(path), 8 * _LOOKED_AT):
-        if key not in components and len(components) == _LOOKED_AT:
-            break
-        components.setdefault(key, set()).add(component)
+    with contextlib.suppress(_DamagedError):  # those before the damage tell
+        for key, component, _ in islice(_members(path), 8 * _LOOKED_AT):
+            if key not in components and len(components) == _LOOKED_AT:
+                break
+            components.setdefault(key, set()).add(component)
     return components
 
 
@@ -255,6 +256,8 @@ def _indexed(index: str) -> Iterator[tuple[str, list[tuple[str, int, int]]]]:
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     """In the order of the archives; those alone that are in the indices, where all have one."""
     root, paths = _root(dataset), _shards(dataset)
+    for path in paths:
+        _require_index(path)
     indices = [os.path.splitext(path)[0] + ".idx" for path in paths]
     labelled = any(LABEL in found for found in _first(paths[0]).values())
     kept: Container[int] = _EVERY
