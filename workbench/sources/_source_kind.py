@@ -78,13 +78,14 @@ class Header(NamedTuple):
 class Index(NamedTuple):
     """Of a kind whose reader looks through all data before its first sample, unless told an index.
 
-    It is made in a temporary folder, while a dataset of the ``first`` samples is previewed.
+    It is made in a temporary folder, or read, while a dataset of the ``first`` samples is
+    previewed.
     """
 
     is_needed: Callable[[Dataset], bool]
-    """Whether none is there and the reader would take seconds."""
+    """Whether the reader would take seconds, to do without or to read it."""
     make: Callable[[Dataset, Callable[[int], None]], None]
-    """Makes it. Tells how many samples it has; what that raises ends it. Raises DataError."""
+    """Makes it where none is there. Tells how many samples it has; what that raises ends it. Raises DataError."""
     find: Callable[[Dataset, Path], dict[str, Any] | None]
     """What ``SourceKind.find`` gives, with the index, or None where there is none. That of the
     ``first`` samples is made in the given folder."""

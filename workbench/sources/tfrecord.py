@@ -33,6 +33,7 @@ from workbench.sources._example_records import (
 from workbench.sources._record_index import (
     Entry,
     Left,
+    begins_late,
     index_of,
     index_place,
     is_of_another,
@@ -273,7 +274,7 @@ def _not_indexed(dataset: Dataset) -> list[str]:
 
 
 def _is_index_needed(dataset: Dataset) -> bool:
-    return sum(map(os.path.getsize, _not_indexed(dataset))) > _LARGE
+    return begins_late(_paths(dataset), _LARGE)
 
 
 def _make_index(dataset: Dataset, tell: Callable[[int], None]) -> None:

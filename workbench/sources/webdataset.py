@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Index, Sample, SourceKind
-from workbench.sources._record_index import index_of, index_place
+from workbench.sources._record_index import begins_late, index_of, index_place
 from workbench.sources.folder import IMAGES
 
 if TYPE_CHECKING:
@@ -349,7 +349,7 @@ def _not_indexed(dataset: Dataset) -> list[str]:
 
 
 def _is_index_needed(dataset: Dataset) -> bool:
-    return sum(map(os.path.getsize, _not_indexed(dataset))) > _LARGE
+    return begins_late(_shards(dataset), _LARGE)
 
 
 def _make_index(dataset: Dataset, tell: Callable[[int], None]) -> None:

@@ -100,6 +100,7 @@ class DataPanel:
         self._queue = queue
         self._unwanted = threading.Event()
         self._seen = ""
+        self._indexed = self._pictured = False
         self.folders: FolderListing = NO_FOLDERS
         """The folder that was looked into last, to find another to open."""
         self._count: SampleCount | None = None
@@ -188,17 +189,31 @@ class DataPanel:
                 self.dataset,
                 self._roots,
                 lambda count: self._show(None, count=count, counted=False),
-                lambda: self._show(None, provisional=False),
+                self._on_indexed,
                 self._counted,
             )
             self._count.start()
 
     def seen(self, data: Datasets, state: str) -> None:
         """Count anew where ``state``, what a worker took the folder for, is another than before."""
+        if data == self.previewed:
+            self._pictured = True
+            self._use_index()
         if self.dataset in data.values() and state != self._seen:
             known, self._seen = self._seen, state
             if known:
                 self.scan()
+
+    def _on_indexed(self) -> None:
+        with self._lock:
+            self._indexed = True
+            self._use_index()
+
+    def _use_index(self) -> None:
+        """Preview all data, which a large index takes seconds for, once a first picture is there.
+        """
+        if self.view["provisional"] and self._indexed and self._pictured:
+            self._show(None, provisional=False)
 
     def do(self, action: FolderAction) -> None:
         """What the panel's buttons ask for."""
