@@ -85,7 +85,8 @@ class Index(NamedTuple):
     is_needed: Callable[[Dataset], bool]
     """Whether the reader would take seconds, to do without or to read it."""
     make: Callable[[Dataset, Callable[[int], None]], None]
-    """Makes it where none is there. Tells how many samples it has; what that raises ends it. Raises DataError."""
+    """Makes it where none is there. Tells how many samples it has; what that raises ends it. Raises
+    DataError."""
     find: Callable[[Dataset, Path], dict[str, Any] | None]
     """What ``SourceKind.find`` gives, with the index, or None where there is none. That of the
     ``first`` samples is made in the given folder."""
