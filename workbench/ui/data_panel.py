@@ -227,7 +227,7 @@ class DataPanel:
             self._use_index()
 
     def _use_index(self) -> None:
-        """Preview all data, which a large index takes seconds for, once a first picture is there."""
+        """Preview all data, whose index may take seconds, once a first picture is there."""
         if self.view["provisional"] and self._indexed and self._pictured:
             self._show(None, provisional=False)
 
