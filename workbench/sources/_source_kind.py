@@ -153,6 +153,8 @@ class SourceKind:
         The folder that names are relative to.
     class_names:
         The name of each label, in order; empty where they have none.
+    class_counts:
+        How often there is each, where a sample has not one label; None: by the samples' labels.
     watched:
         Paths of which one changes when files come or go.
     nothing_found:
@@ -216,6 +218,7 @@ class SourceKind:
     watched: Callable[[Dataset], Iterator[str]]
     nothing_found: Callable[[Dataset], str]
     write_placeholder: Callable[[Path], Path]
+    class_counts: Callable[[Dataset], list[int]] | None = None
     helpers: str = ""
     imports: tuple[str, ...] = field(default=())
     outputs: tuple[str, ...] = ("jpegs", "labels")
