@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,25 +10,30 @@ import pytest
 
 from tests.damaged import make_folder
 from tests.helpers import chain_graph, script_batches, with_settings
+from tests.sources.written import read_photos, write_coco
 from workbench.catalog import load_catalog
 from workbench.emit import emit_stage
 from workbench.engine.reader_cursor import ReaderCursor, require_room
 from workbench.errors import DataError
 from workbench.graph import Port
+from workbench.graph.dataset_parameters import with_datasets
 from workbench.graph.edit import set_arg
 from workbench.graph.model import Settings
-from workbench.sources import Dataset
+from workbench.samples import records
+from workbench.sources import Dataset, open_dataset
 
 SIZE, SEED = 3, 42
 
 
 def cursor_over(data: Path, shuffle: bool = True) -> ReaderCursor:
-    graph = set_arg(chain_graph(), load_catalog(), "reader", "random_shuffle", shuffle)
+    dataset = open_dataset(data)
+    graph = with_datasets(chain_graph(), {"data": dataset})
+    graph = set_arg(graph, load_catalog(), "reader", "random_shuffle", shuffle)
     taps = [Port("reader", "jpegs"), Port("reader", "labels")]
     made = emit_stage(graph, load_catalog(), ["reader"], taps, {})
     (source,) = graph.sources
     settings = Settings(batch_size=SIZE, seed=SEED)
-    return ReaderCursor(made.code, source, Dataset("folder", str(data)), settings)
+    return ReaderCursor(made.code, source, dataset, settings)
 
 
 def test_batches_in_any_order_are_those_of_the_script(photos: Path, tmp_path: Path) -> None:
@@ -93,3 +100,54 @@ def test_a_batch_that_would_fill_the_memory_is_refused(photos: Path) -> None:
     require_room(Dataset("folder", str(photos)), fit)
     with pytest.raises(DataError, match="takes about"):
         require_room(Dataset("folder", str(photos)), fit + fit // 100)
+
+
+def test_a_record_that_would_end_the_process_is_left_out_before(
+    photos: Path, tmp_path: Path
+) -> None:
+    """DALI's reader ends in a segmentation fault where an image is a list of numbers."""
+    rows: list[Mapping[str, bytes | Sequence[int] | Sequence[float]]] = [
+        {"image/encoded": image, "image/class/label": [label]}
+        for image, label in read_photos(photos)[:8]
+    ]
+    rows[5] = {"image/encoded": [1, 2], "image/class/label": [1]}
+    path = tmp_path / "a.tfrecord"
+    path.write_bytes(b"".join(records.framed(records.example(row)) for row in rows))
+    cursor = cursor_over(path, shuffle=False)
+    read = [array.tobytes() for index in (0, 1) for array in cursor.batch(index).arrays[0]]
+    assert read == [row["image/encoded"] for row in rows[:5] + rows[6:7]]
+    assert cursor.left_out.startswith("1 of its samples cannot be read; of the first, a.tfrecord")
+    assert "is int64, not bytes as in the first record" in cursor.left_out
+
+
+@pytest.mark.parametrize("change", ["missing", "outside"])
+def test_what_is_at_fault_in_annotations_is_told(change: str, photos: Path, tmp_path: Path) -> None:
+    """A missing image, which ends the reader, is left out; a box outside it takes in silence."""
+    path = write_coco(read_photos(photos)[:8], tmp_path / "coco")
+    if change == "missing":
+        (path.parent / "images" / "000001.jpg").unlink()
+    else:
+        found = json.loads(path.read_text())
+        found["annotations"][0]["bbox"] = [9000, 10, 20, 20]  # of the image 1
+        path.write_text(json.dumps(found))
+    cursor = cursor_over(path, shuffle=False)
+    first = cursor.batch(0)
+    missing = change == "missing"
+    assert first.files[1] == ("000002.jpg" if missing else "000001.jpg")
+    said = "1 of its samples cannot be read" if missing else "1 at fault among its first 8 samples"
+    why = "No such file or directory" if missing else "the box [9000, 10, 20, 20] of its annotation"
+    assert cursor.left_out.startswith(f"{said}; of the first, 000001.jpg, {why}")
+
+
+def test_a_list_may_have_both_a_malformed_row_and_a_missing_file(
+    photos: Path, tmp_path: Path
+) -> None:
+    for number, (image, _) in enumerate(read_photos(photos)[:2]):
+        (tmp_path / f"{number}.jpg").write_bytes(image)
+    path = tmp_path / "list.txt"
+    path.write_text("0.jpg cat\nno label\nmissing.jpg cat\n\nnothing\n1.jpg dog\n")
+    cursor = cursor_over(path, shuffle=False)
+    assert cursor.batch(0).files == ("0.jpg", "no", "missing.jpg")
+    assert cursor.batch(1).files == ("1.jpg", "0.jpg", "no")
+    assert [*cursor.unreadable] == ["no", "missing.jpg"]
+    assert "list.txt:5, row 5 is ['nothing'], without a path or a label" in cursor.left_out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +16,11 @@ import workbench as wb
 from tests.graph.test_geometry import HEIGHT, WIDTH, coco_start, run_graph, write_ramps
 from workbench.catalog import load_catalog
 from workbench.catalog.followers import BOX_FORMATS
-from workbench.catalog.spec import Value
+from workbench.catalog.spec import Catalog, Value
+from workbench.graph.check import check_graph
 from workbench.graph.edit import insert_node
 from workbench.graph.followers import with_followers
+from workbench.graph.geometry import geometry_path
 from workbench.graph.model import Graph, Node, Port
 
 CATALOG = load_catalog()
@@ -221,3 +224,84 @@ def test_key_points_that_a_function_looks_up_follow(folder: Path) -> None:
     for index, found in enumerate(points):
         wanted = np.reshape(KEY_POINTS[index], (-1, 2)) * (-1, 1) + (WIDTH, 0)
         np.testing.assert_allclose(found, wanted, atol=1e-3)
+
+
+def _sharpened(image: Any) -> Any:
+    return image * 1.5 - image.gaussian_blur(sigma=2.0) * 0.5
+
+
+def _given_out(start: Graph, image: Any) -> Graph:
+    """The start with another image given out: what a source gives follows by itself."""
+    after = replace(image.graph, outputs={**start.outputs, "images": image.port})
+    return with_followers(start, after, CATALOG)
+
+
+def test_arithmetic_of_an_image_and_its_own_leaves_targets_in_their_places(folder: Path) -> None:
+    start = coco_start(folder)
+    for image in (start.images * 2, 255 - start.images, _sharpened(start.images)):
+        assert _given_out(start, image).outputs["boxes"] == Port("reader", "boxes")
+    flipped = start.images.flip(**TWO)
+    plain, sharpened = _given_out(start, flipped), _given_out(start, _sharpened(flipped))
+    assert not check_graph(sharpened)
+    for one, two in zip(run_graph(plain)[1], run_graph(sharpened)[1], strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_arithmetic_of_images_that_lie_otherwise_says_so(folder: Path, first: bool) -> None:
+    start = coco_start(folder)
+    parts = [start.images * 0.7, start.images.flip(**TWO) * 0.3]
+    (left, right) = parts if first else parts[::-1]
+    graph = _given_out(start, left + right)
+    assert graph.outputs["boxes"] == Port("follow_boxes", "boxes")
+    (fault,) = check_graph(graph)
+    assert (fault.node, fault.code) == ("add", "unfollowed")
+    names = ("decode", "flip") if first else ("flip", "decode")
+    assert "images of {} and of {}, whose pixels".format(*names) in fault.message
+
+
+def test_a_mask_that_an_image_is_multiplied_by_does_not_hide_how_it_moved(folder: Path) -> None:
+    graph = _flipped(folder, {"pixelwise_masks": True})
+    inputs = {"masks": Port("reader", "masks"), "image": Port("flip", "output")}
+    moved = Node("moved", "follow_masks", {}, inputs)
+    sides = {"data": Port("moved", "masks"), "other": Port("flip", "output")}
+    graph = _with(graph, moved, Node("cut", "math.mul", {}, sides))
+    path = geometry_path(graph, CATALOG, Port("cut", "output"))
+    assert [step.node.id for step in path.steps] == ["flip"]
+
+
+def test_sums_that_stand_in_sums_are_looked_through_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = coco_start(folder).images
+    for _ in range(12):
+        image = _sharpened(image)
+    asked: list[Port] = []
+
+    def count(graph: Graph, catalog: Catalog, port: Port, *given: Any, **options: Any) -> Any:
+        asked.append(port)
+        return geometry_path(graph, catalog, port, *given, **options)
+
+    monkeypatch.setattr("workbench.graph.geometry.geometry_path", count)
+    assert geometry_path(image.graph, CATALOG, image.port).root == Port("decode", "output")
+    assert len(asked) == len(set(asked)) > 20
+
+
+def test_a_follower_that_a_person_removed_does_not_come_back(folder: Path) -> None:
+    graph = coco_start(folder).flip(**TWO)["follow_boxes"].remove()
+    assert graph.outputs["boxes"] == Port("reader", "boxes")
+    assert graph.rotate(angle=20.0).outputs["boxes"] == Port("reader", "boxes")
+
+
+def test_outputs_by_name_that_no_image_lies_under_are_told(folder: Path) -> None:
+    start = coco_start(folder)
+    flipped = start.images.flip(**TWO)
+    mixed = start.images * 0.7 + flipped * 0.3
+    for image, moved in ((flipped, "flip"), (mixed, "add")):
+        with pytest.warns(UserWarning, match=f"does not lie on the images behind {moved}"):
+            wb.outputs(images=image, boxes=start.boxes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wb.outputs(images=flipped, before=start.images, boxes=start.boxes)
+        wb.outputs(images=start.images * 2, boxes=start.boxes)
+        wb.outputs(images=flipped, boxes=wb.fn.follow_boxes(start.boxes, flipped))

@@ -209,7 +209,7 @@ def test_other_sums_of_two_images_are_faults(folder: Path) -> None:
     graph = _mixed(folder, "mixup")
     rest = replace(graph.node("rest"), args={"left": 2})
     (fault,) = _faults(graph.replace_node(rest))
-    assert "it mixes two images" in fault
+    assert "it mixes images of sized and of other" in fault
 
 
 @pytest.mark.parametrize("name", ["mixup", "cutmix"])

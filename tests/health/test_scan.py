@@ -1,3 +1,4 @@
+import json
 import os
 from pathlib import Path
 
@@ -71,3 +72,15 @@ def test_sizes_are_counted_each_or_by_the_longer_side(tmp_path: Path) -> None:
     for side in range(120, 137):
         Image.new("L", (8, side)).save(tmp_path / f"{side}.png")
     assert scan_folder(tmp_path).size_counts == {"1 … 128": 12, "129 … 256": 8}
+
+
+def test_of_coco_the_boxes_of_each_class_are_counted(shapes: Path) -> None:
+    path = shapes / "coco" / "annotations.json"
+    found = scan_folder(path)
+    notes = json.loads(path.read_text())
+    each = {one["name"]: 0 for one in notes["categories"]}
+    names = {one["id"]: one["name"] for one in notes["categories"]}
+    for one in notes["annotations"]:
+        each[names[one["category_id"]]] += 1
+    assert dict(zip(found.classes, found.class_counts, strict=True)) == {"background": 0, **each}
+    assert min(each.values()) > 0

@@ -84,8 +84,12 @@ def test_which_value_is_white(values: list[float], dtype: str, white: int) -> No
         assert ends == pytest.approx([0, 255], abs=0.1)
 
 
-def test_what_is_not_finite_is_counted() -> None:
-    batch = Batch([np.array([[0.5, np.nan, np.inf, 1.0]], np.float32)])
+@pytest.mark.parametrize(
+    ("values", "share"),
+    [([0.5, np.nan, np.inf, 1.0], "50.0%"), ([np.nan, *[0.5] * 9_999], "less than 0.1%")],
+)
+def test_what_is_not_finite_is_counted(values: list[float], share: str) -> None:
+    batch = Batch([np.array([values], np.float32)])
     scaling = scaling_of(chain_graph("cast"), load_catalog(), Port("cast", "output"), batch)
     assert scaling is not None
-    assert scaling.note.startswith("50.0% of the values are not finite, ")
+    assert scaling.note.startswith(f"{share} of the values are not finite, ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tarfile
 from dataclasses import replace
@@ -94,6 +95,33 @@ def test_verify_leaves_them_out(corrupt: Path, engine: Engine) -> None:
     found = Verifier(a_graph(shuffled=True), str(corrupt), 2, engine=engine).run()
     assert found.exact, found.lines()
     assert len(found.left_out) == len(BAD)
+
+
+@pytest.mark.parametrize("ending", ["txt", "csv"])
+def test_malformed_rows_of_a_list_are_left_out(
+    ending: str, photos: Path, tmp_path: Path, engine: Engine
+) -> None:
+    found = sorted(photos.rglob("*.jpg"))[:12]
+    is_csv = ending == "csv"
+    rows = [f"{path}{',' if is_csv else ' '}{path.parent.name}\n" for path in found]
+    rows[3:3] = [f"{found[0]}\n"]
+    path = tmp_path / f"list.{ending}"
+    path.write_text("path,label\n" * is_csv + "".join(rows))
+    name = f"list.{ending}:{4 + is_csv}"
+
+    checked = check_folder(str(path), full=False)
+    assert [one.file for one in checked.bad] == [name]
+    assert checked.count == 13
+    assert checked.good_list().count(b"\n") == 12
+    assert checked.bad_list() == b""  # it is no file
+
+    graph = a_graph(shuffled=False)
+    shown = preview_batch(engine, PreviewRequest(graph, str(path), tiles=4))
+    assert [each.sample.file for each in shown.tiles] == [os.fspath(each) for each in found[:4]]
+    assert f"1 of its samples cannot be read; of the first, {name}, row" in shown.note
+    verified = Verifier(graph, str(path), 2, engine=engine).run()
+    assert verified.exact, verified.lines()
+    assert [one.file for one in verified.left_out] == [name]
 
 
 def test_a_record_without_the_features_of_the_others_is_at_fault(tmp_path: Path) -> None:

@@ -102,12 +102,12 @@ def test_lists_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("list.txt", "a.jpg 0\nb.jpg\n", "row 2 is ['b.jpg'], without a path or a label"),
-        ("list.csv", "path,label\na.jpg,0\n\nb.jpg\n", "row 4 is ['b.jpg']"),
+        ("list.txt", "a.jpg\nb.jpg\n", "row 1 is ['a.jpg'], without a path or a label"),
+        ("list.csv", "path,label\n\nb.jpg\n", "row 3 is ['b.jpg']"),
         ("list.csv", "path,label\na.jpg, \n", "row 2 is ['a.jpg', ' ']"),
         ("list.csv", "path;label\na.jpg;0\n", "Write path,label in each row."),
         ("list.csv", "path,label\n,7\n", "row 2 is ['', '7']"),
-        ("list.txt", "a\0.jpg 0\n", "holds a NUL character"),
+        ("list.txt", "a\0.jpg 0\n", "with a NUL character"),
         ("list.txt", "a.jpg 99999999999\n", "99999999999 does not fit into 32 bits"),
     ],
 )
@@ -115,6 +115,30 @@ def test_what_is_no_list(tmp_path: Path, name: str, text: str | bytes, words: st
     data = written(tmp_path / name, text)
     assert words in refusal(data)
     assert name in refusal(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "number"),
+    [
+        ("list.txt", "a.jpg dog\nb.jpg\n\nc.jpg cat\n", 2),
+        ("list.txt", "a.jpg dog\n\nb\0.jpg cow\nc.jpg cat\n", 3),
+        ("list.csv", "path,label\na.jpg,dog\nb.jpg, \nc.jpg,cat\n", 3),
+        ("list.csv", "path,label\n,cow\na.jpg,dog\nc.jpg,cat\n", 2),
+    ],
+)
+def test_a_malformed_row_is_at_fault_and_the_others_are_read(
+    tmp_path: Path, name: str, text: str, number: int
+) -> None:
+    dataset = open_dataset(written(tmp_path / name, text))
+    require_dataset(dataset)
+    assert class_names(dataset) == ["cat", "dog"]
+    *others, malformed = list_samples(dataset)
+    assert [(each.name, each.label, each.fault) for each in others] == [
+        ("a.jpg", 1, ""),
+        ("c.jpg", 0, ""),
+    ]
+    assert malformed.name == f"{name}:{number}"
+    assert malformed.fault.startswith(f"row {number} is [")
 
 
 def test_lists_that_are_missing_or_empty(tmp_path: Path) -> None:

@@ -115,6 +115,9 @@ def test_what_is_no_pair_is_named_counted_and_left_out(copied: Path, engine: Eng
     found = Verifier(graph, str(copied), 2, engine=engine).run()
     assert found.exact, found.lines()
     assert len(found.left_out) >= 3
+    (copied / "masks" / f"{names[5]}.png").unlink()
+    preview = preview_batch(engine, PreviewRequest(with_settings(graph, batch_size=4), str(copied)))
+    assert "3 at fault among its first " in preview.note
 
 
 def test_two_images_of_one_mask_are_kept_where_others_are_left_out(

@@ -55,8 +55,22 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, files: dict[str, bytes], w
 def test_the_index_of_another_archive_is_named(tmp_path: Path) -> None:
     path = write(tmp_path / "a.tar", {"0.jpg": JPEG})
     (tmp_path / "a.idx").write_text("v1.2 1\njpg 1024 9 0.jpg\n")
-    with pytest.raises(DataError, match="is the index of another archive"):
-        require_dataset(open_dataset(path))
+    for read in (require_dataset, lambda dataset: next(list_samples(dataset))):
+        with pytest.raises(DataError, match="is the index of another archive"):
+            read(open_dataset(path))
+
+
+def test_an_archive_that_is_damaged_after_its_first_samples_is_read_up_to_there(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path / "a.tar", {"0.jpg": JPEG, "1.jpg": JPEG, "2.jpg": JPEG})
+    content = bytearray(Path(path).read_bytes())
+    content[2 * 1024 : 2 * 1024 + 512] = b"\7" * 512
+    Path(path).write_bytes(content)
+    require_dataset(open_dataset(path))
+    whole, lost = list_samples(open_dataset(path))  # of the one between parts may be lost
+    assert (whole.name, whole.fault) == ("a.tar:512:0.jpg", "")
+    assert "damaged at byte 2,048" in lost.fault
 
 
 @pytest.mark.parametrize("kind", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])

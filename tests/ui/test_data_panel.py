@@ -120,6 +120,31 @@ def test_a_folder_outside_the_roots_is_not_opened(make: Make, photos: Path, tmp_
         assert screen["data", "summary"]["root"] == str(photos / "cat")
 
 
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("s3://bucket/photos", "pages read what lies below the roots alone"),
+        ("gs://bucket/photos", "AWS_ENDPOINT_URL=https://storage.googleapis.com"),
+        ("webdataest:.", "Did you mean webdataset?"),
+    ],
+)
+def test_what_is_not_opened_says_so_beside_what_stays_open(
+    make: Make, photos: Path, monkeypatch: pytest.MonkeyPatch, place: str, words: str
+) -> None:
+    monkeypatch.chdir(photos.parent)
+
+    def connect(*_: object) -> None:
+        raise AssertionError("a page asked another machine")
+
+    monkeypatch.setattr("socket.create_connection", connect)
+    model, screen = make(photos, roots=Roots.of([photos.parent]))
+    model.act("data", {"do": "open", "path": place})
+    shown = screen["data", "summary"]
+    assert words in shown["refused"]
+    assert shown["refused"].endswith("stays open.")
+    assert (shown["root"], shown["error"]) == (str(photos), "")
+
+
 def test_what_a_link_leads_out_of_the_roots_to_is_neither_checked_nor_measured(
     make: Make, photos: Path, tmp_path: Path
 ) -> None:

@@ -13,7 +13,7 @@ from tests.sources.written import Photos, read_photos, write_tfrecord, write_web
 from tests.ui.hosts import small
 from tests.ui.screen import Screen
 from workbench.health import scan, scan_folder
-from workbench.sources import open_dataset, tfrecord, webdataset
+from workbench.sources import load_source, open_dataset, tfrecord, webdataset
 from workbench.ui import sample_count
 from workbench.ui.sample_count import SampleCount
 from workbench.ui.view_model import ViewModel
@@ -112,6 +112,44 @@ def test_pictures_are_provisional_until_the_index_is_there(
         assert [tile["file"] for tile in screen.header["tiles"]] == names
     finally:
         allowed.set()
+        model.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "write"), [("webdataset", write_webdataset), ("tfrecord", write_tfrecord)]
+)
+def test_a_large_index_is_read_after_a_first_picture(
+    kind: str,
+    write: Callable[[Photos, Path], Path],
+    photos: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    monkeypatch.setattr("workbench.sources._record_index._LARGE_INDEX", 0)
+    shards = write(read_photos(photos), tmp_path / "shards")
+    index = load_source(kind).index
+    assert index is not None
+    assert not index.is_needed(open_dataset(shards))
+    index.make(open_dataset(shards), lambda count: None)
+    assert index.is_needed(open_dataset(shards))
+    screen, told = Screen(), []
+    publish = screen.publish
+
+    def keep(component: str, field: str, value: Any) -> None:
+        if (component, field) == ("data", "summary"):
+            told.append(value["provisional"])
+        publish(component, field, value)
+
+    model = ViewModel(shards, small(), keep)
+    try:
+        screen.wait(lambda s: s["data", "summary"]["counted"], "counted")
+        screen.wait(lambda s: s["bar", "status"]["text"].startswith("ready"), "ready")
+        assert told == sorted(told, reverse=True)
+        assert {True, False} == {*told}
+    finally:
         model.close()
 
 

@@ -43,6 +43,8 @@ MOST_READ = 1 / 8
 """Of the machine's memory: DALI holds a batch twice, and what is read is kept beside it."""
 _LOOKED_AT = 256
 """Files, from the first: how large the others are is judged by them."""
+_READ_AHEAD = 1024
+"""Samples that DALI's readers keep to draw from where they shuffle (``initial_fill``)."""
 NO_FILES = ("No files found", "specified an empty list", "no video has as many")
 """What DALI says of a folder without images."""
 
@@ -130,6 +132,11 @@ class ReaderCursor:
         """By the name that a stand-in has."""
         named_in_full = data is not None and not load_source(data.kind).lists_files
         self._prefix = os.path.join(data.root, "") if data is not None and named_in_full else ""
+        looks_ahead = data is not None and load_source(data.kind).looks_ahead
+        self._ahead = list_samples(data) if looks_ahead and data is not None else None
+        self._looked_at = 0
+        self._at_fault: dict[str, str] = {}
+        """Name and fault of the samples that were looked at, and that the reader takes."""
         self.unreadable: dict[str, str] = {}
         self.folder = self._folder()
         """What the files of its batches are relative to."""
@@ -141,22 +148,43 @@ class ReaderCursor:
 
     def batch(self, index: int) -> ReadBatch:
         """Batch ``index`` from 0. Raises PipelineError or DataError."""
-        try:
-            return self._advance(index)
-        except PipelineError as error:
-            if self._data is None:
-                raise
-            require_dataset(self._data, self._device)
-            if self._leave_out():
+        self._look_ahead(index)
+        while True:  # each remedy is tried once
+            try:
                 return self._advance(index)
-            if any(words in str(error) for words in NO_FILES):
-                raise DataError(no_files_reason(self._data)) from None
-            if self._stand_ins is not None or not self._name_files():
-                raise
-        except UnicodeDecodeError as error:
-            if self._stand_ins is not None or not self._name_files():
-                raise DataError(f"A file's name is not UTF-8: {error}. Rename it.") from None
-        return self._advance(index)
+            except PipelineError as error:
+                if self._data is None:
+                    raise
+                require_dataset(self._data, self._device)
+                if self._leave_out():
+                    continue
+                if any(words in str(error) for words in NO_FILES):
+                    raise DataError(no_files_reason(self._data)) from None
+                if self._stand_ins is not None or not self._name_files():
+                    raise
+            except UnicodeDecodeError as error:
+                if self._stand_ins is not None or not self._name_files():
+                    raise DataError(f"A file's name is not UTF-8: {error}. Rename it.") from None
+
+    def _look_ahead(self, index: int) -> None:
+        """Look at the samples that the reader may come to for a batch, where that takes moments."""
+        if self._ahead is None or self._data is None or self._rest is not None:
+            return
+        kind = load_source(self._data.kind)
+        most = _READ_AHEAD + (index + 2) * self._batch_size - self._looked_at
+        for sample in islice(self._ahead, max(0, most)):
+            self._looked_at += 1
+            if sample.fault:
+                self._at_fault[sample.name] = sample.fault
+            if kind.ends_process and kind.ends_process in sample.fault:
+                self._leave_out()
+                return
+        if self._at_fault:
+            name, fault = next(iter(self._at_fault.items()))
+            self.left_out = (
+                f"{len(self._at_fault):,} at fault among its first {self._looked_at:,} samples; of "
+                f"the first, {name}, {fault}. Verify and the measurements leave them out"
+            )
 
     def _leave_out(self) -> bool:
         """Read the data without the samples that lack what the reader must give; whether any do.
@@ -166,8 +194,14 @@ class ReaderCursor:
         data = self._data
         if data is None or self._rest is not None:
             return False
+        kind = load_source(data.kind)
+        in_files = kind.holder is None and not kind.lists_files
         samples = list(list_samples(data))
-        lacking = {each.name: each.fault for each in samples if each.fault}
+        lacking = {
+            each.name: fault
+            for each in samples
+            if (fault := each.fault or (in_files and unreadable_reason(each.path)))
+        }
         if not lacking:
             return False
         name, fault = next(iter(lacking.items()))
@@ -178,6 +212,8 @@ class ReaderCursor:
         rest = write_without(data, lacking, Path(self._rest.name, "rest"))
         self._data = replace(data, location=os.fspath(rest), items=(), title=str(data))
         self.left_out = f"{said}. They are left out: `workbench check {data}` names all"
+        if kind.lists_files:  # the list that is left names them in full
+            self._prefix = os.path.join(data.root, "")
         self._position = None
         return True
 
@@ -194,12 +230,12 @@ class ReaderCursor:
             if reason:
                 path = os.path.join(folder.name, f"{len(files)}.jpg")
                 Path(path).write_bytes(placeholder_jpeg().tobytes())
-                self._originals[path] = file.name
-                self.unreadable[file.name] = reason
+                self._originals[path] = self._name(file.name)
+                self.unreadable[self._name(file.name)] = reason
             elif not _is_utf8(path):
                 path = os.path.join(folder.name, f"{len(files)}{Path(path).suffix}")
                 os.symlink(os.path.abspath(file.path), path)
-                self._originals[path] = file.name
+                self._originals[path] = self._name(file.name)
             files.append(path)
             labels.append(file.label)
         self._stand_ins = folder

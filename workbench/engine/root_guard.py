@@ -35,6 +35,15 @@ def located_paths(source: Source) -> Iterator[tuple[str, str, str]]:
             yield arg, text, os.path.join(inside, text)
 
 
+def require_listed(data: Dataset) -> None:
+    """Raise DataError for data that lie in no folder: no page opens these."""
+    if not load_source(data.kind).is_listed:
+        raise DataError(
+            f"{data} cannot be opened: pages read what lies below the roots alone. Give it in "
+            "JupyterLab, in Python or to a command of the shell."
+        )
+
+
 def require_inside(source: Source, data: Dataset | None) -> None:
     """Raise DataError where this worker may not open the folder or list that it is to read.
 
@@ -43,12 +52,8 @@ def require_inside(source: Source, data: Dataset | None) -> None:
     roots = roots_of_worker()
     if roots is None:
         return
-    if data is not None and not load_source(data.kind).is_listed:
-        raise DataError(
-            f"{data} cannot be opened: pages read what lies below the roots alone. Give it in "
-            "JupyterLab, in Python or to a command of the shell."
-        )
     if data is not None:
+        require_listed(data)
         roots.require(filter(None, (data.location, "" if data.in_memory else data.root)))
         if source.decodes:  # what it gives cannot be compared with what its files hold
             roots.require(sample.path for sample in list_samples(data))

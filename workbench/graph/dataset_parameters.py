@@ -175,9 +175,11 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
         if data[name].kind in load_source(node.kind).takes:
             continue
         if missing := missing_ports(graph, node, kind):
+            given = load_source(kind)
             raise DataError(
                 f"{node.id}: the graph uses {' and '.join(missing)} of its source, and "
-                f"{data[name]}, read as {load_source(kind).about}, has none. Unlink these, or give "
+                f"{data[name]}, read as {given.about}, has none: {given.op} gives "
+                f"{' and '.join(given.outputs)}. Unlink these, or give "
                 f"{load_source(node.kind).about}. {load_source(node.kind).remedy}"
             )
         graph = exchanged(graph, node, kind)

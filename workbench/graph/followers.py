@@ -152,9 +152,31 @@ def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
     graph = _without_idle(before, after, catalog)
     for image, output, port in _unfollowed(graph, catalog):
         known = [found[1] for found in _unfollowed(before, catalog)]
-        if output not in known and output in before.outputs:
+        if output not in known and output in before.outputs and not _followed(before, output):
             graph = _follow(graph, catalog, image, output, port)
     return graph
+
+
+def _followed(graph: Graph, output: str) -> bool:
+    """Whether a follower gives an output."""
+    node = graph.outputs[output].node
+    return graph.has(node) and follows(graph.node(node))
+
+
+def unmoved_targets(graph: Graph, catalog: Catalog) -> dict[str, str]:
+    """Outputs that give a target as it was read, and the node that moved all images given out.
+
+    None where an image is given out that they still lie on.
+    """
+    images = [port for port in graph.outputs.values() if port_kind(graph, catalog, port) == "image"]
+    paths = {port: geometry_path(graph, catalog, port) for port in images}
+    if any(not path.steps and not path.blocked for path in paths.values()):
+        return {}
+    found = {}
+    for image, output, _ in _unfollowed(graph, catalog):
+        path = paths[image]
+        found[output] = path.blocked or path.steps[0].node.id
+    return found
 
 
 def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> Graph:

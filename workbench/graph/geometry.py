@@ -50,6 +50,11 @@ class GeometryPath:
     """Why, and what to do about it, as two sentences."""
 
     @property
+    def frame(self) -> Port:
+        """The first image of those whose pixels have the places that they have at its end."""
+        return self.steps[-1].after if self.steps else self.root
+
+    @property
     def inputs(self) -> list[Port]:
         """All that tells how targets move: images before and after, and what feeds arguments."""
         found = [self.root]
@@ -114,12 +119,15 @@ def geometry_path(
     first: Port | None = None,
     *,
     placeless: bool = False,
+    frames: dict[Port, Port] | None = None,
 ) -> GeometryPath:
     """The geometric operators between a decoder and an image, in running order.
 
     ``first`` is where to begin in place of the decoder: an image that this one is made from. For
-    targets that are ``placeless``, as the class of an image is, no operator needs a rule.
+    targets that are ``placeless``, as the class of an image is, no operator needs a rule. Images
+    whose frames were found on the way are put into ``frames``.
     """
+    frames = {} if frames is None else frames
     rules = geometry_rules()
     steps: list[GeometryStep] = []
     seen: set[Port] = set()
@@ -146,12 +154,19 @@ def geometry_path(
                 steps.insert(0, GeometryStep(node, source, image, rule, is_decoder(spec)))
         elif source is None or decodes(spec):
             break
-        elif spec.category == "arithmetic" and _mixes(graph, catalog, node):
+        elif spec.category == "arithmetic" and (others := _others(graph, catalog, node, source)):
             mix = mix_of(graph, node)
-            if mix is None:
-                return _blocked(image, steps, node, _MIXES)
-            steps.insert(0, GeometryStep(node, mix.source, image, _WHOLE, mix=mix))
-            source = mix.source
+            if mix is not None:
+                steps.insert(0, GeometryStep(node, mix.source, image, _WHOLE, mix=mix))
+                source = mix.source
+            elif not placeless:
+                for each in (source, *others):  # found once, however often sums stand in sums
+                    if each not in frames:
+                        path = geometry_path(graph, catalog, each, first, frames=frames)
+                        frames[each] = path.frame
+                of = list(dict.fromkeys(frames[each] for each in (source, *others)))
+                if len(of) > 1:
+                    return _blocked(image, steps, node, _mixes(of))
         elif not rules.keeps_places(spec) and not placeless:
             return _blocked(image, steps, node, _no_rule(node, spec))
         if is_decoder(spec):
@@ -162,8 +177,7 @@ def geometry_path(
 
 def frame_of(graph: Graph, catalog: Catalog, image: Port, first: Port | None = None) -> Port:
     """The first image of those whose pixels have the places that they have in this one."""
-    path = geometry_path(graph, catalog, image, first)
-    return path.steps[-1].after if path.steps else path.root
+    return geometry_path(graph, catalog, image, first).frame
 
 
 def rule_of(node: Node, spec: OpSpec) -> GeometryRule | None:
@@ -190,18 +204,20 @@ def _allows(node: Node, spec: OpSpec, name: str, known: Collection[Value]) -> bo
 
 
 def _image_input(graph: Graph, catalog: Catalog, node: Node, spec: OpSpec) -> Port | None:
-    """The image, or encoded image, that a node works on first."""
-    for port in spec.inputs:
-        source = node.inputs.get(port.name)
-        kind = port_kind(graph, catalog, source) if source is not None else "any"
-        if source is not None and kind in ("image", "mask", "encoded"):
-            return source
-    return None
+    """The image that a node works on first; where it has none, the mask or encoded image."""
+    given = [port for each in spec.inputs if (port := node.inputs.get(each.name)) is not None]
+    kinds = {port: port_kind(graph, catalog, port) for port in reversed(given)}
+    by_kind = {kind: port for port, kind in kinds.items()}
+    return next((by_kind[kind] for kind in ("image", "mask", "encoded") if kind in by_kind), None)
 
 
-def _mixes(graph: Graph, catalog: Catalog, node: Node) -> bool:
-    kinds = [port_kind(graph, catalog, port) for port in node.inputs.values()]
-    return kinds.count("image") > 1
+def _others(graph: Graph, catalog: Catalog, node: Node, source: Port) -> list[Port]:
+    """The images that a node works on beside its first."""
+    return [
+        port
+        for port in node.inputs.values()
+        if port != source and port_kind(graph, catalog, port) == "image"
+    ]
 
 
 def _through_region(
@@ -252,15 +268,18 @@ _OTHER_IMAGE = (
     "its bodies do not all give what becomes of one image. Take the targets from before it, or "
     "give the same image to all of its bodies"
 )
-_MIXES = (
-    "it mixes two images, and targets of both would lie on what it gives. Take the targets from "
-    "before it, or give out both images' targets and the share in which they are mixed"
-)
-
-
 _MIXED_INSIDE = (
     "it mixes images of a part of the batch, inside a region. Mix the images outside of it"
 )
+
+
+def _mixes(frames: Collection[Port]) -> str:
+    given = " and of ".join(port.node for port in frames)
+    return (
+        f"it mixes images of {given}, whose pixels may have other places, and targets of each "
+        "would lie on what it gives. Take the targets from before it, or move all of them alike, "
+        "by one operator behind it"
+    )
 
 
 def _no_rule(node: Node, spec: OpSpec) -> str:

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from functools import partial
 from types import MethodType
 from typing import Any
+from warnings import warn
 
 from workbench.arguments import APPLY, TEXT, WHOLE, checked, shown
 from workbench.catalog import load_catalog
@@ -27,7 +28,7 @@ from workbench.graph.data_node import (
 )
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import free_id, new_node, set_setting
-from workbench.graph.followers import with_followers
+from workbench.graph.followers import unmoved_targets, with_followers
 from workbench.graph.graph_drawing import graph_svg, graph_text
 from workbench.graph.model import Body, Graph, Node, Port, is_name
 from workbench.graph.node_handle import NodeHandle
@@ -235,8 +236,9 @@ def outputs(**values: DataNode | Graph) -> Graph:
         flipped = graph.images.flip()
         two = wb.outputs(view_1=graph.images, view_2=flipped, labels=graph.labels)
 
-    Raises GraphEditError for what is no value of a graph, for names that Python does not take, and
-    without any.
+    Targets are given out as they are: that they do not lie on any image that is given out is a
+    UserWarning. Raises GraphEditError for what is no value of a graph, for names that Python does
+    not take, and without any.
     """
     catalog = load_catalog()
     if not values:
@@ -260,6 +262,13 @@ def outputs(**values: DataNode | Graph) -> Graph:
     taken = {node.id for node in graph.nodes} & given.keys()
     for node_id in sorted(taken):  # both become variables of the exported code
         raise GraphEditError(f"{node_id} is a node of the graph. Give that output another name.")
+    for name, moved in unmoved_targets(used, catalog).items():
+        warn(
+            f"{name} is given out as {given[name].node} reads it, and does not lie on the images "
+            f"behind {moved}. Call operators on the graph (graph.flip()), and targets follow; or "
+            f"give {name} through a follower (wb.fn.follow_boxes), or an image before {moved}.",
+            stacklevel=3,
+        )
     return used
 
 

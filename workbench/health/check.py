@@ -187,9 +187,10 @@ class FolderCheck:
         )
 
     def bad_list(self) -> bytes:
-        """The paths of the others, one a line; none with a line break."""
+        """The paths of the others, one a line; none with a line break, nor what is no file."""
         named = self.of_level("bad", "damaged")
-        paths = {file.name: file.path for file in list_samples(self.dataset) if fits_list(file)}
+        files = (file for file in list_samples(self.dataset) if file.path and file.nbytes != 0)
+        paths = {file.name: file.path for file in files if fits_list(file)}
         return b"".join(
             os.fsencode(os.path.abspath(paths[one.file])) + b"\n"
             for one in named

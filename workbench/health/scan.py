@@ -52,7 +52,7 @@ class FolderFacts:
     largest: tuple[int, int] | None = None
     """(width, height) in pixels, of as many images as ``SAMPLE``; None where none can be opened."""
     class_counts: tuple[int, ...] = ()
-    """Images of each class."""
+    """Images of each class; of COCO its annotations."""
     passed_over: dict[str, int] = field(default_factory=dict)
     """Images of other formats that the reader passes over, by format."""
     size_counts: dict[str, int] = field(default_factory=dict)
@@ -110,6 +110,8 @@ def scan_folder(
     if not count:
         raise DataError(no_files_reason(dataset))
     classes = tuple(class_names(dataset))
+    of_class = load_source(dataset.kind).class_counts
+    counts = of_class(dataset) if of_class else [labels[label] for label in range(len(classes))]
     headers = list(filter(None, map(_header, sample)))
     if not formats:
         formats.update(header.format for header in headers)
@@ -122,7 +124,7 @@ def scan_folder(
         dict(formats.most_common()),
         smallest=sizes[0] if sizes else None,
         largest=sizes[-1] if sizes else None,
-        class_counts=tuple(labels[label] for label in range(len(classes))),
+        class_counts=tuple(counts),
         size_counts=_size_counts(sizes),
         passed_over=dict(
             Counter(

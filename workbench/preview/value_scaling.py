@@ -52,7 +52,8 @@ def scaling_of(graph: Graph, catalog: Catalog, port: Port, batch: Batch) -> Scal
             offset = tuple(m - shift[0] * g for m, g in zip(mean, gain, strict=True))
             return Scaling(gain, offset, "shown de-normalised")
     low, high, missing = _extent(batch.arrays())
-    told = f"{missing:.1%} of the values are not finite, " if missing else ""
+    share = f"{missing:.1%}" if missing >= 0.001 else "less than 0.1%"
+    told = f"{share} of the values are not finite, " if missing else ""
     white = _white(batch.dtype, low, high)
     if white:
         cut = "" if low >= 0 and high <= white else f"values {low:.3g} … {high:.3g}: "

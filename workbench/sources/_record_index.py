@@ -18,6 +18,8 @@ Entry = tuple[int, int]
 Left = dict[str, list[Entry]]
 """Of each file the entries that are left."""
 
+_LARGE_INDEX = 2**24
+"""Bytes: some 300,000 samples of WebDataset."""
 _PARTIAL = "# other records of the file are left out\n"
 """The last line of an index that has not all; DALI reads numbers up to it."""
 
@@ -50,6 +52,19 @@ def index_of(path: str, scan: Any) -> str:
             file.writelines(f"{first} {second}\n" for first, second in scan(path))
         os.replace(file.name, index)
     return index
+
+
+def begins_late(paths: Sequence[str], large: int) -> bool:
+    """Whether DALI takes seconds before the first record of files.
+
+    It looks for the records of files without an index, of which ``large`` bytes are read in a
+    moment, and reads indices as a whole.
+    """
+    indices = {path: index_place(path) for path in paths}
+    indexed = [index for index in indices.values() if os.path.isfile(index)]
+    rest = [path for path, index in indices.items() if index not in indexed]
+    sizes = [sum(map(os.path.getsize, files)) for files in (rest, indexed)]
+    return sizes[0] > large or sizes[1] > _LARGE_INDEX
 
 
 def read_index(index: str) -> Iterator[Entry]:

@@ -78,13 +78,15 @@ class Header(NamedTuple):
 class Index(NamedTuple):
     """Of a kind whose reader looks through all data before its first sample, unless told an index.
 
-    It is made in a temporary folder, while a dataset of the ``first`` samples is previewed.
+    It is made in a temporary folder, or read, while a dataset of the ``first`` samples is
+    previewed.
     """
 
     is_needed: Callable[[Dataset], bool]
-    """Whether none is there and the reader would take seconds."""
+    """Whether the reader would take seconds, to do without or to read it."""
     make: Callable[[Dataset, Callable[[int], None]], None]
-    """Makes it. Tells how many samples it has; what that raises ends it. Raises DataError."""
+    """Makes it where none is there. Tells how many samples it has; what that raises ends it. Raises
+    DataError."""
     find: Callable[[Dataset, Path], dict[str, Any] | None]
     """What ``SourceKind.find`` gives, with the index, or None where there is none. That of the
     ``first`` samples is made in the given folder."""
@@ -151,6 +153,8 @@ class SourceKind:
         The folder that names are relative to.
     class_names:
         The name of each label, in order; empty where they have none.
+    class_counts:
+        How often there is each, where a sample has not one label; None: by the samples' labels.
     watched:
         Paths of which one changes when files come or go.
     nothing_found:
@@ -181,6 +185,12 @@ class SourceKind:
     told:
         Name and fault of the samples at some places of a dataset (``samples`` of the pipeline's
         ``reader_meta`` says which a batch has), where DALI does not tell names.
+    looks_ahead:
+        Whether ``list_samples`` soon tells the faults of the samples that a reader comes to first:
+        a preview names those that its reader takes in silence.
+    ends_process:
+        Words in the fault of a sample that would end the reader's process, of a kind that looks
+        ahead: it is left out before.
     options:
         The options of readers that mean something to this one; None: all of DALI's reader.
     seeded:
@@ -208,6 +218,7 @@ class SourceKind:
     watched: Callable[[Dataset], Iterator[str]]
     nothing_found: Callable[[Dataset], str]
     write_placeholder: Callable[[Path], Path]
+    class_counts: Callable[[Dataset], list[int]] | None = None
     helpers: str = ""
     imports: tuple[str, ...] = field(default=())
     outputs: tuple[str, ...] = ("jpegs", "labels")
@@ -231,6 +242,8 @@ class SourceKind:
     passed_over: Callable[[Dataset], Iterator[str]] = lambda dataset: iter(())
     argument: Callable[[Dataset], Any] | None = None
     told: Callable[[Dataset, Sequence[int]], list[Sample]] | None = None
+    looks_ahead: bool = False
+    ends_process: str = ""
     options: frozenset[str] | None = None
     seeded: bool = True
     pipeline_arguments: tuple[str, ...] = ()

@@ -167,6 +167,13 @@ def _class_names(dataset: Dataset) -> list[str]:
     return ["background", *(str(category.get("name", category["id"])) for category in listed)]
 
 
+def _class_counts(dataset: Dataset) -> list[int]:
+    """Annotations of each category, of those that the file lists."""
+    found = annotations_of(dataset)
+    times = Counter(one["category_id"] for one in found["annotations"])
+    return [0, *(times[category["id"]] for category in found["categories"])]
+
+
 def _nothing_found(dataset: Dataset) -> str:
     images = annotations_of(dataset)["images"]
     if not images:
@@ -200,8 +207,10 @@ SOURCE = SourceKind(
     leave_out=_leave_out,
     root=_root,
     class_names=_class_names,
+    class_counts=_class_counts,
     watched=lambda dataset: iter([dataset.location]),
     nothing_found=_nothing_found,
     sample="coco/annotations.json",
+    looks_ahead=True,
     write_placeholder=_write_placeholder,
 )

@@ -27,11 +27,12 @@ _MANY = 10_000
 """
 
 
-def read_rows(data: Any) -> Any:
+def read_rows(data: Any, malformed: Any = None) -> Any:
     """Path and label of each file in a list.
 
     ``data`` is a text file of lines ``path label``, a CSV file whose first columns are
-    path and label, below a header, or pairs in Python.
+    path and label, below a header, or pairs in Python. A row without these raises
+    ValueError, or is added to the list ``malformed``: its number and what is wrong.
     """
     if not isinstance(data, str):
         yield from ((os.path.abspath(path), str(label)) for path, label in data)
@@ -40,10 +41,16 @@ def read_rows(data: Any) -> Any:
         is_csv = data.lower().endswith(".csv")
         rows = csv.reader(file) if is_csv else (line.strip().rsplit(maxsplit=1) for line in file)
         for number, row in enumerate(rows, start=1):
-            if row and not (is_csv and number == 1):
-                if not (len(row) > 1 and row[0].strip() and row[1].strip()):
-                    raise ValueError(f"{data}: row {number} is {row}, without a path or a label")
+            if not row or (is_csv and number == 1):
+                continue
+            if len(row) > 1 and row[0].strip() and row[1].strip() and "\0" not in row[0]:
                 yield row[0], row[1].strip()
+                continue
+            lacking = "with a NUL character" if "\0" in row[0] else "without a path or a label"
+            fault = f"row {number} is {str(row)[:80]}, {lacking}"
+            if malformed is None:
+                raise ValueError(f"{data}: {fault}")
+            malformed.append((number, fault))
 
 
 def is_numbered(data: Any) -> bool:
@@ -104,7 +111,7 @@ def _require(dataset: Dataset) -> None:
 
 
 def _classes(dataset: Dataset) -> list[str]:
-    """The names of the classes, in order. Raises DataError for any bad row."""
+    """The names of the classes, in order. Raises DataError as ``_labels``."""
     found = list(_labels(dataset))
     beside = os.path.splitext(dataset.location)[0] + _NAMES
     if found or not dataset.location or not os.path.isfile(beside):
@@ -116,7 +123,7 @@ def _classes(dataset: Dataset) -> list[str]:
 
 
 def _labels(dataset: Dataset) -> tuple[str, ...]:
-    """The labels in order; none where they are numbers. Raises DataError for any bad row."""
+    """The labels in order; none where they are numbers. Raises DataError where no row is one."""
     if not dataset.location:
         return _labels_in(dataset, 0, 0)
     path = Path(dataset.location)
@@ -147,18 +154,14 @@ def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
 
 def _look_through(dataset: Dataset) -> list[str]:
     path = Path(dataset.location)
-    labels: set[str] = set()
-    nul = None
-    for name, label in read_rows(dataset.argument):
-        labels.add(label)
-        if "\0" in name:
-            nul = nul or name
+    malformed: list[tuple[int, str]] = []
+    labels = {label for _, label in read_rows(dataset.argument, malformed)}
+    if malformed and not labels:
+        raise ValueError(f"{path}: {malformed[0][1]}")
     if dataset.location.lower().endswith(".csv") and not _is_utf8(path):
         raise DataError(
             f"{path} is not UTF-8 text. Save it as UTF-8, or as a .txt list of lines 'path label'."
         )
-    if nul is not None:
-        raise DataError(f"{dataset}: {nul[:60]!r} holds a NUL character, which no file name has.")
     try:
         numbers = {int(label) for label in labels}
     except ValueError:
@@ -173,10 +176,15 @@ def _look_through(dataset: Dataset) -> list[str]:
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
+    """In the order of the list. Last, at fault, are the rows that name no file."""
     numbers = {name: number for number, name in enumerate(_labels(dataset))}
     root = _root(dataset)
-    for name, label in read_rows(dataset.argument):
+    malformed: list[tuple[int, str]] = []
+    for name, label in read_rows(dataset.argument, malformed):
         yield Sample(os.path.join(root, name), name, numbers[label] if numbers else int(label))
+    holder = os.path.basename(dataset.location)
+    for number, fault in malformed:
+        yield Sample(dataset.location, f"{holder}:{number}", -1, nbytes=0, fault=fault)
 
 
 def _root(dataset: Dataset) -> str:

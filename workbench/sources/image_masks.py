@@ -186,6 +186,7 @@ SOURCE = SourceKind(
     watched=_watched,
     nothing_found=_nothing_found,
     sample="segmentation",
+    looks_ahead=True,
     options=frozenset(
         {
             *("random_shuffle", "initial_fill", "pad_last_batch", "num_shards", "shard_id"),

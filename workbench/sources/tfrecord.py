@@ -33,6 +33,7 @@ from workbench.sources._example_records import (
 from workbench.sources._record_index import (
     Entry,
     Left,
+    begins_late,
     index_of,
     index_place,
     is_of_another,
@@ -47,6 +48,8 @@ _SUFFIXES = (".tfrecord", ".tfrecords")
 _LARGE = 2**28
 """Bytes of files of which the heads of all records are read in a moment."""
 _TOLD_EACH = 10_000
+_NO_BYTES = "not bytes as in the first record"
+"""DALI ends the process where the image of another record is a list of numbers."""
 _LABELS = ("label", "class", "target", "cls", "category")
 """What features with labels are named, behind the last slash."""
 
@@ -181,19 +184,25 @@ def _require_label(path: str, label: str, features: dict[str, tuple[str, int, in
 
 
 def _require(dataset: Dataset) -> None:
-    for path in (paths := _paths(dataset)):
-        try:
-            index = index_place(path)
-        except OSError as error:
-            raise DataError(f"{path}: its index cannot be made: {error}.") from None
-        beside = os.path.isfile(index) and os.stat(index).st_mtime_ns
-        if beside and _is_of_another(path, index, os.stat(path).st_mtime_ns, beside):
-            raise DataError(
-                f"{index} is the index of another file than {path}. Make it anew (`tfrecord2idx "
-                f"{path} {index}`), or remove it: then the workbench makes one in a temporary "
-                "folder."
-            )
+    paths = _paths(dataset)
+    for path in paths:
+        _require_index(path)
     _chosen(paths)
+
+
+def _require_index(path: str) -> None:
+    """Raise DataError where the index beside a file is that of another."""
+    try:
+        index = index_place(path)
+    except OSError as error:
+        raise DataError(f"{path}: its index cannot be made: {error}.") from None
+    beside = os.path.isfile(index) and os.stat(index).st_mtime_ns
+    if beside and _is_of_another(path, index, os.stat(path).st_mtime_ns, beside):
+        raise DataError(
+            f"{index} is the index of another file than {path}. Make it anew (`tfrecord2idx "
+            f"{path} {index}`), or remove it: then the workbench makes one in a temporary "
+            "folder."
+        )
 
 
 @lru_cache(maxsize=4096)
@@ -215,6 +224,8 @@ def _end_of(file: BinaryIO, offset: int, size: int) -> int | None:
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     """In the order of the index. A record that has not the features of the first is at fault."""
     paths, root = _paths(dataset), _root(dataset)
+    for path in paths:
+        _require_index(path)
     image, label = _chosen(paths)
     for path in paths:
         holder = os.path.relpath(path, root)
@@ -232,7 +243,7 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
             kinds = {each: features.get(each, ("missing", 0, 0))[0] for each in wanted}
             fault = next(
                 (
-                    f"its feature {each} is {kinds[each]}, not {kind} as in the first record"
+                    f"its feature {each} is {kinds[each]}, {_NO_BYTES.replace('bytes', kind)}"
                     for each, kind in wanted.items()
                     if kinds[each] != kind
                 ),
@@ -263,7 +274,7 @@ def _not_indexed(dataset: Dataset) -> list[str]:
 
 
 def _is_index_needed(dataset: Dataset) -> bool:
-    return sum(map(os.path.getsize, _not_indexed(dataset))) > _LARGE
+    return begins_late(_paths(dataset), _LARGE)
 
 
 def _make_index(dataset: Dataset, tell: Callable[[int], None]) -> None:
@@ -367,5 +378,7 @@ SOURCE = SourceKind(
     nothing_found=_nothing_found,
     sample="tfrecord",
     with_targets=("tfrecord_boxes",),
+    looks_ahead=True,
+    ends_process=_NO_BYTES,
     write_placeholder=_write_placeholder,
 )

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Index, Sample, SourceKind
-from workbench.sources._record_index import index_of, index_place
+from workbench.sources._record_index import begins_late, index_of, index_place
 from workbench.sources.folder import IMAGES
 
 if TYPE_CHECKING:
@@ -197,10 +197,11 @@ def _look(stamps: tuple[tuple[str, int], ...]) -> None:
 def _first(path: str) -> dict[str, set[str]]:
     """The components of the first samples of an archive."""
     components: dict[str, set[str]] = {}
-    for key, component, _ in islice(_members(path), 8 * _LOOKED_AT):
-        if key not in components and len(components) == _LOOKED_AT:
-            break
-        components.setdefault(key, set()).add(component)
+    with contextlib.suppress(_DamagedError):  # those before the damage tell
+        for key, component, _ in islice(_members(path), 8 * _LOOKED_AT):
+            if key not in components and len(components) == _LOOKED_AT:
+                break
+            components.setdefault(key, set()).add(component)
     return components
 
 
@@ -255,6 +256,8 @@ def _indexed(index: str) -> Iterator[tuple[str, list[tuple[str, int, int]]]]:
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     """In the order of the archives; those alone that are in the indices, where all have one."""
     root, paths = _root(dataset), _shards(dataset)
+    for path in paths:
+        _require_index(path)
     indices = [os.path.splitext(path)[0] + ".idx" for path in paths]
     labelled = any(LABEL in found for found in _first(paths[0]).values())
     kept: Container[int] = _EVERY
@@ -346,7 +349,7 @@ def _not_indexed(dataset: Dataset) -> list[str]:
 
 
 def _is_index_needed(dataset: Dataset) -> bool:
-    return sum(map(os.path.getsize, _not_indexed(dataset))) > _LARGE
+    return begins_late(_shards(dataset), _LARGE)
 
 
 def _make_index(dataset: Dataset, tell: Callable[[int], None]) -> None:

@@ -13,6 +13,7 @@ from typing import TypedDict
 from workbench.catalog.python_decoder import COST
 from workbench.engine.exit_status import printable
 from workbench.engine.heartbeat import warn_of_silence
+from workbench.engine.root_guard import require_listed
 from workbench.engine.worker_progress import NO_ANSWER
 from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
 from workbench.graph.dataset_parameters import missing_ports, parameter_of, parameters
@@ -100,6 +101,7 @@ class DataPanel:
         self._queue = queue
         self._unwanted = threading.Event()
         self._seen = ""
+        self._indexed = self._pictured = False
         self.folders: FolderListing = NO_FOLDERS
         """The folder that was looked into last, to find another to open."""
         self._count: SampleCount | None = None
@@ -130,6 +132,7 @@ class DataPanel:
         }
         try:
             if roots is not None:
+                require_listed(self.dataset)
                 roots.require(each.location for each in self.datasets.values() if each.location)
             if not load_source(self.dataset.kind).is_listed:
                 require_dataset(self.dataset)
@@ -174,9 +177,24 @@ class DataPanel:
             f"{name} · {count:,}{more} {self.view['noun']}{'s' * (count != 1)}" if count else name
         )
 
-    def refuse(self, reason: str) -> None:
-        """Say why another folder did not take this one's place; empty takes it back."""
-        self.view = {**self.view, "refused": reason}
+    def opened(self, data: Data) -> DataPanel:
+        """That of other data; itself, which says why, where these cannot be used and its own can.
+
+        Raises DataError where neither can.
+        """
+        reason = ""
+        try:
+            other = DataPanel(data, self._lock, self._changed, self._roots, self._queue)
+            if not other.error or self.error:
+                return other
+            reason = other.error
+            other.close()
+        except DataError as error:
+            if self.error:
+                raise
+            reason = str(error)
+        self.view = {**self.view, "refused": f"{reason} {self.chip} stays open."}
+        return self
 
     def scan(self) -> None:
         """Count in the background."""
@@ -188,17 +206,30 @@ class DataPanel:
                 self.dataset,
                 self._roots,
                 lambda count: self._show(None, count=count, counted=False),
-                lambda: self._show(None, provisional=False),
+                self._on_indexed,
                 self._counted,
             )
             self._count.start()
 
     def seen(self, data: Datasets, state: str) -> None:
         """Count anew where ``state``, what a worker took the folder for, is another than before."""
+        if data == self.previewed:
+            self._pictured = True
+            self._use_index()
         if self.dataset in data.values() and state != self._seen:
             known, self._seen = self._seen, state
             if known:
                 self.scan()
+
+    def _on_indexed(self) -> None:
+        with self._lock:
+            self._indexed = True
+            self._use_index()
+
+    def _use_index(self) -> None:
+        """Preview all data, whose index may take seconds, once a first picture is there."""
+        if self.view["provisional"] and self._indexed and self._pictured:
+            self._show(None, provisional=False)
 
     def do(self, action: FolderAction) -> None:
         """What the panel's buttons ask for."""

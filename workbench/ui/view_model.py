@@ -205,13 +205,10 @@ class ViewModel:
         One that cannot be used does not take the place of one that can.
         """
         with self.lock:
-            opened = DataPanel(data, self.lock, self._on_folder, self._roots)
-            if opened.error and not self.data_panel.error:
-                opened.close()
-                reason = f"{opened.error} {self.data_panel.chip} stays open."
-                self.data_panel.refuse(reason)
+            opened = self.data_panel.opened(data)
+            if opened is self.data_panel:
                 self._refresh()
-                return reason
+                return opened.view["refused"]
             self.data_panel.close()
             self.data_panel = opened
             self.data_panel.scan()
