@@ -177,7 +177,8 @@ def volume(op: str, args: dict[str, Value], deep: bool) -> Graph:
     last = Port("resize", "output")
     pile = Node("pile", "stack", {"axis": 0, "axis_name": "D"}, {"input_0": last, "input_1": last})
     seed = 7 if CATALOG[op].seeded else None
-    node = Node("it", op, args, seed=seed, inputs={"data": Port("pile", "output") if deep else last})
+    fed = Port("pile", "output") if deep else last
+    node = Node("it", op, args, {"data": fed}, seed=seed)
     graph = replace(
         graph, nodes=(*graph.nodes, *[pile] * deep, node), outputs={"out": Port("it", "output")}
     )

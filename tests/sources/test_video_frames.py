@@ -272,7 +272,9 @@ def test_photos_above_class_folders_are_no_frames(
     assert dataset.kind == "folder"
     told = no_files_reason(dataset)
     assert f"The images of {tmp_path} lie a folder deeper, in a/x." in told
-    assert f"Give {tmp_path / 'a'}, whose folders are the classes; or video_frames:{tmp_path}" in told
+    assert (
+        f"Give {tmp_path / 'a'}, whose folders are the classes; or video_frames:{tmp_path}" in told
+    )
     assert taken_as(open_dataset(f"video_frames:{tmp_path}")).endswith("(class/video/0001.jpg)")
 
 

@@ -289,3 +289,18 @@ def test_what_is_published_of_a_part_goes_in_one_message(monkeypatch: pytest.Mon
     with part.one_message():
         pass
     assert len(sent) == 3
+
+
+def test_samples_are_selected_by_their_places(widget: Workbench) -> None:
+    assert widget._static_snapshot.pictured.wait(60)
+    seen: list[tuple[int, ...]] = []
+    widget.preview.observe(lambda change: seen.append(change["new"].places), "selected")
+    widget.preview.selected = [2, 0]
+    assert widget.preview.selected.places == (0, 2) == tuple(widget.preview.marked)
+    chosen = widget.preview.selected
+    widget.preview.selected = [1]
+    widget.preview.selected = chosen
+    assert seen == [(0, 2), (1,), (0, 2)]
+    with pytest.raises(wb.GraphEditError, match="No sample 99999 is in the batch: give 0 to "):
+        widget.preview.selected = [99999]
+    assert widget.preview.selected.places == (0, 2) == tuple(widget.preview.marked)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.arguments import WHOLE, checked
 from workbench.engine import Engine
 from workbench.engine.progress_bar import one_line_interrupt
-from workbench.errors import DataError
+from workbench.errors import ArgumentError, DataError
 from workbench.figures import plot_values
 from workbench.graph.difference import GraphDifference, graph_differences
 from workbench.preview import (
@@ -163,6 +163,8 @@ def compare(
 
         found = wb.compare(graph, "rotate-jitter", data="photos", samples=2)
     """
+    if samples < 1:
+        raise ArgumentError(f"compare: samples is {samples}. Give 1 or more.")
     one, other = to_graph(first), to_graph(second)
     given = one.datasets or other.datasets if data is None else open_datasets(data)
     if given is None:

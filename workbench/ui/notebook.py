@@ -20,8 +20,8 @@ import traitlets
 from IPython.core.getipython import get_ipython
 from IPython.display import display
 
-from workbench.arguments import PATH, TEXT, checked
-from workbench.errors import ArgumentError, GraphEditError
+from workbench.arguments import PATH, PATHS, TEXT, checked
+from workbench.errors import ArgumentError, EngineClosedError, GraphEditError
 from workbench.graph.io import dump_graph
 from workbench.graph.model import Graph
 from workbench.graph.own_code import trust_graph
@@ -31,7 +31,7 @@ from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, LINK_FIELDS, TABS, Component, Field
 from workbench.ui.exports import entry_names
 from workbench.ui.graph_argument import GraphLike, to_document, to_graph
-from workbench.ui.notebook_code import CodeAccess
+from workbench.ui.notebook_code import CLOSED, CodeAccess
 from workbench.ui.owner import notebook_owner, notebook_path, running_cell
 from workbench.ui.static_snapshot import StaticSnapshot
 from workbench.ui.view_model import ViewModel
@@ -70,6 +70,8 @@ class _Part(anywidget.AnyWidget):
     """Fields that are to go in one message."""
     _publisher: int | None = None
     """The thread that sets them."""
+    _shower: int | None = None
+    """The thread on which the view-model sets a field just now."""
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         if self._model is None:
@@ -85,9 +87,30 @@ class _Part(anywidget.AnyWidget):
     def take(self, component: str, field: str, value: Any) -> None:
         """Hand a field to the view-model. Raises GraphEditError where a cell set what cannot be."""
         assert self._model is not None
+        if self._model.closed and self._browser != threading.get_ident():
+            raise EngineClosedError(CLOSED)
         refused = self._model.receive(component, field, value)
         if refused and self._browser != threading.get_ident():
             raise GraphEditError(refused)
+
+    def show(self, field: str, value: Any) -> None:
+        """Set a field to what the view-model has."""
+        before, self._shower = self._shower, threading.get_ident()
+        try:
+            setattr(self, field, value)
+        finally:
+            self._shower = before
+
+    def _only_shown(self, proposal: Any) -> Any:
+        """Refuse what a cell sets a field to that shows what is; samples are selected by place."""
+        field, value = proposal["trait"].name, proposal["value"]
+        if self._model is None or threading.get_ident() in (self._shower, self._browser):
+            return value
+        if field != "selected":
+            raise GraphEditError(f"w.{self._component}.{field} shows what is, and cannot be set.")
+        places = getattr(value, "places", value)
+        self.set_trait("marked", [*places] if isinstance(places, Sequence) else places)
+        return self.selected
 
     @contextmanager
     def one_message(self) -> Iterator[None]:
@@ -154,6 +177,8 @@ def _part_class(component: Component) -> type[_Part]:
     fields = [*component.fields, *LINK_FIELDS]
     traits = {field.name: _trait(field) for field in fields}
     members = {"__doc__": component.doc, "_esm": bundle_path(component), **traits}
+    shown = [field.name for field in fields if field.direction != "both"]
+    members["_refuse"] = traitlets.validate(*shown)(_Part._only_shown)
     return type(component.name.capitalize(), (_Part,), {**members, "_component": component.name})
 
 
@@ -272,6 +297,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
     graph = traitlets.Any(help="The present graph.")
     target = traitlets.Enum(entry_names(), "script", help="What the graph is shown as.")
 
+    @checked(roots=PATHS)
     def __init__(
         self,
         data: Data | Graph | None = None,
@@ -365,7 +391,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
     # Between the view-model and the widgets
 
     def _publish(self, component: str, field: str, value: Any) -> None:
-        setattr(self._parts[component], field, value)
+        self._parts[component].show(field, value)
         if (component, field) == ("bar", "saved") and hasattr(self, "_model") and not self._closed:
             self.graph = self._model.graph
         if field == "picture" and value:
@@ -446,6 +472,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
 
         return panel_view(self, part, self._height)
 
+    @checked()
     def compare(self, other: GraphLike) -> None:
         """Show another graph beside the present one, on the same photos and draws.
 
