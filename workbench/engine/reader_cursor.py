@@ -5,8 +5,10 @@ Runs inside the worker process only.
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
@@ -43,6 +45,12 @@ MOST_READ = 1 / 8
 """Of the machine's memory: DALI holds a batch twice, and what is read is kept beside it."""
 _LOOKED_AT = 256
 """Files, from the first: how large the others are is judged by them."""
+_REORDERING = ("random_shuffle", "shuffle_after_epoch", "pad_last_batch", "num_shards")
+"""Options by which an epoch differs from the one before, or does not begin where that ended."""
+_JUDGED_AFTER = 2.0
+"""Seconds of reading that tell how long the rest takes."""
+LONGEST_READING = 40.0
+"""Seconds; the worker must answer within a minute."""
 NO_FILES = ("No files found", "specified an empty list", "no video has as many")
 """What DALI says of a folder without images."""
 
@@ -90,6 +98,8 @@ class ReadBatch:
 @dataclass(slots=True)
 class _Position:
     pipeline: Any
+    repeats: int = 0
+    """After so many batches they come again; 0 where that is not known."""
     next_batch: int = 0
     recent: OrderedDict[int, ReadBatch] = field(default_factory=OrderedDict)
 
@@ -224,15 +234,20 @@ class ReaderCursor:
 
     def _advance(self, index: int) -> ReadBatch:
         at = self._position
-        if at is not None and index in at.recent:
-            return at.recent[index]
         if self._data is not None and 0 < self._data.first < (index + 1) * self._batch_size:
             self._data = replace(self._data, first=2 * (index + 1) * self._batch_size)
             at = None
         try:
-            if at is None or index < at.next_batch:
-                at = self._position = _Position(self._build())
+            if at is None:
+                at = self._position = self._begin()
+            asked, index = index, index % at.repeats if at.repeats else index
+            if index in at.recent:
+                return at.recent[index]
+            if index < at.next_batch:
+                at = self._position = self._begin()
+            began, first = time.monotonic(), at.next_batch
             while at.next_batch <= index:
+                _require_near(asked, index, at.next_batch, first, time.monotonic() - began)
                 outputs = at.pipeline.run()
                 if at.next_batch > index - _KEPT_BATCHES:
                     at.recent[at.next_batch] = self._copy(outputs, at)
@@ -247,6 +262,19 @@ class ReaderCursor:
             self._position = None
             raise self._compiled.error(error) from None
         return at.recent[index]
+
+    def _begin(self) -> _Position:
+        """The reader at its first batch, and after how many it gives the same ones again.
+
+        That is known of files that are read in one order: their epochs follow on without a gap.
+        """
+        pipe, source = self._build(), self._source
+        plain = source.op == "readers.file" and load_source(source.kind).reader is None
+        if not plain or source.inputs or any(source.args.get(name) for name in _REORDERING):
+            return _Position(pipe)
+        (meta,) = pipe.reader_meta().values()
+        size = int(meta["epoch_size"])
+        return _Position(pipe, repeats=size // math.gcd(size, self._batch_size))
 
     def _build(self) -> Any:
         given: dict[str, Any] = {}
@@ -309,6 +337,29 @@ class ReaderCursor:
         self._position = None
         for folder in filter(None, (self._stand_ins, self._index, self._rest)):
             folder.cleanup()
+
+
+def _require_near(asked: int, index: int, at: int, first: int, seconds: float) -> None:
+    """Raise DataError where reading from ``first`` on until a batch takes too long.
+
+    ``seconds`` is how long it took to come from ``first`` to ``at``.
+    """
+    if at == first or seconds < _JUDGED_AFTER:
+        return
+    rate = (at - first) / seconds
+    left = (index - at) / rate
+    if left > LONGEST_READING:
+        reach = first + int(rate * LONGEST_READING)
+        raise DataError(
+            f"Batch {asked:,} is {_duration(left)} of reading away: the reader comes to it through "
+            f"all batches before it. Give one up to about {reach:,}."
+        )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:,.0f} minutes" if seconds < 7200 else f"{seconds / 3600:,.0f} hours"
 
 
 def _is_utf8(name: str) -> bool:
