@@ -11,7 +11,7 @@ from tests.damaged import make_folder
 from tests.helpers import chain_graph, script_batches, with_settings
 from workbench.catalog import load_catalog
 from workbench.emit import emit_stage
-from workbench.engine import reader_cursor
+from workbench.engine import batch_distance
 from workbench.engine.reader_cursor import ReaderCursor, require_room
 from workbench.errors import DataError
 from workbench.graph import Port
@@ -58,9 +58,12 @@ def test_a_batch_far_away_is_computed_where_the_order_stays(photos: Path, tmp_pa
 def test_a_batch_far_away_is_refused_where_all_before_it_must_be_read(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader_cursor, "_JUDGED_AFTER", 0.0)
+    monkeypatch.setattr(batch_distance, "_JUDGED_AFTER", 0.0)
     cursor = cursor_over(photos)
-    with pytest.raises(DataError, match=r"Batch 1,000,000,000 is [\d,]+ hours of reading away: "):
+    with pytest.raises(
+        DataError,
+        match=r"Batch 1,000,000,000 is about [\d,]+ \w+ away: the reader",
+    ):
         cursor.batch(10**9)
     assert len(cursor.batch(12).files) == SIZE
 

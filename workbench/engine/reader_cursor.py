@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.emit.code import Code
+from workbench.engine.batch_distance import require_near
 from workbench.engine.batch_store import Batch, tensor_list
 from workbench.engine.encoded_images import placeholder_jpeg
 from workbench.engine.machine import describe_machine
@@ -47,10 +48,6 @@ _LOOKED_AT = 256
 """Files, from the first: how large the others are is judged by them."""
 _REORDERING = ("random_shuffle", "shuffle_after_epoch", "pad_last_batch", "num_shards")
 """Options by which an epoch differs from the one before, or does not begin where that ended."""
-_JUDGED_AFTER = 2.0
-"""Seconds of reading that tell how long the rest takes."""
-LONGEST_READING = 40.0
-"""Seconds; the worker must answer within a minute."""
 NO_FILES = ("No files found", "specified an empty list", "no video has as many")
 """What DALI says of a folder without images."""
 
@@ -247,7 +244,9 @@ class ReaderCursor:
                 at = self._position = self._begin()
             began, first = time.monotonic(), at.next_batch
             while at.next_batch <= index:
-                _require_near(asked, index, at.next_batch, first, time.monotonic() - began)
+                seconds = time.monotonic() - began
+                way = "the reader comes to it through all batches before it"
+                require_near(asked, index, at.next_batch, first, seconds, way)
                 outputs = at.pipeline.run()
                 if at.next_batch > index - _KEPT_BATCHES:
                     at.recent[at.next_batch] = self._copy(outputs, at)
@@ -337,29 +336,6 @@ class ReaderCursor:
         self._position = None
         for folder in filter(None, (self._stand_ins, self._index, self._rest)):
             folder.cleanup()
-
-
-def _require_near(asked: int, index: int, at: int, first: int, seconds: float) -> None:
-    """Raise DataError where reading from ``first`` on until a batch takes too long.
-
-    ``seconds`` is how long it took to come from ``first`` to ``at``.
-    """
-    if at == first or seconds < _JUDGED_AFTER:
-        return
-    rate = (at - first) / seconds
-    left = (index - at) / rate
-    if left > LONGEST_READING:
-        reach = first + int(rate * LONGEST_READING)
-        raise DataError(
-            f"Batch {asked:,} is {_duration(left)} of reading away: the reader comes to it through "
-            f"all batches before it. Give one up to about {reach:,}."
-        )
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} seconds"
-    return f"{seconds / 60:,.0f} minutes" if seconds < 7200 else f"{seconds / 3600:,.0f} hours"
 
 
 def _is_utf8(name: str) -> bool:
