@@ -27,6 +27,7 @@ from workbench.graph.model import Graph
 from workbench.graph.own_code import trust_graph
 from workbench.roots import Roots
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
+from workbench.ui import node_completion
 from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, LINK_FIELDS, TABS, Component, Field
 from workbench.ui.exports import entry_names
@@ -219,6 +220,13 @@ def show_pictures_of_boxes() -> None:
         formatter.for_type(ipywidgets.Box, _show_box)
 
 
+def complete_arguments() -> None:
+    """Let IPython complete the arguments of a node: ``w["rotate"].an``. May be called again."""
+    shell: Any = get_ipython()
+    if shell is not None:
+        node_completion.register(shell)
+
+
 def _show_box(box: Any) -> None:
     if isinstance(box, Workbench):
         box._ipython_display_()
@@ -355,6 +363,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
         self._layout_self()
         _open.add(self)
         show_pictures_of_boxes()
+        complete_arguments()
 
     # What stands where
 
