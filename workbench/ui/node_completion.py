@@ -29,7 +29,6 @@ def register(shell: Any) -> None:
 
 
 def _matcher(shell: Any) -> Any:
-    @completer.context_matcher(identifier="workbench.node")
     def complete(context: Any) -> dict[str, Any]:
         found = _NODE.search(context.text_until_cursor)
         names = _arguments(shell.user_ns.get(found["owner"]), found["node"]) if found else []
@@ -40,8 +39,9 @@ def _matcher(shell: Any) -> Any:
             "matched_fragment": begun,
         }
 
-    vars(complete)["of_workbench"] = True
-    return complete
+    matcher = completer.context_matcher(identifier="workbench.node")(complete)
+    vars(matcher)["of_workbench"] = True
+    return matcher
 
 
 def _arguments(owner: Any, node: str) -> list[str]:
