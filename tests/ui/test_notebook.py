@@ -307,3 +307,18 @@ def test_samples_are_selected_by_their_places(widget: Workbench) -> None:
     with pytest.raises(wb.GraphEditError, match="No sample 99999 is in the batch: give 0 to "):
         widget.preview.selected = [99999]
     assert widget.preview.selected.places == (0, 2) == tuple(widget.preview.marked)
+
+
+def test_what_is_closed_shows_that_it_is(
+    widget: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[Any] = []
+    for module in (notebook, notebook_part):
+        monkeypatch.setattr(module, "display", lambda data, **_: shown.append(data))
+    widget.close()
+    widget._ipython_display_()
+    widget.preview._ipython_display_()
+    assert shown == [
+        {"text/plain": "<workbench, closed>"},
+        {"text/plain": "<preview panel, closed>"},
+    ]

@@ -356,6 +356,9 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
 
     def _ipython_display_(self, **kwargs: Any) -> None:
         """Show the widget and, in an output of its own, the last picture for the saved notebook."""
+        if self._closed:  # the page has no widget of it any more
+            display({"text/plain": repr(self)}, raw=True)
+            return
         display(super()._repr_mimebundle_(**kwargs), raw=True)
         self.show_static_snapshot()
 

@@ -115,6 +115,9 @@ class Part(anywidget.AnyWidget):
 
     def _ipython_display_(self, **kwargs: Any) -> None:
         """Show the widget and, where it has pictures, the last of them for the saved notebook."""
+        if self._model is not None and self._model.closed:
+            display({"text/plain": repr(self)}, raw=True)
+            return
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None:
             display(bundle[0], metadata=bundle[1], raw=True)
@@ -127,6 +130,8 @@ class Part(anywidget.AnyWidget):
             self._static_snapshot.show()
 
     def __repr__(self) -> str:
+        if self._model is not None and self._model.closed:
+            return f"<{self._component} panel, closed>"
         data = f" of {self._model.data_panel.chip}" if self._model else ""
         return f"<{self._component} panel{data}>"
 
