@@ -120,6 +120,10 @@ def test_a_comparison_shows_both_and_what_differs(photos: Path) -> None:
     assert len(found.files) == len(found.to_frame()) == 6
     assert min(found.to_frame()["images"]) > 1
     assert found.plot()._repr_png_()[:4] == b"\x89PNG"
+    shuffled = one["reader"].set(random_shuffle=True)
+    order = wb.compare(one, shuffled, samples=2)
+    assert [each.what for each in order.differences] == ["random_shuffle"]
+    assert all(tile.same_photo for tile in order.distances)
     same = wb.compare(one, one, samples=2)
     assert same.differences == ()
     assert list(same.to_frame()["images"]) == [0, 0]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import wraps
@@ -36,6 +37,10 @@ WHOLE = Kind("a whole number", lambda v: isinstance(v, Integral) and not isinsta
 NUMBER = Kind("a number", lambda v: isinstance(v, Real) and not isinstance(v, bool))
 TEXT = Kind("a text", lambda v: isinstance(v, str))
 PATH = Kind("a path", lambda v: isinstance(v, str | PathLike))
+NAMES = Kind(
+    "one name, or a list of them", lambda v: isinstance(v, Collection) and not isinstance(v, bytes)
+)
+PATHS = Kind("a list of folders", lambda v: isinstance(v, Collection) and not isinstance(v, str))
 MAPPING = Kind("a dict", lambda v: isinstance(v, Mapping))
 FUNCTION = Kind("a function", callable)
 APPLY = Kind("a function of the graph: lambda x: x.rotate(angle=5)", callable)
@@ -45,15 +50,19 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Let a function raise ArgumentError where arguments are not of these kinds.
 
     None passes where it is the default. A keyword that the function has not is told with the
-    nearest.
+    nearest. A method is named as a person writes it where its class says so: ``_written = "w"``.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         signature = inspect.signature(function)
-        where = function.__qualname__.removesuffix(".__init__")
+        qualified = function.__qualname__.removesuffix(".__init__")
+        is_method = "self" in signature.parameters
+        making = function.__name__ == "__init__"
 
         @wraps(function)
         def call(*args: P.args, **options: P.kwargs) -> T:
+            written = getattr(type(args[0]), "_written", "") if is_method and args else ""
+            where = f"{written}.{function.__name__}" if written and not making else qualified
             try:
                 given = signature.bind(*args, **options).arguments
             except TypeError as error:
@@ -67,6 +76,18 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
         return call
 
     return decorate
+
+
+@contextmanager
+def told_as(written: str, inner: str) -> Iterator[None]:
+    """Let a message begin with what a person wrote, in the place of what that calls."""
+    try:
+        yield
+    except ArgumentError as error:
+        text = str(error)
+        if not text.startswith(inner):
+            raise
+        raise ArgumentError(written + text.removeprefix(inner)) from None
 
 
 def _taken(signature: inspect.Signature) -> str:

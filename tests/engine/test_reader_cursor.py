@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.helpers import chain_graph, script_batches, with_settings
 from tests.sources.written import read_photos, write_coco
 from workbench.catalog import load_catalog
 from workbench.emit import emit_stage
+from workbench.engine import batch_distance
 from workbench.engine.reader_cursor import ReaderCursor, require_room
 from workbench.errors import DataError
 from workbench.graph import Port
@@ -20,7 +22,7 @@ from workbench.graph.dataset_parameters import with_datasets
 from workbench.graph.edit import set_arg
 from workbench.graph.model import Settings
 from workbench.samples import records
-from workbench.sources import Dataset, open_dataset
+from workbench.sources import Dataset, list_samples, open_dataset
 
 SIZE, SEED = 3, 42
 
@@ -46,6 +48,31 @@ def test_batches_in_any_order_are_those_of_the_script(photos: Path, tmp_path: Pa
         assert np.array_equal(read.arrays[1], expected[batch]), batch
         for file, encoded in zip(read.files, read.arrays[0], strict=True):
             assert (photos / file).read_bytes() == encoded.tobytes()
+
+
+def test_a_batch_far_away_is_computed_where_the_order_stays(photos: Path, tmp_path: Path) -> None:
+    graph = with_settings(chain_graph(), batch_size=SIZE, seed=SEED)
+    graph = set_arg(graph, load_catalog(), "reader", "random_shuffle", False)
+    count = len(list(list_samples(open_dataset(photos))))
+    period = count // math.gcd(count, SIZE)
+    expected = [labels for _, labels in script_batches(graph, photos, 2 * period + 2, tmp_path)]
+    cursor = cursor_over(photos, shuffle=False)
+    for far in (10**9, 2 * period + 1, period, period - 1, 10**9 + 1):
+        near = far if far < len(expected) else far % period
+        assert np.array_equal(cursor.batch(far).arrays[1], expected[near]), far
+
+
+def test_a_batch_far_away_is_refused_where_all_before_it_must_be_read(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_distance, "_JUDGED_AFTER", 0.0)
+    cursor = cursor_over(photos)
+    with pytest.raises(
+        DataError,
+        match=r"Batch 1,000,000,000 is about [\d,]+ \w+ away: the reader",
+    ):
+        cursor.batch(10**9)
+    assert len(cursor.batch(12).files) == SIZE
 
 
 def test_read_arrays_do_not_change_with_the_next_batch(photos: Path) -> None:

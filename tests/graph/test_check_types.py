@@ -176,7 +176,9 @@ def volume(op: str, args: dict[str, Value], deep: bool) -> Graph:
     graph = chain_graph("resize")
     last = Port("resize", "output")
     pile = Node("pile", "stack", {"axis": 0, "axis_name": "D"}, {"input_0": last, "input_1": last})
-    node = Node("it", op, args, {"data": Port("pile", "output") if deep else last})
+    seed = 7 if CATALOG[op].seeded else None
+    fed = Port("pile", "output") if deep else last
+    node = Node("it", op, args, {"data": fed}, seed=seed)
     graph = replace(
         graph, nodes=(*graph.nodes, *[pile] * deep, node), outputs={"out": Port("it", "output")}
     )
@@ -193,6 +195,17 @@ def volume(op: str, args: dict[str, Value], deep: bool) -> Graph:
         ("rotate", {"angle": 5, "size": 9}),
         ("rotate", {"angle": 5, "size": (9, 9)}),
         ("rotate", {"angle": 5, "size": (2, 9, 9), "axis": (1, 0, 0)}),
+        ("resize", {"size": 9}),
+        ("resize", {"size": (9,)}),
+        ("resize", {"size": (9, 9)}),
+        ("resize", {"size": (2, 9, 9)}),
+        ("resize_crop_mirror", {"size": (2, 9, 9)}),
+        ("random_resized_crop", {"size": (9,)}),
+        ("gaussian_blur", {"sigma": (1, 2)}),
+        ("gaussian_blur", {"window_size": (3, 3, 3)}),
+        ("laplacian", {"window_size": (3, 5), "dtype": "FLOAT"}),
+        ("laplacian", {"smoothing_size": (1, 1, 3), "dtype": "FLOAT"}),
+        ("laplacian", {"scale": (1, 1, 1), "dtype": "FLOAT"}),
     ],
 )
 def test_lists_have_an_element_for_each_axis(

@@ -31,9 +31,11 @@ from workbench.sources import (
     Dataset,
     class_names,
     list_samples,
+    no_files_reason,
     open_dataset,
     open_datasets,
     require_dataset,
+    taken_as,
 )
 
 SHORT = MeasurementConfig(
@@ -233,3 +235,57 @@ def test_videos_shorter_than_a_sequence_say_so_in_verify(frames: Path, engine: E
     graph = sequences(sequence_length=500)
     told = Verifier(graph, str(frames), 1, engine=engine).run().lines()
     assert any("its longest video has" in line and "sequence_length" in line for line in told)
+
+
+def _save(path: Path, size: tuple[int, int]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", size, (90, 140, 60)).save(path)
+
+
+def a_folder_of(folder: Path, pattern: str, sizes: list[tuple[int, int]]) -> Path:
+    """Folders a and b of folders, each with images that are named by their number."""
+    for place in ("a/x", "a/y", "b/x"):
+        for number, size in enumerate(sizes):
+            _save(folder / place / pattern.format(number), size)
+    return folder
+
+
+SAME = [(8, 6)] * 3
+
+
+@pytest.mark.parametrize("pattern", ["{:04}.jpg", "img_{:05}.png", "frame{}.jpg", "v1-{:02}_l.jpg"])
+def test_numbered_images_of_one_size_are_frames(tmp_path: Path, pattern: str) -> None:
+    dataset = open_dataset(a_folder_of(tmp_path, pattern, SAME))
+    assert dataset.kind == "video_frames"
+    assert "for images in class folders give the folder of these" in taken_as(dataset)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sizes"),
+    [("{:04}.jpg", [(8, 6), (6, 8), (8, 8)]), ("b{0}-{0}.jpg", SAME), ("photo.jpg", SAME)],
+    ids=["sizes", "two numbers", "no number"],
+)
+def test_photos_above_class_folders_are_no_frames(
+    tmp_path: Path, pattern: str, sizes: list[tuple[int, int]]
+) -> None:
+    dataset = open_dataset(a_folder_of(tmp_path, pattern, sizes))
+    assert dataset.kind == "folder"
+    told = no_files_reason(dataset)
+    assert f"The images of {tmp_path} lie a folder deeper, in a/x." in told
+    assert (
+        f"Give {tmp_path / 'a'}, whose folders are the classes; or video_frames:{tmp_path}" in told
+    )
+    assert taken_as(open_dataset(f"video_frames:{tmp_path}")).endswith("(class/video/0001.jpg)")
+
+
+def test_numbers_with_gaps_are_no_frames(tmp_path: Path) -> None:
+    for number in (3, 4, 9):
+        _save(tmp_path / "a" / "x" / f"n01440764_{number}.jpg", (8, 6))
+    assert open_dataset(tmp_path).kind == "folder"
+
+
+def test_parts_of_data_are_no_classes_of_videos(tmp_path: Path) -> None:
+    made = a_folder_of(tmp_path, "{:04}.png", SAME)
+    (made / "a").rename(made / "train")
+    (made / "b").rename(made / "test")
+    assert open_dataset(made).kind == "folder"

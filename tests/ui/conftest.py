@@ -40,7 +40,10 @@ def browser(chromium: str) -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A page; at its end, nothing was asked for outside this machine and no script failed."""
+    """A page; at its end, nothing was asked for outside this machine and no script failed.
+
+    Nor was anything drawn from what is no number, of which Chromium tells in its console.
+    """
     scheme = getattr(request, "param", "light")
     context = browser.new_context(
         viewport={"width": 1280, "height": 1000}, color_scheme=scheme, accept_downloads=True
@@ -54,6 +57,9 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
 
     context.on("request", note)
     context.on("weberror", lambda error: failed.append(str(error.error)))
+    context.on(
+        "console", lambda said: failed.append(said.text) if " attribute " in said.text else None
+    )
     page = context.new_page()
     page.on("websocket", lambda socket: asked.append(socket.url))
     yield page

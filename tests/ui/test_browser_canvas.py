@@ -461,3 +461,17 @@ def test_text_that_is_no_graph_is_not_pasted(host: Host, photos: Path) -> None:
         page.keyboard.press("Control+v")
         expect(part(page, "bar").locator("[data-wb=message]")).not_to_be_empty()
         assert held(host) == before
+
+
+def test_a_canvas_that_is_hidden_follows_the_graph(panel: PanelHost, photos: Path) -> None:
+    """What has no size cannot glide to another view: its console stays empty (``page``)."""
+    page = panel.page
+    panel.open(photos, JITTER)
+    await_cards(page, 5)
+    canvas = part(page, "canvas")
+    canvas.evaluate("(element) => { element.style.display = 'none'; }")
+    panel.python("model.set_graph(__import__('workbench').load_recipe('simclr'))")
+    count = str(drawn(panel))
+    expect(canvas).to_have_attribute("data-nodes", count)
+    canvas.evaluate("(element) => { element.style.display = ''; }")
+    expect(node(page, "reader")).to_be_in_viewport()

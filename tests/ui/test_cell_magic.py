@@ -8,6 +8,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import workbench as wb
+from tests.sources.written_pixels import write_frames
 
 CELL = """
 from nvidia.dali import pipeline_def, fn
@@ -38,9 +39,42 @@ def test_a_cell_becomes_a_graph_and_a_workbench(shell: Any, photos: Path) -> Non
     assert isinstance(shell.user_ns["made"], wb.Workbench)
 
 
+def test_without_data_it_reads_what_the_pipeline_names_and_says_so(
+    shell: Any, photos: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.run_cell_magic("dali", "", CELL.format(root=str(photos)))
+    assert f"It reads {photos}, which the pipeline names: a folder of images." in (
+        capsys.readouterr().out
+    )
+    assert shell.user_ns["w"]._model.data_panel.dataset.location == str(photos)
+
+
+def test_frames_of_videos_are_told(
+    shell: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = str(write_frames(tmp_path / "frames"))
+    shell.run_cell_magic("dali", place, CELL.format(root=place))
+    assert "taken for that by its numbered files of one size" in capsys.readouterr().out
+
+
+def test_a_pipeline_that_names_its_files_needs_no_data(
+    shell: Any, photos: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (first, *_) = sorted(photos.rglob("*.jpg"))
+    named = CELL.format(root="").replace("file_root=''", f"files=[{str(first)!r}]")
+    shell.run_cell_magic("dali", "", named)
+    assert "The pipeline names its files itself" in capsys.readouterr().out
+
+
+NO_FOLDER = CELL.format(root="").replace("file_root=''", "file_root=root")
+NO_FOLDER = NO_FOLDER.replace("def pipe(", "def pipe(root")
+
+
 @pytest.mark.parametrize(
     ("line", "cell", "words"),
     [
+        ("", CELL.format(root="/not/there"), "the pipeline names /not/there, which is not"),
+        ("", NO_FOLDER, "no data is given, and the pipeline names root, which is not there"),
         ("--nothing", "x = 1", "unrecognized arguments: --nothing"),
         ("'a", "x = 1", "No closing quotation"),
         (".", "x = 1", "pipeline"),

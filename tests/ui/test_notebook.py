@@ -14,9 +14,10 @@ import workbench as wb
 from workbench.catalog import load_catalog
 from workbench.graph.edit import set_arg
 from workbench.graph.io import load_graph
-from workbench.ui import notebook
+from workbench.ui import notebook, notebook_part
 from workbench.ui.components import COMPONENTS, TABS
-from workbench.ui.notebook import PARTS, Workbench
+from workbench.ui.notebook import Workbench
+from workbench.ui.notebook_part import PARTS
 
 
 @pytest.fixture
@@ -102,7 +103,8 @@ def test_a_notebook_holds_one_picture_wherever_panels_are_put(
 
     monkeypatch.setattr("IPython.display.DisplayHandle.display", render)
     monkeypatch.setattr("IPython.display.DisplayHandle.update", render)
-    monkeypatch.setattr(notebook, "display", lambda *_, **__: None)
+    for module in (notebook, notebook_part):
+        monkeypatch.setattr(module, "display", lambda *_, **__: None)
     assert widget._static_snapshot.pictured.wait(60)
     notebook._show_box(ipywidgets.HBox([widget.canvas, ipywidgets.VBox([widget.inspector])]))
     widget.preview._ipython_display_()
@@ -208,7 +210,8 @@ def test_widget_and_preview_alone_leave_a_picture(
     def display(data: Any, **options: Any) -> None:
         shown.append(data["application/vnd.jupyter.widget-view+json"]["model_id"])
 
-    monkeypatch.setattr(notebook, "display", display)
+    for module in (notebook, notebook_part):
+        monkeypatch.setattr(module, "display", display)
     monkeypatch.setattr("workbench.ui.static_snapshot.DisplayHandle", Handle)
     assert widget._static_snapshot.pictured.wait(60)
     widget._ipython_display_()
@@ -289,3 +292,33 @@ def test_what_is_published_of_a_part_goes_in_one_message(monkeypatch: pytest.Mon
     with part.one_message():
         pass
     assert len(sent) == 3
+
+
+def test_samples_are_selected_by_their_places(widget: Workbench) -> None:
+    assert widget._static_snapshot.pictured.wait(60)
+    seen: list[tuple[int, ...]] = []
+    widget.preview.observe(lambda change: seen.append(change["new"].places), "selected")
+    widget.preview.selected = [2, 0]
+    assert widget.preview.selected.places == (0, 2) == tuple(widget.preview.marked)
+    chosen = widget.preview.selected
+    widget.preview.selected = [1]
+    widget.preview.selected = chosen
+    assert seen[-3:] == [(0, 2), (1,), (0, 2)]
+    with pytest.raises(wb.GraphEditError, match="No sample 99999 is in the batch: give 0 to "):
+        widget.preview.selected = [99999]
+    assert widget.preview.selected.places == (0, 2) == tuple(widget.preview.marked)
+
+
+def test_what_is_closed_shows_that_it_is(
+    widget: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[Any] = []
+    for module in (notebook, notebook_part):
+        monkeypatch.setattr(module, "display", lambda data, **_: shown.append(data))
+    widget.close()
+    widget._ipython_display_()
+    widget.preview._ipython_display_()
+    assert shown == [
+        {"text/plain": "<workbench, closed>"},
+        {"text/plain": "<preview panel, closed>"},
+    ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.arguments import TEXT, checked, require_choice
+from workbench.arguments import NAMES, TEXT, checked, require_choice, require_kind
 from workbench.bench.config import (
     REGIMES,
     Config,
@@ -19,7 +19,7 @@ from workbench.bench.context import gpu_command
 from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.page_cache import CACHES, Cache
+from workbench.bench.page_cache import Cache
 from workbench.bench.peers import CONTROL, PEERS, add_peers, with_best_workers
 from workbench.bench.pixels import compare_decoders
 from workbench.bench.record import Report
@@ -64,11 +64,11 @@ class Benchmark(SpeedExperiment):
         """
         choices = {"devices": ("cpu", "mixed"), "regimes": REGIMES, "peers": tuple(PEERS)}
         for what, given in (("devices", devices), ("regimes", regimes), ("peers", peers)):
+            require_kind(f"Benchmark: {what}", given, NAMES)
             for each in _as_tuple(given):
                 require_choice(f"Benchmark: {what}", each, choices[what])
             if not given and what != "peers":
                 raise ArgumentError(f"Benchmark: {what} is empty. Give one or more.")
-        require_choice("Benchmark: cache", cache, CACHES)
         super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
         self.devices: tuple[DecodeDevice, ...] = _as_tuple(devices)
         self.regimes: tuple[Regime, ...] = _as_tuple(regimes)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any, get_args
 
+from workbench.arguments import Kind
 from workbench.bench.config import Config
 from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
@@ -102,3 +103,6 @@ def default_grid(machine: Machine, device: DecodeDevice) -> Grid:
         return Grid(tuple(threads), (32, 64, 128, 256), (2, 4), loads, (1, 2, 3), executors)
     threads = [*powers, machine.cores, 2 * machine.cores]
     return Grid(tuple(threads), (16, 32, 64, 128), (1, 2, 4), pipelines=(1, 2))
+
+
+GRID = Kind.of("workbench.bench.grid.Grid(threads=(1, 2), batch_size=(8,))", Grid)

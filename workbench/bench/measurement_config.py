@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from workbench.arguments import Kind
 from workbench.bench.stats import Interval, median_interval, variation
 
 StopReason = Literal["precise", "budget", "behind"]
@@ -141,3 +142,6 @@ def low_precision_notice(config: MeasurementConfig, found: Sequence[Interval]) -
 def is_unstable(rates: Sequence[float], settled: bool) -> bool:
     """Whether a figure is to be distrusted: rounds far apart, or never warm."""
     return variation(rates) > UNSTABLE or not settled
+
+
+MEASUREMENT = Kind.of("workbench.bench.measurement_config.COARSE_CONFIG", MeasurementConfig)

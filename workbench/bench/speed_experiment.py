@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from workbench.arguments import TEXT, require_choice, require_kind
 from workbench.bench.config import (
     Config,
     ineffective_settings,
@@ -23,8 +24,8 @@ from workbench.bench.context import graph_hash
 from workbench.bench.data_fingerprint import Fingerprint, fingerprint
 from workbench.bench.interleaved import ConfigJobs, measure
 from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.page_cache import Cache, CacheState, make_cache
+from workbench.bench.measurement_config import MEASUREMENT, MeasurementConfig
+from workbench.bench.page_cache import CACHES, Cache, CacheState, make_cache
 from workbench.bench.record import MISSING, Report
 from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog, load_catalog
@@ -66,6 +67,11 @@ class SpeedExperiment(ABC):
         cache: Cache = "warm",
         name: str = "",
     ) -> None:
+        where = type(self).__name__
+        require_kind(f"{where}: name", name, TEXT)
+        require_choice(f"{where}: cache", cache, CACHES)
+        if measurement_config is not None:
+            require_kind(f"{where}: measurement_config", measurement_config, MEASUREMENT)
         given, graph = open_datasets(data), without_loose(graph)
         wanted = parameters(graph.nodes)
         self.data: Datasets = {name: given[name] for name in wanted if name in given}

@@ -8,15 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from workbench.arguments import WHOLE, require_choice, require_kind
 from workbench.bench.config import Config, Regime, config_of, with_config
 from workbench.bench.data_fingerprint import Fingerprint
-from workbench.bench.grid import KNOBS, Grid, Place, grid_for
+from workbench.bench.grid import GRID, KNOBS, Grid, Place, grid_for
 from workbench.bench.headroom import headroom_of
 from workbench.bench.interleaved import format_duration
 from workbench.bench.measurement import CONFIRMED, Measurement
 from workbench.bench.measurement_config import (
     GPU_PROBE_CONFIG,
     GPU_SETTING_CONFIG,
+    MEASUREMENT,
     PROBE_CONFIG,
     QUICK_CONFIG,
     MeasurementConfig,
@@ -72,12 +74,17 @@ class SweepExperiment(SpeedExperiment):
 
         Without a limit, a configuration may take 80 % of the host's memory.
         """
-        super().__init__(
-            graph,
-            data,
-            cache=cache,
-            name=name,
-        )
+        where = type(self).__name__
+        if grid is not None:
+            require_kind(f"{where}: grid", grid, GRID)
+        for what, limit in (("host_limit", host_limit), ("gpu_limit", gpu_limit)):
+            if limit is not None:
+                require_kind(f"{where}: {what}", limit, WHOLE)
+        if device is not None:
+            require_choice(f"{where}: device", device, ("cpu", "mixed"))
+        if measurement_config is not None:
+            require_kind(f"{where}: measurement_config", measurement_config, MEASUREMENT)
+        super().__init__(graph, data, cache=cache, name=name)
         self.base = replace(config_of(graph, device), regime=regime)
         usual = QUICK_CONFIG if self.base.device == "cpu" else GPU_SETTING_CONFIG
         self.measurement_config = measurement_config or usual

@@ -8,10 +8,12 @@ Runs inside the worker process only.
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
+from workbench.engine.batch_distance import require_near
 from workbench.engine.branch_places import BranchPlaces, PlacesInTurns
 from workbench.engine.plan import Plan
 from workbench.graph.model import Node
@@ -68,8 +70,14 @@ class BranchCounter:
         return len(self._counts) - 1
 
     def before(self, batch: int) -> Mapping[str, int]:
-        """The sums before a batch, which are found where they are not yet. Raises PipelineError."""
+        """The sums before a batch, which are found where they are not yet.
+
+        Raises PipelineError, and DataError where that takes too long.
+        """
+        began, first = time.monotonic(), self.counted
         while self.counted < batch:
+            way = "what is drawn inside a region depends on all batches before it"
+            require_near(batch, batch, self.counted, first, time.monotonic() - began, way)
             sums = dict(self._counts[-1])
             for name, places in self.places.run().items():
                 sums[name] = sums.get(name, 0) + len(places)

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from workbench.arguments import TEXT, checked, require_names
+from workbench.arguments import TEXT, checked, require_names, told_as
 from workbench.emit.targets import export
 from workbench.engine.missing_gpu import require_gpu_where_asked
 from workbench.errors import DataError, GraphExportError, GraphFaultsError
@@ -112,7 +112,8 @@ def loader(
             print(images.shape)
     """
     given = graph.datasets if data is None else open_datasets(data)
-    return make_loader(graph, given or {}, library, epochs, **options)
+    with told_as(loader.__name__, build_pipeline.__name__):
+        return make_loader(graph, given or {}, library, epochs, **options)
 
 
 class KernelLoader:
@@ -156,7 +157,7 @@ def _built(
     build: Callable[..., Any], graph: Graph, data: Datasets, options: Mapping[str, Any]
 ) -> Any:
     """What a function of a program builds. Options are settings of the graph, checked as these."""
-    require_names(build.__name__, options, signature(build))
+    require_names(build_pipeline.__name__, options, signature(build))
     settings = {f.name: options[f.name] for f in fields(graph.settings) if f.name in options}
     asked = set_setting(graph, **settings)
     faults = [f for f in check_graph(asked) if f.code == "setting"]

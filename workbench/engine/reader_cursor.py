@@ -5,8 +5,10 @@ Runs inside the worker process only.
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.emit.code import Code
+from workbench.engine.batch_distance import require_near
 from workbench.engine.batch_store import Batch, tensor_list
 from workbench.engine.encoded_images import placeholder_jpeg
 from workbench.engine.machine import describe_machine
@@ -45,6 +48,8 @@ _LOOKED_AT = 256
 """Files, from the first: how large the others are is judged by them."""
 _READ_AHEAD = 1024
 """Samples that DALI's readers keep to draw from where they shuffle (``initial_fill``)."""
+_REORDERING = ("random_shuffle", "shuffle_after_epoch", "pad_last_batch", "num_shards")
+"""Options by which an epoch differs from the one before, or does not begin where that ended."""
 NO_FILES = ("No files found", "specified an empty list", "no video has as many")
 """What DALI says of a folder without images."""
 
@@ -92,6 +97,8 @@ class ReadBatch:
 @dataclass(slots=True)
 class _Position:
     pipeline: Any
+    repeats: int = 0
+    """After so many batches they come again; 0 where that is not known."""
     next_batch: int = 0
     recent: OrderedDict[int, ReadBatch] = field(default_factory=OrderedDict)
 
@@ -260,15 +267,22 @@ class ReaderCursor:
 
     def _advance(self, index: int) -> ReadBatch:
         at = self._position
-        if at is not None and index in at.recent:
-            return at.recent[index]
         if self._data is not None and 0 < self._data.first < (index + 1) * self._batch_size:
             self._data = replace(self._data, first=2 * (index + 1) * self._batch_size)
             at = None
         try:
-            if at is None or index < at.next_batch:
-                at = self._position = _Position(self._build())
+            if at is None:
+                at = self._position = self._begin()
+            asked, index = index, index % at.repeats if at.repeats else index
+            if index in at.recent:
+                return at.recent[index]
+            if index < at.next_batch:
+                at = self._position = self._begin()
+            began, first = time.monotonic(), at.next_batch
             while at.next_batch <= index:
+                seconds = time.monotonic() - began
+                way = "the reader comes to it through all batches before it"
+                require_near(asked, index, at.next_batch, first, seconds, way)
                 outputs = at.pipeline.run()
                 if at.next_batch > index - _KEPT_BATCHES:
                     at.recent[at.next_batch] = self._copy(outputs, at)
@@ -283,6 +297,19 @@ class ReaderCursor:
             self._position = None
             raise self._compiled.error(error) from None
         return at.recent[index]
+
+    def _begin(self) -> _Position:
+        """The reader at its first batch, and after how many it gives the same ones again.
+
+        That is known of files that are read in one order: their epochs follow on without a gap.
+        """
+        pipe, source = self._build(), self._source
+        plain = source.op == "readers.file" and load_source(source.kind).reader is None
+        if not plain or source.inputs or any(source.args.get(name) for name in _REORDERING):
+            return _Position(pipe)
+        (meta,) = pipe.reader_meta().values()
+        size = int(meta["epoch_size"])
+        return _Position(pipe, repeats=size // math.gcd(size, self._batch_size))
 
     def _build(self) -> Any:
         given: dict[str, Any] = {}

@@ -201,7 +201,7 @@ def read_source_cells(path: str) -> list[SourceCell]:
         )
         text = data.decode(coding)
     except OSError as error:
-        raise ImportFailedError(f"{path} cannot be read: {error}.") from None
+        raise ImportFailedError(f"{path} cannot be read: {error.strerror}.") from None
     except (UnicodeDecodeError, SyntaxError, LookupError) as error:
         raise ImportFailedError(
             f"{path} cannot be read: {error}. Save it as UTF-8, or name a script's encoding in its "

@@ -11,7 +11,7 @@ from workbench.graph.model import Node, Port, Source
 from workbench.graph.subscript_index import index_text, parse_index
 from workbench.graph.tensor_type import TensorType, TypedCall
 from workbench.graph.type_promotion import broadcast, operand_types, result_type
-from workbench.graph.values import value_fault
+from workbench.graph.values import count_words, one_for_all, value_fault
 
 _ORDER = "output_layout"
 
@@ -155,14 +155,16 @@ def _volumes(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iter
         value = node.args.get(arg.name)
         if arg.volume_items is None or value is None or value_fault(arg, value):
             continue
+        if one_for_all(arg, value):
+            continue
         count = len(value) if isinstance(value, tuple) else 1
         wanted = arg.volume_items if "D" in (layout or "") else arg.items
-        if count != wanted:
+        if wanted is not None and count != wanted:
             yield Fault(
                 node.id,
                 arg.name,
                 f"it has {count} elements, and {layout} flows in",
-                f"Give exactly {wanted}.",
+                f"Give {count_words(arg, wanted)}.",
                 "value",
             )
 

@@ -83,7 +83,7 @@ def draw_args(
         args["shape"] = before["shape"]
     elif isinstance(value, tuple) and len(value) > 1:
         args["shape"] = (len(value),)
-    elif not value and (arg.items or arg.form == "fields"):
+    elif not value and arg.form != "each" and (arg.items or arg.form == "fields"):
         args["shape"] = (arg.items or len(arg.parts),)
     return args
 

@@ -33,6 +33,8 @@ class NodeHandle:
         assert turned["rotate"].angle.range == (-10, 10)
     """
 
+    _written = "graph[node]"
+
     def __init__(self, graph: Graph, node_id: str) -> None:
         self._graph = graph
         self._id = node_id

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from workbench.arguments import checked
 from workbench.catalog import load_catalog
 from workbench.errors import DataError
 from workbench.graph.devices import port_kind
@@ -33,6 +34,7 @@ random: RandomOperators[DataNode] = Fn("random", _RANDOM)  # type: ignore[assign
 """The draws among them: ``random.uniform(range=(-10, 10))``."""
 
 
+@checked()
 def read(data: Data, **options: Any) -> Graph:
     """A graph that reads data and gives out what their reader has: images still encoded, labels.
 

@@ -78,10 +78,22 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
                 "Give for each axis a number or a range, for example 0:128, 0:128 or :, :, 0."
             )
     counts = [count for count in (arg.items, arg.volume_items) if count is not None]
-    if counts and len(items) not in counts:
-        exactly = " or ".join(map(str, counts))
-        return f"{_show(value)} has {len(items)} elements", f"Give exactly {exactly}."
+    if counts and len(items) not in counts and not one_for_all(arg, value):
+        return f"{_show(value)} has {len(items)} elements", f"Give {count_words(arg, *counts)}."
     return None
+
+
+def one_for_all(arg: ArgSpec, value: Value) -> bool:
+    """Whether a value is one number that stands for each element of a list."""
+    return arg.form == "each" and (not isinstance(value, tuple) or len(value) == 1)
+
+
+def count_words(arg: ArgSpec, *counts: int) -> str:
+    """How many elements a list must have, with their names where it has some: ``2 (h, w)``."""
+    parts = {len(arg.parts): arg.parts, len(arg.parts) + 1: ("d", *arg.parts)}
+    named = len(arg.parts) == arg.items
+    exactly = [f"{count} ({', '.join(parts[count])})" if named else f"{count}" for count in counts]
+    return ("one number, or " if arg.form == "each" else "exactly ") + " or ".join(exactly)
 
 
 def _falls(items: tuple[Value, ...]) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from workbench.arguments import checked
-from workbench.bench.measurement_config import MeasurementConfig
+from workbench.arguments import NAMES, checked
+from workbench.bench.measurement_config import MEASUREMENT, MeasurementConfig
 from workbench.engine.progress_bar import with_progress_bar
 from workbench.engine.worker_progress import Progress
 from workbench.graph.model import GRAPH, Graph
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-@checked(graph=GRAPH)
+@checked(graph=GRAPH, rewrites=NAMES, config=MEASUREMENT)
 @with_progress_bar()
 def optimise(
     graph: Graph,
@@ -51,7 +51,8 @@ def optimise(
     Raises GraphFaultsError where the graph cannot run, DataError for the data, GraphEditError for
     a rewrite that there is not, and EngineError where nothing can be measured.
     """
-    run = OptimisationExperiment(graph, data, rewrites, measurement_config=config)
+    named = (rewrites,) if isinstance(rewrites, str) else rewrites
+    run = OptimisationExperiment(graph, data, named, measurement_config=config)
     try:
         report = run.run(on_progress)
     except KeyboardInterrupt:

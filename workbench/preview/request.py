@@ -126,6 +126,9 @@ class PreviewRequest:
         for name, least in (("batch", 0), ("tiles", 1), ("tile_size", 8)):
             if getattr(self, name) < least:
                 raise GraphError(f"{name} is {getattr(self, name)}. Give {least} or more.")
+        most = 2**63 // size - 1  # places of samples are numbers of 64 bits
+        if self.batch > most:
+            raise GraphError(f"batch is {self.batch}. Give 0 to {most}.")
         self.require_room(2 if self.shown == "both" else 1)
         if self.repeat is not None and not 0 <= self.repeat < size:
             raise GraphError(

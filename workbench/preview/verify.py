@@ -31,7 +31,7 @@ from workbench.engine.registry import task
 from workbench.engine.usable_data import UsableData, is_file_fault
 from workbench.engine.worker import Worker
 from workbench.engine.worker_progress import Progress, WorkerProgress
-from workbench.errors import CancelledError, EngineError, PipelineError
+from workbench.errors import ArgumentError, CancelledError, EngineError, PipelineError
 from workbench.figures import plot_counts
 from workbench.graph.active import active_graph
 from workbench.graph.check import require_sound
@@ -154,6 +154,8 @@ class Verifier:
         The preview's part runs in ``engine``, whose other calls take turns with it, or in a fresh
         one.
         """
+        if batches < 1:
+            raise ArgumentError(f"verify: batches is {batches}. Give 1 or more.")
         if device is not None:
             graph = replace(graph, settings=replace(graph.settings, device=device))
         self.data = open_datasets(data)

@@ -312,6 +312,13 @@ def content_fault(path: str) -> str:
     return next((read(path) for read in reads if read is not None), "")
 
 
+def taken_as(dataset: Dataset) -> str:
+    """What a dataset is read as, in words; where that was guessed, by what, and how to choose."""
+    kind = load_source(dataset.kind)
+    guessed = kind.guessed and kind.accepts(Path(dataset.location))
+    return f"{kind.about}, {kind.guessed}" if guessed else kind.about
+
+
 def class_names(dataset: Dataset) -> list[str]:
     """The name of each label, in order; empty where they have none."""
     return load_source(dataset.kind).class_names(dataset)

@@ -204,6 +204,9 @@ class SourceKind:
         without ``find``, or empty.
     argument_name:
         That argument, in a kind of an exported program that has no ``find``.
+    guessed:
+        Where a path may be of another kind too: by what it was taken for this one, and how to
+        choose.
     """
 
     about: str
@@ -250,6 +253,7 @@ class SourceKind:
     metavar: str = "DIR"
     directly: Callable[[Dataset | None], str] = lambda dataset: ""
     argument_name: str = ""
+    guessed: str = ""
     precedence: int = 2
 
     @property

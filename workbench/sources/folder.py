@@ -18,6 +18,7 @@ from typing import Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind, file_list
+from workbench.sources._class_folders import class_folders
 
 IMAGES = (
     *(".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm"),
@@ -40,6 +41,10 @@ SOUNDS = (".flac", ".ogg", ".wav")
 
 _LOOKED_AT = 1000
 """Entries of a folder that tell whether it is flat: where it is not, ``find_files`` sees it."""
+_MOST_NAMES = 10_000
+"""Entries of a folder among which images are looked for."""
+_LOOKED_INTO = 20
+"""Folders in which images are looked for where there are none."""
 _SHOWN = 200
 """Characters of a path that cannot be read, in a message."""
 
@@ -146,6 +151,28 @@ def _root(dataset: Dataset) -> str:
     return file_list.SOURCE.root(dataset) if _is_list(dataset) else dataset.location
 
 
+def images_in(folder: str) -> list[str]:
+    """The names of the images among the first entries of a folder. Raises OSError."""
+    with os.scandir(folder) as entries:
+        some = list(islice(entries, _MOST_NAMES))
+    return [e.name for e in some if e.name.lower().endswith(IMAGES) and not e.name.startswith(".")]
+
+
+def _deeper(data: str) -> str:
+    """What to give instead where the images lie in the folders of the folders; else empty."""
+    for name in islice(class_folders(data), _LOOKED_INTO):
+        for inner in islice(class_folders(os.path.join(data, name)), _LOOKED_INTO):
+            with suppress(OSError):
+                if images_in(os.path.join(data, name, inner)):
+                    return (
+                        f"The images of {data} lie a folder deeper, in {name}/{inner}. Give "
+                        f"{os.path.join(data, name)}, whose folders are the classes; or "
+                        f"video_frames:{data}, where each of the inner folders has the frames of "
+                        "a video."
+                    )
+    return ""
+
+
 def _nothing_found(dataset: Dataset) -> str:
     if _is_list(dataset):
         return file_list.SOURCE.nothing_found(dataset)
@@ -158,6 +185,8 @@ def _nothing_found(dataset: Dataset) -> str:
             f"The folders in {data} count as class folders, and there is no image in them; images "
             "beside folders are not read. Give a folder with images only, or with class folders."
         )
+    if deeper := _deeper(data):
+        return deeper
     names = ", ".join(entry.name for entry in entries[:3]) + (", ..." if len(entries) > 3 else "")
     return (
         f"There is no image in {data} (found: {names}). Give a folder of images, or of class "

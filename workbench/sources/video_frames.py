@@ -1,8 +1,9 @@
 """Frame folders: the frames of a video as images, read as sequences.
 
 In class folders, for each video a folder of its frames in the order of their names:
-``class/video/0001.jpg``. Folders of frames that stand in no class folder look as class folders of
-images do, and are read as such: ``Dataset("video_frames", path)`` says otherwise.
+``class/video/0001.jpg``. They are taken for that where the images of the first such folder are
+numbered without a gap and of one size; elsewhere ``video_frames:PATH`` says so. Folders of frames
+that stand in no class folder look as class folders of images do, and are read as such.
 
 DALI's ``readers.sequence`` may be removed, knows no labels and does not tell which file a sample is
 (2.4.0). So one ``readers.file`` reads the first frame of each sequence, another the second, and so
@@ -15,19 +16,28 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources._class_folders import class_folders
-from workbench.sources.folder import IMAGES, IMAGES_SOURCE
+from workbench.sources.folder import IMAGES, IMAGES_SOURCE, images_in
 
 if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
+
+
+_PARTS = frozenset({"train", "training", "val", "valid", "validation", "dev", "test", "testing"})
+"""Names by which data are parted, and not classes."""
+_NUMBER = re.compile(r"(?P<before>.*?)(?P<number>\d+)(?P<after>\D*\.\w+)")
+_LOOKED_AT = 4
+"""Images of a folder, at the least, of which sizes are compared."""
 
 
 def frames_in(folder: str) -> list[str]:
@@ -144,22 +154,40 @@ def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
 
 
 def _accepts(path: Path) -> bool:
-    """Folders whose first folder has no images, and has a folder that has some."""
+    """Folders whose first folder has no images, and has a folder whose images look like frames."""
     try:
-        for name in class_folders(str(path))[:1]:
-            place = os.path.join(path, name)
-            inner = class_folders(place)
-            return not _has_images(place) and any(
-                _has_images(os.path.join(place, video)) for video in inner[:1]
-            )
-    except OSError:
-        pass
-    return False
+        first, *others = class_folders(str(path))
+        if not {first.lower(), *(name.lower() for name in others)} - _PARTS:
+            return False
+        place = os.path.join(path, first)
+        inner = class_folders(place)
+        return bool(inner) and not images_in(place) and _are_frames(os.path.join(place, inner[0]))
+    except (OSError, ValueError):
+        return False
 
 
-def _has_images(folder: str) -> bool:
-    with os.scandir(folder) as entries:
-        return any(e.name.lower().endswith(IMAGES) for e in islice(entries, 10_000))
+def _are_frames(folder: str) -> bool:
+    """Whether images are numbered one after the other, and of one size as far as can be told."""
+    names = images_in(folder)
+    found = [_NUMBER.fullmatch(name) for name in names]
+    numbered = [(each["before"], int(each["number"]), each["after"]) for each in found if each]
+    counts = sorted(number for _, number, _ in numbered)
+    steps = {after - before for before, after in pairwise(counts)}
+    if len(numbered) < len(names) or len({(b, a) for b, _, a in numbered}) != 1:
+        return False
+    if len(steps) > 1 or 0 in steps:
+        return False
+    looked_at = sorted(names)[:: max(1, len(names) // _LOOKED_AT)]
+    return len(set(_sizes(os.path.join(folder, name) for name in looked_at))) <= 1
+
+
+def _sizes(paths: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Columns and rows of the images whose headers can be read."""
+    from PIL import Image  # not before it is needed: reading the header of a file is rare
+
+    for path in paths:
+        with suppress(OSError, ValueError), Image.open(path) as image:
+            yield image.size
 
 
 def _write_placeholder(folder: Path) -> Path:
@@ -190,5 +218,9 @@ SOURCE = SourceKind(
     watched=_watched,
     nothing_found=_nothing_found,
     sample="frames",
+    guessed=(
+        "taken for that by its numbered files of one size; for images in class folders give the "
+        "folder of these"
+    ),
     write_placeholder=_write_placeholder,
 )

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 import tempfile
@@ -14,8 +15,11 @@ from typing import Any, NoReturn
 
 from IPython.display import display
 
+from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.engine.importing import from_file
 from workbench.errors import ImportFailedError, WorkbenchError
+from workbench.graph.dataset_parameters import parameters
+from workbench.sources import Datasets, load_source, open_datasets, taken_as
 from workbench.ui.notebook import Workbench
 
 
@@ -26,7 +30,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="%%dali", add_help=False)
-    parser.add_argument("data", nargs="?", default=".", help="what is read: a folder, a list")
+    parser.add_argument("data", nargs="?", help="what is read: a folder, a list")
     parser.add_argument("--pipeline", help="which one, where the cell has several")
     parser.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--name", default="w", help="the variable that holds the workbench")
@@ -36,7 +40,8 @@ def _parser() -> argparse.ArgumentParser:
 def dali(line: str, cell: str) -> None:
     """Show a workbench of the pipeline that a cell defines.
 
-    ``%%dali photos`` reads photos; ``--pipeline NAME`` chooses one of several, ``--arg NAME=VALUE``
+    ``%%dali photos`` reads photos, ``%%dali`` alone the folder that the pipeline names itself, and
+    says so; ``--pipeline NAME`` chooses one of several, ``--arg NAME=VALUE``
     gives its function an argument, ``--name w`` names the variable that holds the workbench and,
     with ``_graph`` behind it, the graph. The cell is run in a process of its own, as ``from_file``
     runs a script. What cannot be is one line.
@@ -55,19 +60,41 @@ def _show(line: str, cell: str) -> None:
     if not given.name.isidentifier():
         raise ImportFailedError(f"--name {given.name!r} is no Python name. Give one such as w.")
     args = dict(pair.partition("=")[::2] for pair in given.arg)
+    if args and given.data is not None:
+        args = {"data": given.data, **args}
     with tempfile.TemporaryDirectory(prefix="workbench-cell-") as folder:
         path = Path(folder, "cell.py")
         path.write_text(cell, encoding="utf-8")
-        found = from_file(path, given.pipeline, {"data": given.data, **args} if args else None)
+        found = from_file(path, given.pipeline, args or None)
     if found.report.entries or found.report.faults:
         print(found.report)
-    shown = Workbench(given.data, found.document)
+    shown = Workbench(_data(given.data, found), found.document)
     from IPython.core.getipython import get_ipython
 
     shell: Any = get_ipython()
     if shell is not None:
         shell.user_ns |= {given.name: shown, f"{given.name}_graph": found.graph}
     display(shown)
+
+
+def _data(given: str | None, found: ImportedGraph) -> Datasets:
+    """What the workbench reads, told where the line does not say it. Raises ImportFailedError."""
+    if given is None and not parameters(found.graph.sources):
+        print("The pipeline names its files itself: it reads no folder that is given.")
+        return open_datasets(".")
+    if given is None and not os.path.exists(found.data):
+        named = f" {found.data}, which is not there" if found.data else " no folder"
+        raise ImportFailedError(
+            f"%%dali: no data is given, and the pipeline names{named}. Give what it is to read: "
+            "%%dali photos."
+        )
+    datasets = open_datasets(found.data if given is None else given)
+    (dataset,) = datasets.values()
+    if given is None:
+        print(f"It reads {dataset}, which the pipeline names: a {taken_as(dataset)}.")
+    elif load_source(dataset.kind).guessed:
+        print(f"{dataset} is read as a {taken_as(dataset)}.")
+    return datasets
 
 
 def register(shell: Any) -> None:

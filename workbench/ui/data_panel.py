@@ -33,6 +33,7 @@ from workbench.sources import (
     no_files_reason,
     open_datasets,
     require_dataset,
+    taken_as,
 )
 from workbench.ui.actions.panels import (
     BrowseFolders,
@@ -111,7 +112,7 @@ class DataPanel:
         """The last report that was made, a web page."""
         self.view: DataView = {
             "root": self.data,
-            "kind": load_source(self.dataset.kind).about,
+            "kind": taken_as(self.dataset),
             "noun": load_source(self.dataset.kind).noun,
             "parameters": [],
             "error": "",

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from workbench.arguments import WHOLE, checked
 from workbench.engine import Engine
 from workbench.engine.progress_bar import one_line_interrupt
-from workbench.errors import DataError
+from workbench.errors import ArgumentError, DataError
 from workbench.figures import plot_values
 from workbench.graph.difference import GraphDifference, graph_differences
+from workbench.graph.model import Graph
+from workbench.graph.shared_seeds import with_seeds_of
 from workbench.preview import (
     PreviewRequest,
     PreviewResult,
@@ -133,6 +135,14 @@ class GraphComparison:
         )
 
 
+def _reading_as(graph: Graph, leading: Graph) -> Graph:
+    """The graph with the order of another's reader, where each has one, of encoded images."""
+    mine, its = graph.sources, leading.sources
+    if len(mine) != 1 or len(its) != 1 or mine[0].decodes or mine[0].op != its[0].op:
+        return graph
+    return graph.replace_node(replace(mine[0], args=its[0].args, seed=its[0].seed))
+
+
 def _jpeg(preview: PreviewResult) -> str:
     small = small_jpeg(preview.image, preview.mime, preview.size, _MOST_PICTURE)
     return base64.b64encode(small).decode()
@@ -148,8 +158,8 @@ def compare(
     Parameters
     ----------
     first, second:
-        Graphs, names of recipes, or paths of graph files. The second one runs with the seed and the
-        batch size of the first.
+        Graphs, names of recipes, or paths of graph files. The second one runs with the seeds and
+        the batch size of the first, and reads in its order; ``differences`` are of what was given.
     data:
         What ``Workbench`` takes; by default what the first graph was made to read.
     batch, samples:
@@ -163,14 +173,16 @@ def compare(
 
         found = wb.compare(graph, "rotate-jitter", data="photos", samples=2)
     """
+    if samples < 1:
+        raise ArgumentError(f"compare: samples is {samples}. Give 1 or more.")
     one, other = to_graph(first), to_graph(second)
     given = one.datasets or other.datasets if data is None else open_datasets(data)
     if given is None:
         raise DataError("compare is given no data. Give a folder: data='photos'.")
-    settings = replace(other.settings, seed=one.settings.seed, batch_size=one.settings.batch_size)
+    following = _reading_as(with_seeds_of(other, one), one)
     requests = [
         PreviewRequest(graph, given, batch, samples, _TILE, "augmented")
-        for graph in (one, replace(other, settings=settings))
+        for graph in (one, following)
     ]
     with Engine() as engine:
         here, there = (preview_batch(engine, request) for request in requests)

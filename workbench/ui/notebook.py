@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import json
 import secrets
-import threading
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import ipywidgets
 import traitlets
 from IPython.core.getipython import get_ipython
 from IPython.display import display
 
-from workbench.arguments import PATH, TEXT, checked
-from workbench.errors import ArgumentError, GraphEditError
+from workbench.arguments import PATH, PATHS, TEXT, checked
+from workbench.errors import ArgumentError
 from workbench.graph.io import dump_graph
 from workbench.graph.model import Graph
 from workbench.graph.own_code import trust_graph
 from workbench.roots import Roots
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
-from workbench.ui.bundles import bundle_path
-from workbench.ui.components import COMPONENTS, LINK_FIELDS, TABS, Component, Field
+from workbench.ui import node_completion
+from workbench.ui.components import COMPONENTS, TABS
 from workbench.ui.exports import entry_names
 from workbench.ui.graph_argument import GraphLike, to_document, to_graph
 from workbench.ui.notebook_code import CodeAccess
+from workbench.ui.notebook_part import PARTS, Part
 from workbench.ui.owner import notebook_owner, notebook_path, running_cell
 from workbench.ui.static_snapshot import StaticSnapshot
 from workbench.ui.view_model import ViewModel
@@ -41,134 +39,6 @@ HEIGHT = 620
 """Pixels."""
 LEAST_HEIGHT = 320
 """Pixels."""
-_UNECHOED = ("outbox", "watched")
-
-_TRAITS: dict[type, Any] = {
-    str: traitlets.Unicode,
-    bool: traitlets.Bool,
-    int: traitlets.Int,
-    float: traitlets.Float,
-    list: traitlets.List,
-    dict: traitlets.Dict,
-    bytes: traitlets.Bytes,
-}
-
-
-class _Part(anywidget.AnyWidget):
-    """One component. Its traits are the fields of the table; observe and link them as any other.
-
-    What the browser sends is taken under the view-model's lock: while a cell runs, Lab delivers it
-    on a second thread.
-    """
-
-    _component: str
-    _model: ViewModel | None = None
-    _static_snapshot: StaticSnapshot | None = None
-    _browser: int | None = None
-    """The thread on which the browser sets a field just now."""
-    _waiting: list[str] | None = None
-    """Fields that are to go in one message."""
-    _publisher: int | None = None
-    """The thread that sets them."""
-
-    def set_state(self, sync_data: dict[str, Any]) -> None:
-        if self._model is None:
-            super().set_state(sync_data)
-            return
-        with self._model.lock:
-            self._browser = threading.get_ident()
-            try:
-                super().set_state(sync_data)
-            finally:
-                self._browser = None
-
-    def take(self, component: str, field: str, value: Any) -> None:
-        """Hand a field to the view-model. Raises GraphEditError where a cell set what cannot be."""
-        assert self._model is not None
-        refused = self._model.receive(component, field, value)
-        if refused and self._browser != threading.get_ident():
-            raise GraphEditError(refused)
-
-    @contextmanager
-    def one_message(self) -> Iterator[None]:
-        """Send all fields that are set meanwhile together: the browser draws once for them.
-
-        Unlike ``hold_sync`` it bears that the heartbeat sets its field from another thread.
-        """
-        if self._waiting is not None:
-            yield
-            return
-        self._waiting, self._publisher = [], threading.get_ident()
-        try:
-            yield
-        finally:
-            waiting, self._waiting = self._waiting, None
-            self.send_state(dict.fromkeys(waiting))
-
-    def _should_send_property(self, key: str, value: Any) -> bool:
-        if not super()._should_send_property(key, value):
-            return False
-        if self._waiting is None or self._publisher != threading.get_ident():
-            return True
-        self._waiting.append(key)
-        return False
-
-    def _ipython_display_(self, **kwargs: Any) -> None:
-        """Show the widget and, where it has pictures, the last of them for the saved notebook."""
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is not None:
-            display(bundle[0], metadata=bundle[1], raw=True)
-        if self._component == "preview":
-            self.show_static_snapshot()
-
-    def show_static_snapshot(self) -> None:
-        """Put the last picture into an output of its own, for the saved notebook."""
-        if self._static_snapshot and self._model and not self._model.data_panel.error:
-            self._static_snapshot.show()
-
-    def __repr__(self) -> str:
-        data = f" of {self._model.data_panel.chip}" if self._model else ""
-        return f"<{self._component} panel{data}>"
-
-    def open(self) -> None:
-        super().open()
-        self._let_browser_choose()
-
-    def _send(self, msg: Any, buffers: Any = None) -> None:
-        super()._send(msg, buffers)
-        self._let_browser_choose()
-
-    def _let_browser_choose(self) -> None:
-        """Let the browser say on which of the kernel's threads its messages are taken.
-
-        ipykernel 7 otherwise takes them where this widget last spoke from. If that is the main
-        thread, they wait for the cell that runs there; Lab itself names a thread that is free.
-        """
-        comm: Any = self.comm
-        if comm is not None:
-            vars(comm).pop("_reply_subshell_id", None)
-
-
-def _part_class(component: Component) -> type[_Part]:
-    """The widget class of a component, made from its row of the table."""
-    fields = [*component.fields, *LINK_FIELDS]
-    traits = {field.name: _trait(field) for field in fields}
-    members = {"__doc__": component.doc, "_esm": bundle_path(component), **traits}
-    return type(component.name.capitalize(), (_Part,), {**members, "_component": component.name})
-
-
-def _trait(field: Field) -> Any:
-    default = field.default
-    if field.choices:
-        trait = traitlets.Enum(field.choices, default, help=field.doc)
-    else:
-        trait = _TRAITS.get(type(default), traitlets.Any)(default, help=field.doc)
-    # No view waits for what ipywidgets sends back of what it has set, which each key pays for.
-    return trait.tag(sync=field.direction != "python", echo_update=field.name not in _UNECHOED)
-
-
-PARTS = {component.name: _part_class(component) for component in COMPONENTS}
-"""Widget class of each component."""
 
 _open: weakref.WeakSet[Workbench] = weakref.WeakSet()
 
@@ -194,6 +64,13 @@ def show_pictures_of_boxes() -> None:
         formatter.for_type(ipywidgets.Box, _show_box)
 
 
+def complete_arguments() -> None:
+    """Let IPython complete the arguments of a node: ``w["rotate"].an``. May be called again."""
+    shell: Any = get_ipython()
+    if shell is not None:
+        node_completion.register(shell)
+
+
 def _show_box(box: Any) -> None:
     if isinstance(box, Workbench):
         box._ipython_display_()
@@ -202,7 +79,7 @@ def _show_box(box: Any) -> None:
     if bundle is not None:
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         display(data, metadata=metadata, raw=True)
-    parts = [each for each in _within(box) if isinstance(each, _Part | Workbench)]
+    parts = [each for each in _within(box) if isinstance(each, Part | Workbench)]
     for part in {id(each._static_snapshot): each for each in parts}.values():
         part.show_static_snapshot()
 
@@ -272,6 +149,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
     graph = traitlets.Any(help="The present graph.")
     target = traitlets.Enum(entry_names(), "script", help="What the graph is shown as.")
 
+    @checked(roots=PATHS)
     def __init__(
         self,
         data: Data | Graph | None = None,
@@ -301,7 +179,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
         for other in list(_open):
             other._model.rest()  # one worker at a time: a cell that is run again leaves no other
         id_here = secrets.token_hex(8)
-        self._parts: dict[str, _Part] = {
+        self._parts: dict[str, Part] = {
             name: part(workbench=id_here) for name, part in PARTS.items()
         }
         self._static_snapshot = StaticSnapshot(lambda: self._model.state.preview)
@@ -329,6 +207,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
         self._layout_self()
         _open.add(self)
         show_pictures_of_boxes()
+        complete_arguments()
 
     # What stands where
 
@@ -365,7 +244,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
     # Between the view-model and the widgets
 
     def _publish(self, component: str, field: str, value: Any) -> None:
-        setattr(self._parts[component], field, value)
+        self._parts[component].show(field, value)
         if (component, field) == ("bar", "saved") and hasattr(self, "_model") and not self._closed:
             self.graph = self._model.graph
         if field == "picture" and value:
@@ -382,7 +261,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
 
     # What Python code uses
 
-    def __getattr__(self, name: str) -> _Part:
+    def __getattr__(self, name: str) -> Part:
         """The component of that name, as ``__dir__`` lists them."""
         if name not in PARTS:
             near = get_close_matches(name, [] if name.startswith("_") else dir(self), n=1)
@@ -446,6 +325,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
 
         return panel_view(self, part, self._height)
 
+    @checked()
     def compare(self, other: GraphLike) -> None:
         """Show another graph beside the present one, on the same photos and draws.
 
@@ -476,6 +356,9 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
 
     def _ipython_display_(self, **kwargs: Any) -> None:
         """Show the widget and, in an output of its own, the last picture for the saved notebook."""
+        if self._closed:  # the page has no widget of it any more
+            display({"text/plain": repr(self)}, raw=True)
+            return
         display(super()._repr_mimebundle_(**kwargs), raw=True)
         self.show_static_snapshot()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import traitlets
 
-from workbench.arguments import TEXT, WHOLE, checked
+from workbench.arguments import TEXT, WHOLE, checked, told_as
 from workbench.emit.targets import export
 from workbench.engine.kernel_program import KernelLoader, build_pipeline, make_loader
 from workbench.engine.missing_gpu import require_gpu_where_asked
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from workbench.graph.model import Graph
     from workbench.ui.view_model import ViewModel
 
+CLOSED = "This workbench is closed. Make another of its graph: workbench.Workbench(w.graph)."
 _SMALLEST_TILE = 8
 
 
@@ -46,6 +47,9 @@ class LiveNode:
         handle: NodeHandle = self._workbench.graph[self._node_id]
         return handle
 
+    _written = "w[node]"
+
+    @checked()
     def set(self, **arguments: Any) -> None:
         """Give arguments other values, or feed them from nodes, in one step of undo.
 
@@ -121,9 +125,7 @@ class CodeAccess(RunAccess):
     def _live(self) -> ViewModel:
         """What is on the screen. Raises EngineClosedError where it was closed."""
         if self._closed:
-            raise EngineClosedError(
-                "This workbench is closed. Make another of its graph: workbench.Workbench(w.graph)."
-            )
+            raise EngineClosedError(CLOSED)
         return self._model
 
     def observe(self, handler: Any, names: Any = ..., type: str = "change") -> None:
@@ -160,6 +162,7 @@ class CodeAccess(RunAccess):
             self._parameters[name] = Parameter(self, node_id, argument)
         return self._parameters[name]
 
+    @checked()
     def undo(self) -> bool:
         """Take the last edit back. Returns whether there was one.
 
@@ -170,6 +173,7 @@ class CodeAccess(RunAccess):
         """
         return self._step("undo")
 
+    @checked()
     def redo(self) -> bool:
         """Make the edit again that was taken back. Returns whether there was one.
 
@@ -210,6 +214,7 @@ class CodeAccess(RunAccess):
         request = PreviewRequest(graph, data, number, count, _SMALLEST_TILE)
         return preview_outputs(self._model.engine, request)
 
+    @checked()
     def pipeline(self, **options: Any) -> Any:
         """The graph as ``nvidia.dali.Pipeline``, built, in this process: what ends it ends both.
 
@@ -221,8 +226,11 @@ class CodeAccess(RunAccess):
 
             images, labels = w.pipeline(batch_size=4).run()
         """
-        return build_pipeline(self.graph, self._live.data_panel.datasets, **options)
+        data = self._live.data_panel.datasets
+        with told_as("w.pipeline", "build_pipeline"):
+            return build_pipeline(self.graph, data, **options)
 
+    @checked(library=TEXT)
     def loader(
         self, library: str = "torch", epochs: int | None = 1, **options: Any
     ) -> KernelLoader:
@@ -238,8 +246,10 @@ class CodeAccess(RunAccess):
         not installed.
         """
         data = self._live.data_panel.datasets
-        return make_loader(self.graph, data, library, epochs, **options)
+        with told_as("w.loader", "build_pipeline"):
+            return make_loader(self.graph, data, library, epochs, **options)
 
+    @checked(target=TEXT, with_=TEXT)
     def to_code(self, target: str = "script", *, with_: str = "") -> str:
         """The source for a target as the Code panel has it: its main file, for the present data.
 
@@ -255,6 +265,7 @@ class CodeAccess(RunAccess):
         data = self._model.data_panel.datasets
         return export(self.graph, target, with_=with_, data=data).main.text
 
+    @checked()
     def to_cell(self) -> None:
         """Put a cell below that shows this workbench: the graph as method calls.
 

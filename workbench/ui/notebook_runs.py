@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from inspect import signature
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from workbench.arguments import WHOLE, checked, require_names, told_as
 from workbench.bench import Benchmark, Report
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.stages import StageCostExperiment
@@ -16,6 +19,24 @@ if TYPE_CHECKING:
     from workbench.graph.model import DecodeDevice
     from workbench.sources import Datasets
     from workbench.ui.view_model import ViewModel
+
+
+E = TypeVar("E", bound=SpeedExperiment)
+_GIVEN = ("graph", "data", "on_progress")
+
+
+def _made(written: str, make: Callable[..., E], options: Mapping[str, Any], *given: Any) -> E:
+    """An experiment with the options of ``written``, which is what messages call it."""
+    _require_options(written, make, options)
+    with told_as(written, make.__name__):
+        return make(*given, **options)
+
+
+def _require_options(written: str, made: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    """Raise ArgumentError for an option that is none; graph and data are those on the screen."""
+    taken = signature(made)
+    own = [each for each in taken.parameters.values() if each.name not in _GIVEN]
+    require_names(written, options, taken.replace(parameters=own))
 
 
 def run_with_bar(experiment: SpeedExperiment) -> Report:
@@ -38,6 +59,8 @@ class RunAccess:
     """
 
     graph: Any
+    _written = "w"
+    """What messages call it."""
 
     @property
     def _live(self) -> ViewModel:
@@ -47,6 +70,7 @@ class RunAccess:
     def _read_data(self) -> Datasets:
         return self._live.data_panel.datasets
 
+    @checked()
     def bench(self, **options: Any) -> Report:
         """imgs/s of the exported script, CPU and mixed decoding in turns, with a bar of progress.
 
@@ -54,8 +78,9 @@ class RunAccess:
 
             report = w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG)
         """
-        return run_with_bar(Benchmark(self.graph, self._read_data, **options))
+        return run_with_bar(_made("w.bench", Benchmark, options, self.graph, self._read_data))
 
+    @checked()
     def stages(self, **options: Any) -> Report:
         """Where the time goes: what each stage costs, and the slowest files.
 
@@ -67,8 +92,11 @@ class RunAccess:
             report = w.stages(measurement_config=COARSE_CONFIG)
             print(report.to_frame())
         """
-        return run_with_bar(StageCostExperiment(self.graph, self._read_data, **options))
+        return run_with_bar(
+            _made("w.stages", StageCostExperiment, options, self.graph, self._read_data)
+        )
 
+    @checked()
     def tune(self, device: DecodeDevice | None = None, **options: Any) -> Report:
         """The fastest number of threads, batch size and queue on this machine, in minutes.
 
@@ -83,8 +111,12 @@ class RunAccess:
             grid = Grid(threads=(1, 2), batch_size=(8,), prefetch=(2,))
             report = w.tune("cpu", grid=grid, measurement_config=COARSE_CONFIG)
         """
-        return run_with_bar(TuningExperiment(self.graph, self._read_data, device, **options))
+        data = self._read_data
+        return run_with_bar(
+            _made("w.tune", TuningExperiment, {"device": device, **options}, self.graph, data)
+        )
 
+    @checked()
     def optimise(self, **options: Any) -> Optimisation:
         """Rewrites that make the graph faster: ``workbench.optimise`` of the present graph.
 
@@ -95,8 +127,11 @@ class RunAccess:
 
             found = w.optimise(rewrites=("crop-in-decoder",), config=COARSE_CONFIG)
         """
-        return optimise(self.graph, self._read_data, **options)
+        _require_options("w.optimise", optimise, options)
+        with told_as("w.optimise", "optimise"):
+            return optimise(self.graph, self._read_data, **options)
 
+    @checked(batches=WHOLE)
     def verify(self, batches: int = 3) -> Verification:
         """Compare the preview with the exported script, bit for bit, on the data without bad files.
 
@@ -106,4 +141,5 @@ class RunAccess:
 
             assert w.verify(batches=1).exact
         """
-        return verify(self.graph, self._read_data, batches)
+        with told_as("w.verify", "verify"):
+            return verify(self.graph, self._read_data, batches)

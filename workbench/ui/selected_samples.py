@@ -26,7 +26,8 @@ class SelectedSamples:
     batch:
         Which batch is shown, from 0.
     places:
-        Their places in it, from 0; set ``w.preview.marked`` to select others.
+        Their places in it, from 0. Set to others it selects these: ``w.preview.selected = [0, 2]``,
+        as ``w.preview.marked`` does; GraphEditError says which places there are.
     files:
         Relative to the data.
     labels:
@@ -37,7 +38,7 @@ class SelectedSamples:
 
     ::
 
-        w.preview.marked = [0, 2]
+        w.preview.selected = [0, 2]
         w.preview.observe(lambda change: print(change["new"].files), "selected")
     """
 

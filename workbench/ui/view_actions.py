@@ -64,7 +64,11 @@ def set_view(state: ViewState, component: str, field: str, value: Any) -> bool:
             if value != state.batch:
                 state.batch, state.marked = value, []
         case "preview", "marked", [*places] if all(type(place) is int for place in places):
-            state.marked = sorted({place for place in places if place >= 0})
+            size = state.checked.graph.settings.batch_size
+            beyond = next((place for place in places if not 0 <= place < size), None)
+            if beyond is not None:
+                raise GraphEditError(f"No sample {beyond} is in the batch: give 0 to {size - 1}.")
+            state.marked = sorted(set(places))
         case "preview", "tiles", int():
             state.tiles = min(MOST_TILES, max(4, value))
         case "preview", "tile_size", int():

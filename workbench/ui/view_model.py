@@ -132,7 +132,7 @@ class ViewModel:
         self._memo = IdentityMemo()
         self._asked: PreviewRequest | None = None
         self._done: PreviewRequest | None = None
-        self._closed = self._rests_after_first = False
+        self.closed = self._rests_after_first = False
         self._connected = connected
         self.state = ViewState(check_before_run(self.graph, self.catalog, self.machine, roots))
         self.state.blocks = saved_blocks()
@@ -245,7 +245,7 @@ class ViewModel:
 
         With ``leave_measurement`` one that runs goes on, and the session's next page finds it.
         """
-        self._closed = True
+        self.closed = True
         with ExitStack() as last_first:  # each is closed, also where another fails
             last_first.callback(self.engine.close)
             last_first.callback(self.share_image_job.close)
@@ -412,7 +412,7 @@ class ViewModel:
         differs = sound and state.mode == "difference"
         state.baselines = baselines_of(state.checked.active, self.catalog) if differs else []
         self.verification.follow(state.checked.active, self.data_panel.datasets)
-        wanted = sound and self._connected and not self._closed
+        wanted = sound and self._connected and not self.closed
         request = request_of(state, self.data_panel.previewed) if wanted else None
         if request is None or request != self._asked:
             self._asked = request

@@ -65,6 +65,8 @@ class ImportedGraph:
     report: ImportReport
     transforms: TransformCall | None = None
     """The composition of another library that it was, for ``compare_transforms``."""
+    data: str = ""
+    """The folder that the pipeline itself names; empty where it names none."""
 
     @property
     def graph(self) -> Graph:
@@ -168,7 +170,8 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     here = [(op, call) for op, call in every if graph.has(ids[op.name])]
     traced = replace(traced, notes=(*traced.notes, *unfolded))
     report = _report(graph, here, ids, document, seeds, refused, faults, traced)
-    return ImportedGraph(document, report)
+    named = str(folder or "")
+    return ImportedGraph(document, report, "" if named.startswith(traced.placeholders) else named)
 
 
 def _ports(every: Made, ids: Mapping[str, str]) -> dict[str, Port]:

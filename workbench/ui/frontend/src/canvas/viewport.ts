@@ -63,9 +63,11 @@ export function useView(
   const go = useCallback(
     (view: View, duration: number) => {
       aim.current = view;
-      void flow.setViewport(view, { duration: animationDuration(duration) });
+      // What has no size, because it is hidden, cannot glide: on the way its zoom would be no number.
+      const glide = store.box.clientWidth ? animationDuration(duration) : 0;
+      void flow.setViewport(view, { duration: glide });
     },
-    [flow],
+    [flow, store],
   );
   const fit = useCallback(
     (all = true, duration = GLIDE) => {
