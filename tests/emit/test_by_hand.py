@@ -22,9 +22,9 @@ FOLDER = Path(__file__).parent / "by_hand"
 README = Path(__file__).parents[2] / "workbench" / "emit" / "targets" / "README.md"
 _LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 RECIPES = ("imagenet-train", "segmentation", "simclr")
-TARGETS = ("script", "pytorch", "lightning")
-MOST = 1.3
-"""By how much an export may be longer."""
+MOST = {"script": 1.3, "pytorch": 1.3, "lightning": 1.3, "jax": 1.65}
+"""Target -> by how much an export may be longer. JAX's has ``build_pipeline`` beside its loader: a
+pipeline for whoever needs no loader, and what an import reads where JAX is not installed."""
 
 
 def code_lines(text: str) -> int:
@@ -56,12 +56,12 @@ def by_hand(recipe: str, target: str) -> str:
     return f"{pipelines}\n{rest}"
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", MOST)
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_an_export_is_little_longer_and_the_table_says_so(recipe: str, target: str) -> None:
     ours = code_lines(export(load_recipe(recipe), target, CATALOG).main.text)
     theirs = code_lines(by_hand(recipe, target))
-    assert ours <= MOST * theirs
+    assert ours <= MOST[target] * theirs
     row = next(
         line for line in README.read_text().splitlines() if line.startswith(f"| `{recipe}` |")
     )
