@@ -45,7 +45,9 @@ def code_lines(text: str) -> int:
 
 
 def by_hand(recipe: str, target: str) -> str:
-    """The one program that two files are together."""
+    """The one program that two files are together; dynamic mode has no pipeline of its own."""
+    if target == "dynamic":
+        return (FOLDER / "dynamic.py").read_text()
     pipelines = (FOLDER / f"{recipe.replace('-', '_')}.py").read_text()
     if target != "lightning":  # the others read what trains alone
         pipelines = pipelines.partition("\n\n\n@pipeline_def\ndef val_pipeline")[0]

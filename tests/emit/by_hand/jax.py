@@ -32,7 +32,7 @@ class Loader:
                 seed=seed + shard,
                 prefetch_queue_depth=2,
             )
-            for shard, place in zip(self.shards, self.devices)
+            for shard, place in zip(self.shards, self.devices, strict=True)
         ]
         self.iterators = [
             DALIGenericIterator([pipe], OUTPUTS, reader_name="Reader", auto_reset=True)
@@ -48,7 +48,7 @@ class Loader:
         shards = (np.array(self.shards) + self.epoch) % self.num_shards
         ends = (shards + 1) * self.samples // self.num_shards
         sizes = ends - shards * self.samples // self.num_shards
-        for number, parts in enumerate(zip(*self.iterators)):
+        for number, parts in enumerate(zip(*self.iterators, strict=True)):
             batch = {name: self.join([part[name] for part in parts]) for name in OUTPUTS}
             if "labels" in batch:
                 batch["labels"] = batch["labels"].squeeze(-1)
@@ -59,5 +59,7 @@ class Loader:
 
     def join(self, parts):
         shape = (self.num_shards * self.batch_size, *parts[0].shape[1:])
-        placed = [jax.device_put(part, place) for part, place in zip(parts, self.devices)]
+        placed = [
+            jax.device_put(part, place) for part, place in zip(parts, self.devices, strict=True)
+        ]
         return jax.make_array_from_single_device_arrays(shape, self.sharding, placed)

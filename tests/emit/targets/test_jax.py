@@ -11,7 +11,7 @@ import pytest
 
 from tests.emit.targets.test_execute import require, seeing, some_of
 
-_DECORATED = '''\
+_DECORATED = """\
 import sys
 
 import jax
@@ -43,7 +43,7 @@ try:
     batches({}, sharding=sharding)
 except RuntimeError as error:
     print(error)
-'''
+"""
 
 
 @pytest.mark.thorough
