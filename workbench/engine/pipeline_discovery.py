@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from workbench.emit.pipeline_import.traced import Traced
-from workbench.emit.template_parts import function_name
+from workbench.emit.template_parts import PADDED_SHARD, SHARD, function_name
 from workbench.engine.call_arguments import call_arguments, parameters_of, required_by
 from workbench.engine.makers import (
     is_pipeline,
@@ -59,6 +59,8 @@ class FoundPipeline:
     """Folders of data made up for what the script was not given."""
     pipelines: int = 1
     """As many run side by side, of which it makes the first."""
+    shard: tuple[str, ...] = ()
+    """Arguments of readers with which a program of ours says that it reads the only shard."""
 
 
 def find_pipeline(
@@ -161,7 +163,19 @@ def _factory(
 
     count = getattr(script.module, "PIPELINES", 1) if name == SIDE_BY_SIDE else 1
     several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
-    return FoundPipeline(make, (*notes, *call.notes), tuple(placeholders), several)
+    shard = _shard_arguments(script) if name == BUILDER else ()
+    return FoundPipeline(make, (*notes, *call.notes), tuple(placeholders), several, shard)
+
+
+def _shard_arguments(script: ScriptResult) -> tuple[str, ...]:
+    """What the pipeline of one shard, as exports for ranks and devices have it, adds to readers."""
+    docs = {
+        each.__doc__
+        for each in vars(script.module).values()
+        if getattr(each, "_is_pipeline_def", False)
+    }
+    own = ("shard_id", "num_shards")
+    return (*own, "pad_last_batch") if SHARD in docs else own if PADDED_SHARD in docs else ()
 
 
 def _datasets(script: ScriptResult, parameters: Sequence[str]) -> dict[str, SourceKind]:

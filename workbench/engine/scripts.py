@@ -137,6 +137,7 @@ def trace_source(
         changed=changed,
         placeholders=chosen.placeholders,
         pipelines=chosen.pipelines,
+        shard=chosen.shard,
     )
 
 
