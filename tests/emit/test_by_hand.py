@@ -22,9 +22,11 @@ FOLDER = Path(__file__).parent / "by_hand"
 README = Path(__file__).parents[2] / "workbench" / "emit" / "targets" / "README.md"
 _LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 RECIPES = ("imagenet-train", "segmentation", "simclr")
-MOST = {"script": 1.3, "pytorch": 1.3, "lightning": 1.3, "jax": 1.65}
-"""Target -> by how much an export may be longer. JAX's has ``build_pipeline`` beside its loader: a
-pipeline for whoever needs no loader, and what an import reads where JAX is not installed."""
+MOST = {
+    **{"script": 1.3, "pytorch": 1.3, "lightning": 1.3},
+    **{"jax": 1.6, "tensorflow": 1.6, "dynamic": 1.7},
+}
+"""Target -> by how much an export may be longer; why the last three are is in the README."""
 
 
 def code_lines(text: str) -> int:
@@ -61,6 +63,8 @@ def by_hand(recipe: str, target: str) -> str:
 @pytest.mark.parametrize("target", MOST)
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_an_export_is_little_longer_and_the_table_says_so(recipe: str, target: str) -> None:
+    if target == "dynamic" and recipe != "imagenet-train":
+        pytest.skip("dynamic mode holds neither regions nor targets that follow")
     ours = code_lines(export(load_recipe(recipe), target, CATALOG).main.text)
     theirs = code_lines(by_hand(recipe, target))
     assert ours <= MOST[target] * theirs
