@@ -22,6 +22,7 @@ from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.graph import load_recipe
 
+pytestmark = pytest.mark.timeout(1200)
 BUILDS = 5
 SIZES = {"imagenet-train": 32, "segmentation": 8, "simclr": 32}
 """Recipe -> batch size."""
