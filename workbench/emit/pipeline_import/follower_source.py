@@ -13,9 +13,7 @@ from workbench.catalog.followers import FOLLOWERS
 from workbench.catalog.spec import Value
 from workbench.emit.followers import CARRIED, IN_STEP
 
-WRITTEN = re.compile(
-    rf"(\s*)# (?:{IN_STEP})?(\w+(?:, \w+)* = (?:{'|'.join(FOLLOWERS)})\(.*\))"
-)
+WRITTEN = re.compile(rf"(\s*)# (?:{IN_STEP})?(\w+(?:, \w+)* = (?:{'|'.join(FOLLOWERS)})\(.*\))")
 """The words are optional: programs that were exported before November 2026 have the call alone."""
 _MODULES = {"fn", "math", "types"}
 
