@@ -22,9 +22,11 @@ FOLDER = Path(__file__).parent / "by_hand"
 README = Path(__file__).parents[2] / "workbench" / "emit" / "targets" / "README.md"
 _LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 RECIPES = ("imagenet-train", "segmentation", "simclr")
-TARGETS = ("script", "pytorch", "lightning")
-MOST = 1.3
-"""By how much an export may be longer."""
+MOST = {
+    **{"script": 1.3, "pytorch": 1.3, "lightning": 1.3},
+    **{"jax": 1.6, "tensorflow": 1.6, "dynamic": 1.7},
+}
+"""Target -> by how much an export may be longer; why the last three are is in the README."""
 
 
 def code_lines(text: str) -> int:
@@ -45,7 +47,9 @@ def code_lines(text: str) -> int:
 
 
 def by_hand(recipe: str, target: str) -> str:
-    """The one program that two files are together."""
+    """The one program that two files are together; dynamic mode has no pipeline of its own."""
+    if target == "dynamic":
+        return (FOLDER / "dynamic.py").read_text()
     pipelines = (FOLDER / f"{recipe.replace('-', '_')}.py").read_text()
     if target != "lightning":  # the others read what trains alone
         pipelines = pipelines.partition("\n\n\n@pipeline_def\ndef val_pipeline")[0]
@@ -56,12 +60,14 @@ def by_hand(recipe: str, target: str) -> str:
     return f"{pipelines}\n{rest}"
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", MOST)
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_an_export_is_little_longer_and_the_table_says_so(recipe: str, target: str) -> None:
+    if target == "dynamic" and recipe != "imagenet-train":
+        pytest.skip("dynamic mode holds neither regions nor targets that follow")
     ours = code_lines(export(load_recipe(recipe), target, CATALOG).main.text)
     theirs = code_lines(by_hand(recipe, target))
-    assert ours <= MOST * theirs
+    assert ours <= MOST[target] * theirs
     row = next(
         line for line in README.read_text().splitlines() if line.startswith(f"| `{recipe}` |")
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +73,14 @@ def compare(
 
 
 def in_turns(
-    makers: dict[str, Callable[[], Iterator[int]]], finish: Callable[[], object]
+    makers: Mapping[str, Callable[[], Iterator[int]]],
+    finish: Callable[[], object],
+    builds: int = BUILDS,
 ) -> dict[str, list[float]]:
     """imgs/s of each, a median for each build."""
     figures: dict[str, list[float]] = {name: [] for name in makers}
     order = random.Random(0)
-    for _ in range(BUILDS):
+    for _ in range(builds):
         streams = {name: makers[name]() for name in order.sample(list(makers), 2)}
         rounds: dict[str, list[float]] = {name: [] for name in makers}
         for stream in streams.values():

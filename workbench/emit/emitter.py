@@ -49,6 +49,10 @@ from workbench.sources import load_source
 
 _SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "PIPELINES", "DEVICE", "SEED", "IMAGES"}
 """Constants that every script has."""
+_SIDES = ("shape", "size", "crop")
+"""Arguments that are the sides of an image."""
+_SIZES = ("CROP", "SIZE")
+"""Constants that are."""
 TURN_SEED = 100_000
 """By how much seeds differ from one turn of a loop to the next, which draws anew."""
 
@@ -184,6 +188,16 @@ class Emitter:
                     continue
                 constant = arg.constant or f"{node.id}_{name}".upper()
                 self._lifted[node.id, name] = self._constant(node, constant, text)
+        self._share_sizes()
+
+    def _share_sizes(self) -> None:
+        """What is padded or cut to a size that has a name goes by that name too."""
+        for node in self.every_node():
+            for name, value in node.args.items():
+                if name in _SIDES and isinstance(value, tuple):
+                    text = self.value_text(value, self.catalog[node.op].args[name])
+                    for known in (each for each in _SIZES if self.constants.get(each) == text):
+                        self._lifted.setdefault((node.id, name), known)
 
     def _lift_policies(self) -> None:
         """Policies of one's own, which stand above the pipeline in any case, equal ones once."""

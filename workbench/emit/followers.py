@@ -18,6 +18,8 @@ from workbench.graph.model import Node, Port
 if TYPE_CHECKING:
     from workbench.emit.emitter import Emitter
 
+IN_STEP = "In step with the images: "
+"""What stands before a follower's call in the comment above its lines."""
 CARRIED = "carried on"
 """The comment above what brings a target to, or through, the body of a region."""
 
@@ -41,7 +43,7 @@ def follower_lines(emitter: Emitter, node: Node) -> Lines:
     writers = {"boxes": BoxWriter, "points": PointWriter, "labels": LabelWriter}
     writer = writers.get(kind, MaskWriter)(emitter, node)
     if what == "follow":
-        writer.text.append(f"{emitter.indent}# {written_call(emitter, node)}")
+        writer.text.append(f"{emitter.indent}# {IN_STEP}{written_call(emitter, node)}")
         writer.follow()
     else:
         writer.text.append(f"{emitter.indent}# {CARRIED}")

@@ -28,7 +28,7 @@ from workbench.graph.pipelines import SHARD_SEED
 _HEAD = '''\
 """$title
 
-Usage: python pipe.py« --data DIR» [--device cpu|mixed] [--batch-size N] [--threads T]
+Usage: python pipe.py« --data DIR» [--device cpu|mixed] [--batch-size N] [--batches N]
 
 Needs nvidia-dali-cuda120.
 """

@@ -88,6 +88,10 @@ class TemplateParts:
 
 
 _SHARD = "shard_id: int, num_shards: int"
+SHARD = "One shard, padded at its end: no epoch reaches into the next one."
+"""What a pipeline of one shard says of itself, by which an import knows that the graph does not."""
+PADDED_SHARD = "One shard, padded at its end, as the whole is: no epoch reaches into the next."
+"""The same where the graph's own readers pad."""
 _OF_THE_DATA = re.compile(r"^«([^»]*)»(\n)|«([^»]*)»", re.MULTILINE)
 """What a template says of the data that a program is given, a whole line or a part of one."""
 
@@ -134,9 +138,8 @@ def pipeline_parts(
     views, steps = written_views(emitter)
     head = [*views.text, pipeline_decorator(ordered), *signature(function, ", ".join(signed))]
     if sharded:
-        head.append(
-            f'{INDENT}"""One shard, padded at its end: no epoch reaches into the next one."""'
-        )
+        padded = any(node.args.get("pad_last_batch") for node in ordered)
+        head.append(f'{INDENT}"""{PADDED_SHARD if padded else SHARD}"""')
     body, lines = body_of(emitter, steps, len(head))
     lines |= views.nodes
     tail = return_statement([emitter.names[port] for port in graph.outputs.values()])

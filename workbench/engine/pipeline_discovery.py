@@ -15,7 +15,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from workbench.emit.pipeline_import.traced import Traced
-from workbench.emit.template_parts import function_name
+from workbench.emit.template_parts import PADDED_SHARD, SHARD, function_name
 from workbench.engine.call_arguments import (
     CONFIGURATIONS,
     call_arguments,
@@ -71,6 +71,8 @@ class FoundPipeline:
     """As many run side by side, of which it makes the first."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
     """What is taken for what is not given; complete once the pipeline was made."""
+    shard: tuple[str, ...] = ()
+    """Arguments of readers with which a program of ours says that it reads the only shard."""
 
 
 def find_pipeline(
@@ -176,8 +178,20 @@ def _factory(
 
     count = getattr(script.module, "PIPELINES", 1) if name == SIDE_BY_SIDE else 1
     several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
+    shard = _shard_arguments(script) if name == BUILDER else ()
     notes = (*notes, *call.notes)
-    return FoundPipeline(make, notes, tuple(placeholders), several, call.assumed)
+    return FoundPipeline(make, notes, tuple(placeholders), several, call.assumed, shard)
+
+
+def _shard_arguments(script: ScriptResult) -> tuple[str, ...]:
+    """What the pipeline of one shard, as exports for ranks and devices have it, adds to readers."""
+    docs = {
+        each.__doc__
+        for each in vars(script.module).values()
+        if getattr(each, "_is_pipeline_def", False)
+    }
+    own = ("shard_id", "num_shards")
+    return (*own, "pad_last_batch") if SHARD in docs else own if PADDED_SHARD in docs else ()
 
 
 def _datasets(script: ScriptResult, parameters: Sequence[str]) -> dict[str, SourceKind]:

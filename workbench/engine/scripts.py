@@ -144,6 +144,7 @@ def trace_source(
         placeholders=chosen.placeholders,
         pipelines=chosen.pipelines,
         assumed={name: written(value) for name, value in chosen.assumed.items()},
+        shard=chosen.shard,
     )
 
 

@@ -7,10 +7,10 @@ a fifth to a third of a GPU's JPEG engines idle; several fill them more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from workbench.catalog.spec import Catalog
+from workbench.catalog.spec import Catalog, Value
 from workbench.graph.devices import device_of, infer_devices
 from workbench.graph.faults import Fault
 from workbench.graph.identity_cache import identity_cached
@@ -53,6 +53,21 @@ def side_by_side(first: Graph, count: int) -> Graph:
             node = replace(node, args=args)
         nodes.append(node)
     return replace(first, nodes=tuple(nodes), settings=replace(first.settings, pipelines=count))
+
+
+def without_shard(graph: Graph, told: Collection[str]) -> Graph:
+    """The graph that reads all, of one that reads the only shard.
+
+    ``told`` are the arguments of readers that are the program's that it came from, not the graph's.
+    """
+    only: Mapping[str, Value] = {**_WHOLE, "pad_last_batch": True}
+    nodes = []
+    for node in graph.nodes:
+        if isinstance(node, Source):
+            args = {n: v for n, v in node.args.items() if n not in told or v != only[n]}
+            node = replace(node, args=args)
+        nodes.append(node)
+    return replace(graph, nodes=tuple(nodes))
 
 
 def pipeline_faults(graph: Graph, catalog: Catalog) -> Iterator[Fault]:

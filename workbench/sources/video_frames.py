@@ -191,9 +191,11 @@ def _sizes(paths: Iterable[str]) -> Iterator[tuple[int, int]]:
 
 
 def _write_placeholder(folder: Path) -> Path:
+    """A video of as many frames as the longest sequence spans: 64, of every 16th frame."""
     place = folder / "class" / "video"
     place.mkdir(parents=True)
-    (place / "0001.jpg").touch()
+    for number in range(64 * 16):
+        (place / f"{number:04}.jpg").touch()
     return folder
 
 

@@ -176,8 +176,10 @@ def canonical(graph: Graph) -> Canonical:
 
 
 def _operands(node: Node) -> dict[str, Port]:
-    """The inputs; of ``left / data``, both of them tensors, as ``data / right``: it is the same."""
+    """The inputs; of arithmetic with two tensors as ``data / right``, however they are linked."""
     inputs = {name: port for name, port in node.inputs.items() if is_of_the_call(node, name)}
+    if node.op.startswith("math.") and "other" in inputs:
+        inputs["right"] = inputs.pop("other")
     if "left" in inputs and "right" not in inputs:
         inputs["data"], inputs["right"] = inputs.pop("left"), inputs["data"]
     return inputs

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 
 from workbench.catalog.followers import FOLLOWERS
 from workbench.catalog.spec import Value
-from workbench.emit.followers import CARRIED
+from workbench.emit.followers import CARRIED, IN_STEP
 
-WRITTEN = re.compile(rf"(\s*)# (\w+(?:, \w+)* = (?:{'|'.join(FOLLOWERS)})\(.*\))")
+WRITTEN = re.compile(rf"(\s*)# (?:{IN_STEP})?(\w+(?:, \w+)* = (?:{'|'.join(FOLLOWERS)})\(.*\))")
+"""The words are optional: programs that were exported before November 2026 have the call alone."""
 _MODULES = {"fn", "math", "types"}
 
 

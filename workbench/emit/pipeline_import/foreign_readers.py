@@ -13,6 +13,7 @@ from workbench.catalog.enums import enum_names
 from workbench.catalog.spec import Value
 from workbench.emit.pipeline_import.source_lines import Lines
 from workbench.emit.pipeline_import.traced import TracedInput, TracedOp, TracedPipeline
+from workbench.sources import load_source, source_kinds
 
 _RECORDS = frozenset({"readers___TFRecord", "readers__TFRecord", "_TFRecordReader"})
 _VIDEOS = {"readers__Video": "", "readers__VideoResize": "Resize"}
@@ -37,8 +38,18 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
     ops: list[TracedOp] = []
     for op in pipeline.ops:
         own = op.refused or lines.found_by(op) is not None
-        ops.extend([op] if own else (_known(op, read) or [op]))
+        ops.extend([_given(op, read)] if own else (_known(op, read) or [op]))
     return replace(pipeline, ops=tuple(ops))
+
+
+def _given(op: TracedOp, read: Collection[str]) -> TracedOp:
+    """A reader that a function of ours calls, with what that gives of it: of requests no labels."""
+    for kind in map(load_source, source_kinds()):
+        if kind.reader is not None and kind.reader.__name__ == op.display:
+            given = len(kind.outputs)
+            if given and not any(edge in read for edge, _ in op.outputs[given:]):
+                return replace(op, outputs=op.outputs[:given])
+    return op
 
 
 def _known(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:

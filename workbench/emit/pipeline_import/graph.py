@@ -38,8 +38,8 @@ from workbench.graph.frozen import FrozenDict
 from workbench.graph.graph_drawing import graph_svg
 from workbench.graph.layout import Document
 from workbench.graph.model import Body, DecodeDevice, Graph, Node, Port, Settings, Source
-from workbench.graph.pipelines import side_by_side
-from workbench.sources import is_reader
+from workbench.graph.pipelines import side_by_side, without_shard
+from workbench.sources import is_reader, load_source
 
 _MOST_LINES = 60
 """Of a report in a notebook."""
@@ -140,7 +140,11 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     moved = automatic_changes(asking, traced.automatic, pipeline.seed, seeds.base)
     seeds = replace(seeds, changed={**seeds.changed, **moved})
     ports = _ports(every, ids)
-    settings, refused, unsaid = _settings(pipeline, seeds.base)
+    kinds = {call.source[0] for _, call in every if call.source} - {""}
+    own = [each for kind in kinds for each in load_source(kind).pipeline_arguments]
+    settings, refused, unsaid = _settings(
+        pipeline, seeds.base, {each.partition("=")[0] for each in own}
+    )
     if seeds.unseeded or (traced.automatic and pipeline.seed is None):
         unsaid.append(f"no seed is given, and DALI picks one each time: it is {seeds.base} here")
     traced = replace(traced, notes=(*traced.notes, *unsaid))
@@ -151,7 +155,8 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
         outputs={n: ports[edge.edge] for n, edge in zip(outputs, given, strict=True)},
         settings=settings,
     )
-    graph = side_by_side(with_devices(graph, catalog, every, ids, given), traced.pipelines)
+    graph = without_shard(with_devices(graph, catalog, every, ids, given), traced.shard)
+    graph = side_by_side(graph, traced.pipelines)
     places = {ids[op.name]: _place(lines.place(op)) for op, _ in every}
     stands = {ids[op.name]: lines.place(op) for op, _ in every}
     assigned = {ids[op.name]: lines.targets(op) for op, _ in every}
@@ -171,7 +176,8 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     traced = replace(traced, notes=(*traced.notes, *unfolded))
     report = _report(graph, here, ids, document, seeds, refused, faults, traced)
     named = str(folder or "")
-    return ImportedGraph(document, report, "" if named.startswith(traced.placeholders) else named)
+    folder = "" if named.startswith(traced.placeholders) else named
+    return ImportedGraph(document, report, data=folder)
 
 
 def _ports(every: Made, ids: Mapping[str, str]) -> dict[str, Port]:
@@ -222,8 +228,13 @@ def _without_idle(made: Made, gives: Sequence[str], drawn: Collection[str]) -> M
     ]
 
 
-def _settings(pipeline: TracedPipeline, seed: int) -> tuple[Settings, list[ImportIssue], list[str]]:
-    """The graph's settings, those of the source that it cannot hold, and what the source leaves."""
+def _settings(
+    pipeline: TracedPipeline, seed: int, of_sources: Collection[str]
+) -> tuple[Settings, list[ImportIssue], list[str]]:
+    """The graph's settings, those of the source that it cannot hold, and what the source leaves.
+
+    ``of_sources`` are settings that come with what the graph reads.
+    """
     mixed = any(op.device == "mixed" for op in pipeline.ops)
     device: DecodeDevice = "mixed" if mixed else "cpu"
     settings = Settings(seed=seed, device=device, executor=pipeline.executor)
@@ -243,6 +254,8 @@ def _settings(pipeline: TracedPipeline, seed: int) -> tuple[Settings, list[Impor
     if pipeline.device_id:  # the first GPU is the one that scripts of a graph take
         unheld["device_id"] = str(pipeline.device_id)
     for name, text in unheld.items():
+        if name in of_sources:
+            continue
         if name in _CHECKS:
             unsaid.append(f"{name}={text} checks what the pipeline gives, and is left out")
             continue

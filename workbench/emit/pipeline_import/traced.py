@@ -121,3 +121,5 @@ class Traced:
     """Folders that stood for those which the source was not given."""
     pipelines: int = 1
     """As many run side by side, of which this is the first."""
+    shard: tuple[str, ...] = ()
+    """Arguments of readers with which a program of ours says that it reads the only shard."""

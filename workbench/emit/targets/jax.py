@@ -1,4 +1,14 @@
-"""JAX: batches split over all devices, through DALI's JAX iterator."""
+"""JAX: batches split over all devices, through DALI's JAX iterator.
+
+Why the loader is not DALI's decorator ``data_iterator`` (2.4):
+
+- with ``sharding`` it gives each pipeline a ``device_id``, so that it runs on no machine without a
+  GPU, and outputs that lie on the CPU, such as labels, cannot be joined on the GPUs;
+- without it, it feeds one device;
+- it hides its pipelines, and so how many samples there are: what is padding cannot be told, and
+  an evaluation counts the last sample of each shard several times;
+- it makes one pipeline for each device, and never several side by side.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +31,10 @@ _LOADER = '''\
 class Loader:
     """Batches as dictionaries of arrays: $listed.
 
-    Each device reads one shard, and every batch has the same shapes, as ``jit`` likes them:
-    where a shard ends, its last sample is repeated. The boolean array ``valid`` says which
-    samples count; in one epoch every sample does once.$labels_doc
+    Each device reads one shard, with ``batch_size`` and ``num_threads`` of its own. Every
+    batch has the same shapes, as ``jit`` likes them: where a shard ends, its last sample is
+    repeated, and the boolean array ``valid`` says which samples count; in one epoch every
+    sample does once.$labels_doc
     """
 
     def __init__(
@@ -34,13 +45,12 @@ class Loader:
         device: str = DEVICE,
         seed: int = SEED,
     ) -> None:
-        everywhere = jax.devices()
+        devices = jax.devices()
         self._devices = jax.local_devices()
-        self._sharding = NamedSharding(
-            Mesh(np.array(everywhere), ("batch",)), PartitionSpec("batch")
-        )
-        self._shards = [everywhere.index(place) for place in self._devices]
-        self._num_shards = len(everywhere)
+        mesh = Mesh(devices, ("batch",))
+        self._sharding = NamedSharding(mesh, PartitionSpec("batch"))
+        self._shards = [devices.index(place) for place in self._devices]
+        self._num_shards = len(devices)
         self._batch_size = batch_size
         pipes = [
             build_pipeline(
@@ -92,11 +102,11 @@ _LOADER_SEVERAL = '''\
 class Loader:
     """Batches as dictionaries of arrays: $listed.
 
-    Each device has ``PIPELINES`` of them, which read one shard each: batch k is that of its
-    pipeline k mod N, and meanwhile the others work on their next ones. Every batch has the
-    same shapes, as ``jit`` likes them: where a shard ends, its last sample is repeated.
-    The boolean array ``valid`` says which samples count; in one epoch every one does
-    once.$labels_doc
+    Each device has ``PIPELINES`` of them, which read one shard each, with ``batch_size`` and
+    ``num_threads`` of their own: batch k is that of its pipeline k mod N, and meanwhile the
+    others work on their next ones. Every batch has the same shapes, as ``jit`` likes them:
+    where a shard ends, its last sample is repeated, and the boolean array ``valid`` says
+    which samples count; in one epoch every one does once.$labels_doc
     """
 
     def __init__(
@@ -107,14 +117,13 @@ class Loader:
         device: str = DEVICE,
         seed: int = SEED,
     ) -> None:
-        everywhere = jax.devices()
+        devices = jax.devices()
         self._devices = jax.local_devices()
-        self._sharding = NamedSharding(
-            Mesh(np.array(everywhere), ("batch",)), PartitionSpec("batch")
-        )
-        numbers = [everywhere.index(place) for place in self._devices]
+        mesh = Mesh(devices, ("batch",))
+        self._sharding = NamedSharding(mesh, PartitionSpec("batch"))
+        numbers = [devices.index(place) for place in self._devices]
         self._shards = [PIPELINES * number for number in numbers]  # those of turn 0
-        self._num_shards = PIPELINES * len(everywhere)
+        self._num_shards = PIPELINES * len(devices)
         self._batch_size = batch_size
         pipes = [  # those of each device
             build_pipelines(
@@ -124,7 +133,7 @@ class Loader:
                 device,
                 seed,
                 number,
-                len(everywhere),
+                len(devices),
                 place.local_hardware_id or 0,
             )
             for number, place in zip(numbers, self._devices, strict=True)
@@ -177,16 +186,15 @@ $squeeze            seen = run * self._batch_size + np.arange(self._batch_size)
 _TEMPLATE = f'''\
 """$title
 
-Batches as JAX arrays that are split over all devices, of this process and of the others.
+Batches as JAX arrays that are split over all devices, of this process and of the others:
 
-Usage: python loader.py« --data DIR» [--device cpu|mixed] [--batch-size N] [--epochs N]
+    for batch in Loader(«"DIR", »batch_size=64):
+        ...
 
 Needs jax and nvidia-dali-cuda120.
 """
 
-import argparse
-${{os}}import time
-from collections.abc import Iterator, Sequence
+${{os}}from collections.abc import Iterator, Sequence
 $any
 import jax
 import numpy as np
@@ -207,36 +215,10 @@ $finder$definition
 
 {SHARD_SIZE}
 
-{_LOADER}
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
-«    parser.add_argument("--data", required=True, help="folder of images")»
-    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
-    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per device")
-    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per device")
-    parser.add_argument("--epochs", type=int, default=1)
-    args = parser.parse_args()
-
-    loader = Loader(«args.data, »args.batch_size, args.threads, args.device)
-    for epoch in range(args.epochs):
-        start = time.perf_counter()
-        samples = sum(int(batch["valid"].sum()) for batch in loader)
-        seconds = time.perf_counter() - start
-        print(f"epoch {{epoch}}: {{samples}} samples, {{samples / seconds:.0f}} imgs/s")
+{_LOADER}'''
 
 
-if __name__ == "__main__":
-    main()
-'''
-
-
-_SEVERAL = replaced(
-    _TEMPLATE,
-    (BUILD, BUILD_SEVERAL),
-    (_LOADER, _LOADER_SEVERAL),
-    ('NUM_THREADS, help="per device"', 'NUM_THREADS, help="of each"'),
-)
+_SEVERAL = replaced(_TEMPLATE, (BUILD, BUILD_SEVERAL), (_LOADER, _LOADER_SEVERAL))
 
 
 def emit_jax(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:

@@ -1,15 +1,14 @@
 """medical-gray: X-ray or microscopy: one channel, local contrast (CLAHE), a small turn,
 mirror half.
 
-Batches as JAX arrays that are split over all devices, of this process and of the others.
+Batches as JAX arrays that are split over all devices, of this process and of the others:
 
-Usage: python loader.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
+    for batch in Loader("DIR", batch_size=64):
+        ...
 
 Needs jax and nvidia-dali-cuda120.
 """
 
-import argparse
-import time
 from collections.abc import Iterator, Sequence
 
 import jax
@@ -101,9 +100,10 @@ def shard_size(samples: int, shard_id: int, num_shards: int) -> int:
 class Loader:
     """Batches as dictionaries of arrays: ``images``, ``labels``.
 
-    Each device reads one shard, and every batch has the same shapes, as ``jit`` likes them:
-    where a shard ends, its last sample is repeated. The boolean array ``valid`` says which
-    samples count; in one epoch every sample does once.
+    Each device reads one shard, with ``batch_size`` and ``num_threads`` of its own. Every
+    batch has the same shapes, as ``jit`` likes them: where a shard ends, its last sample is
+    repeated, and the boolean array ``valid`` says which samples count; in one epoch every
+    sample does once.
     Labels have the shape [N].
     """
 
@@ -115,13 +115,12 @@ class Loader:
         device: str = DEVICE,
         seed: int = SEED,
     ) -> None:
-        everywhere = jax.devices()
+        devices = jax.devices()
         self._devices = jax.local_devices()
-        self._sharding = NamedSharding(
-            Mesh(np.array(everywhere), ("batch",)), PartitionSpec("batch")
-        )
-        self._shards = [everywhere.index(place) for place in self._devices]
-        self._num_shards = len(everywhere)
+        mesh = Mesh(devices, ("batch",))
+        self._sharding = NamedSharding(mesh, PartitionSpec("batch"))
+        self._shards = [devices.index(place) for place in self._devices]
+        self._num_shards = len(devices)
         self._batch_size = batch_size
         pipes = [
             build_pipeline(
@@ -168,26 +167,3 @@ class Loader:
             for part, place in zip(parts, self._devices, strict=True)
         ]
         return jax.make_array_from_single_device_arrays(shape, self._sharding, placed)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
-    parser.add_argument(
-        "--data", required=True, help="folder with a folder of images for each class"
-    )
-    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
-    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per device")
-    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per device")
-    parser.add_argument("--epochs", type=int, default=1)
-    args = parser.parse_args()
-
-    loader = Loader(args.data, args.batch_size, args.threads, args.device)
-    for epoch in range(args.epochs):
-        start = time.perf_counter()
-        samples = sum(int(batch["valid"].sum()) for batch in loader)
-        seconds = time.perf_counter() - start
-        print(f"epoch {epoch}: {samples} samples, {samples / seconds:.0f} imgs/s")
-
-
-if __name__ == "__main__":
-    main()

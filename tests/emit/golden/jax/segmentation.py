@@ -1,17 +1,16 @@
 """segmentation: Semantic segmentation as torchvision trains DeepLabV3 (arXiv
 1706.05587): 480 px, masks follow.
 
-Batches as JAX arrays that are split over all devices, of this process and of the others.
+Batches as JAX arrays that are split over all devices, of this process and of the others:
 
-Usage: python loader.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
+    for batch in Loader("DIR", batch_size=64):
+        ...
 
 Needs jax and nvidia-dali-cuda120.
 """
 
-import argparse
 import json
 import pathlib
-import time
 from collections.abc import Iterator, Sequence
 
 import jax
@@ -35,11 +34,11 @@ OUTPUTS = ["images", "masks"]
 def find_annotations(data: str) -> dict[str, str]:
     """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
     file = pathlib.Path(data).absolute()
-    images = json.loads(file.read_text(encoding="utf-8"))["images"]
-    beside, above, named = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
-    places = [beside, beside / "images", above / "images", above / named, beside / named]
-    there = [p for p in places if all((p / i["file_name"]).is_file() for i in images[:1])]
-    return {"annotations_file": data, "file_root": str([*there, beside][0])}
+    first = next(iter(json.loads(file.read_text(encoding="utf-8"))["images"]), {})
+    beside, above, split = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
+    folders = (beside, beside / "images", above / "images", above / split, beside / split)
+    found = next((f for f in folders if (f / first.get("file_name", "")).is_file()), beside)
+    return {"annotations_file": data, "file_root": str(found)}
 
 
 @pipeline_def
@@ -63,7 +62,7 @@ def segmentation_pipeline(
     images = fn.resize(images, resize_shorter=side)
     mirror = fn.random.coin_flip(probability=0.5, seed=seed + 2)
     images = fn.flip(images, horizontal=mirror)
-    images = fn.pad(images, axis_names="HW", shape=[480, 480])
+    images = fn.pad(images, axis_names="HW", shape=CROP)
     x = fn.random.uniform(range=[0, 1], seed=seed + 3)
     y = fn.random.uniform(range=[0, 1], seed=seed + 4)
     images = fn.crop_mirror_normalize(
@@ -76,11 +75,11 @@ def segmentation_pipeline(
         crop_pos_x=x,
         crop_pos_y=y,
     )
-    # masks = follow_masks(masks, images)
+    # In step with the images: masks = follow_masks(masks, images)
     masks = fn.cast(masks, dtype=types.FLOAT)
     masks = fn.resize(masks, interp_type=types.INTERP_NN, resize_shorter=side)
     masks = fn.flip(masks, horizontal=mirror)
-    masks = fn.pad(masks, axis_names="HW", shape=[480, 480])
+    masks = fn.pad(masks, axis_names="HW", shape=CROP)
     masks = fn.crop(masks, crop=CROP, crop_pos_x=x, crop_pos_y=y)
     masks = fn.cast(masks, dtype=types.INT32)
     return images, masks
@@ -124,9 +123,10 @@ def shard_size(samples: int, shard_id: int, num_shards: int) -> int:
 class Loader:
     """Batches as dictionaries of arrays: ``images``, ``masks``.
 
-    Each device reads one shard, and every batch has the same shapes, as ``jit`` likes them:
-    where a shard ends, its last sample is repeated. The boolean array ``valid`` says which
-    samples count; in one epoch every sample does once.
+    Each device reads one shard, with ``batch_size`` and ``num_threads`` of its own. Every
+    batch has the same shapes, as ``jit`` likes them: where a shard ends, its last sample is
+    repeated, and the boolean array ``valid`` says which samples count; in one epoch every
+    sample does once.
     """
 
     def __init__(
@@ -137,13 +137,12 @@ class Loader:
         device: str = DEVICE,
         seed: int = SEED,
     ) -> None:
-        everywhere = jax.devices()
+        devices = jax.devices()
         self._devices = jax.local_devices()
-        self._sharding = NamedSharding(
-            Mesh(np.array(everywhere), ("batch",)), PartitionSpec("batch")
-        )
-        self._shards = [everywhere.index(place) for place in self._devices]
-        self._num_shards = len(everywhere)
+        mesh = Mesh(devices, ("batch",))
+        self._sharding = NamedSharding(mesh, PartitionSpec("batch"))
+        self._shards = [devices.index(place) for place in self._devices]
+        self._num_shards = len(devices)
         self._batch_size = batch_size
         pipes = [
             build_pipeline(
@@ -189,24 +188,3 @@ class Loader:
             for part, place in zip(parts, self._devices, strict=True)
         ]
         return jax.make_array_from_single_device_arrays(shape, self._sharding, placed)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
-    parser.add_argument("--data", required=True, help="COCO annotations (.json)")
-    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
-    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per device")
-    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per device")
-    parser.add_argument("--epochs", type=int, default=1)
-    args = parser.parse_args()
-
-    loader = Loader(args.data, args.batch_size, args.threads, args.device)
-    for epoch in range(args.epochs):
-        start = time.perf_counter()
-        samples = sum(int(batch["valid"].sum()) for batch in loader)
-        seconds = time.perf_counter() - start
-        print(f"epoch {epoch}: {samples} samples, {samples / seconds:.0f} imgs/s")
-
-
-if __name__ == "__main__":
-    main()

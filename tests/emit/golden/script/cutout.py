@@ -1,7 +1,7 @@
 """cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
 Taylor 2017).
 
-Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 
 Needs nvidia-dali-cuda120.
 """

@@ -1,7 +1,7 @@
 """key-points: Key points on whole images as HigherHRNet trains (arXiv 1908.10357):
 turned, scaled, 512 px.
 
-Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 
 Needs nvidia-dali-cuda120.
 """
@@ -30,11 +30,11 @@ STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 def find_annotations(data: str) -> dict[str, str]:
     """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
     file = pathlib.Path(data).absolute()
-    images = json.loads(file.read_text(encoding="utf-8"))["images"]
-    beside, above, named = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
-    places = [beside, beside / "images", above / "images", above / named, beside / named]
-    there = [p for p in places if all((p / i["file_name"]).is_file() for i in images[:1])]
-    return {"annotations_file": data, "file_root": str([*there, beside][0])}
+    first = next(iter(json.loads(file.read_text(encoding="utf-8"))["images"]), {})
+    beside, above, split = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
+    folders = (beside, beside / "images", above / "images", above / split, beside / split)
+    found = next((f for f in folders if (f / first.get("file_name", "")).is_file()), beside)
+    return {"annotations_file": data, "file_root": str(found)}
 
 
 def find_keypoints(data: str) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def key_points_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ..
         std=STD,
         mirror=mirror,
     )
-    # points, visible = follow_points(points, normalize)
+    # In step with the images: points, visible = follow_points(points, normalize)
     follow_points_at = fn.cat(points, types.Constant([0.0, 0.0], shape=[1, 2]))
     follow_points_at = fn.expand_dims(follow_points_at, axes=1)
     follow_points_seen = follow_points_at[:, 0, 0] == follow_points_at[:, 0, 0]

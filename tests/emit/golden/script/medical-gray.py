@@ -1,7 +1,7 @@
 """medical-gray: X-ray or microscopy: one channel, local contrast (CLAHE), a small turn,
 mirror half.
 
-Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 
 Needs nvidia-dali-cuda120.
 """

@@ -1,7 +1,7 @@
 """rand-augment: ImageNet training with RandAugment as torchvision does it, N = 2 and M
 = 9 of 31 (arXiv 1909.13719).
 
-Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 
 Needs nvidia-dali-cuda120.
 """

@@ -1,7 +1,7 @@
 """simclr: SimCLR's two views (arXiv 2002.05709): crop, flip, jitter 0.8, grey 0.2, blur
 0.5.
 
-Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 
 Needs nvidia-dali-cuda120.
 """

@@ -1,7 +1,7 @@
 """ssd: SSD300 detection as NVIDIA trains it (arXiv 1512.02325): crops by overlap,
 colour, mirror.
 
-Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 
 Needs nvidia-dali-cuda120.
 """
@@ -26,11 +26,11 @@ STD = [255.0]
 def find_annotations(data: str) -> dict[str, str]:
     """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
     file = pathlib.Path(data).absolute()
-    images = json.loads(file.read_text(encoding="utf-8"))["images"]
-    beside, above, named = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
-    places = [beside, beside / "images", above / "images", above / named, beside / named]
-    there = [p for p in places if all((p / i["file_name"]).is_file() for i in images[:1])]
-    return {"annotations_file": data, "file_root": str([*there, beside][0])}
+    first = next(iter(json.loads(file.read_text(encoding="utf-8"))["images"]), {})
+    beside, above, split = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
+    folders = (beside, beside / "images", above / "images", above / split, beside / split)
+    found = next((f for f in folders if (f / first.get("file_name", "")).is_file()), beside)
+    return {"annotations_file": data, "file_root": str(found)}
 
 
 @pipeline_def
@@ -76,7 +76,7 @@ def ssd_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]:
     normalize = fn.crop_mirror_normalize(
         light, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD
     )
-    # boxes, labels = follow_boxes(boxes, normalize, labels, images)
+    # In step with the images: boxes, labels = follow_boxes(boxes, normalize, labels, images)
     follow_boxes_corners = fn.cat(
         boxes, types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])
     )

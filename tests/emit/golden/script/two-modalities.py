@@ -1,7 +1,7 @@
 """two-modalities: Two modalities of MR, slices of volumes, as nnU-Net trains in 2D
 (arXiv 1809.10486).
 
-Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 
 Needs nvidia-dali-cuda120.
 """

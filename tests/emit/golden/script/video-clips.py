@@ -1,7 +1,7 @@
 """video-clips: Video clips as SlowFast trains Slow 8x8 (arXiv 1812.03982): short side
 256 to 320, crop 224.
 
-Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 
 Needs nvidia-dali-cuda120.
 """

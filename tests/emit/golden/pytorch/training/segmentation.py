@@ -39,11 +39,11 @@ OUTPUTS = ["images", "masks"]
 def find_annotations(data: str) -> dict[str, str]:
     """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
     file = pathlib.Path(data).absolute()
-    images = json.loads(file.read_text(encoding="utf-8"))["images"]
-    beside, above, named = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
-    places = [beside, beside / "images", above / "images", above / named, beside / named]
-    there = [p for p in places if all((p / i["file_name"]).is_file() for i in images[:1])]
-    return {"annotations_file": data, "file_root": str([*there, beside][0])}
+    first = next(iter(json.loads(file.read_text(encoding="utf-8"))["images"]), {})
+    beside, above, split = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
+    folders = (beside, beside / "images", above / "images", above / split, beside / split)
+    found = next((f for f in folders if (f / first.get("file_name", "")).is_file()), beside)
+    return {"annotations_file": data, "file_root": str(found)}
 
 
 @pipeline_def
@@ -67,7 +67,7 @@ def segmentation_pipeline(
     images = fn.resize(images, resize_shorter=side)
     mirror = fn.random.coin_flip(probability=0.5, seed=seed + 2)
     images = fn.flip(images, horizontal=mirror)
-    images = fn.pad(images, axis_names="HW", shape=[480, 480])
+    images = fn.pad(images, axis_names="HW", shape=CROP)
     x = fn.random.uniform(range=[0, 1], seed=seed + 3)
     y = fn.random.uniform(range=[0, 1], seed=seed + 4)
     images = fn.crop_mirror_normalize(
@@ -80,11 +80,11 @@ def segmentation_pipeline(
         crop_pos_x=x,
         crop_pos_y=y,
     )
-    # masks = follow_masks(masks, images)
+    # In step with the images: masks = follow_masks(masks, images)
     masks = fn.cast(masks, dtype=types.FLOAT)
     masks = fn.resize(masks, interp_type=types.INTERP_NN, resize_shorter=side)
     masks = fn.flip(masks, horizontal=mirror)
-    masks = fn.pad(masks, axis_names="HW", shape=[480, 480])
+    masks = fn.pad(masks, axis_names="HW", shape=CROP)
     masks = fn.crop(masks, crop=CROP, crop_pos_x=x, crop_pos_y=y)
     masks = fn.cast(masks, dtype=types.INT32)
     return images, masks

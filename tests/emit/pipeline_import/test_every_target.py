@@ -1,0 +1,113 @@
+"""graph -> each target that can be read back -> the same graph, as users do it: from the file.
+
+Every kind of source goes through the script and the sharded loader of PyTorch; one graph of each
+other kind of part goes through every target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.emit.pipeline_import.graphs import canonical
+from tests.emit.test_own_code import balanced, sometimes
+from tests.placed import CATALOG
+from tests.region_graphs import branching_graph
+from tests.thorough import one_in
+from workbench.emit.pipeline_import.graph import ImportedGraph
+from workbench.emit.targets import export
+from workbench.engine.importing import from_file
+from workbench.errors import GraphExportError
+from workbench.graph import Graph, Port, check_graph, load_recipe, load_recipes
+from workbench.graph.edit import set_arg, set_setting
+from workbench.graph.exchange import exchanged
+from workbench.sources import load_source, source_kinds
+
+pytestmark = pytest.mark.timeout(300)
+
+TARGETS = (
+    *("script", "pytorch", "lightning", "jax", "tensorflow", "paddle", "keras", "huggingface"),
+    *("ray", "notebook"),
+)
+"""Those that can be read back. Dynamic mode leaves no graph; Triton's is another, that answers
+requests; torchvision and Albumentations have operators of their own (``transform_import``)."""
+AUTOMATIC = ("auto-augment", "augmix", "rand-augment", "trivial-augment")
+FOLLOWING = ("key-points", "retinanet", "segmentation", "ssd")
+
+PARTS: Mapping[str, Callable[[], Graph]] = {
+    "plain": lambda: load_recipe("imagenet-train"),
+    "mixed decoding": lambda: set_setting(load_recipe("imagenet-train"), device="mixed"),
+    "regions": branching_graph,
+    "views": lambda: load_recipe("simclr"),
+    "own code": balanced,
+    "own code in a region": lambda: sometimes(CATALOG),
+    "side by side": lambda: set_setting(load_recipe("cutout"), pipelines=3),
+    "padded": lambda: padded(load_recipe("cutout")),
+    "two sources": lambda: load_recipe("two-modalities"),
+    **{name: lambda name=name: load_recipe(name) for name in (*AUTOMATIC, *FOLLOWING)},
+}
+"""What a graph may be made of, in one graph each."""
+
+
+def padded(graph: Graph) -> Graph:
+    return set_arg(graph, CATALOG, "reader", "pad_last_batch", True)
+
+
+def of_kind(kind: str) -> Graph:
+    """A graph that reads such a source."""
+    for graph in load_recipes().values():
+        if len(graph.sources) == 1 and graph.sources[0].kind == kind:
+            return graph
+    graph = load_recipe("rotate-jitter")
+    outputs = {output.name for output in CATALOG[load_source(kind).op].outputs}
+    given = {n: port for n, port in graph.outputs.items() if port.node != "reader"}
+    if "labels" in outputs:
+        given["labels"] = Port("reader", "labels")
+    if "masks" in outputs:
+        given["masks"] = Port("reader", "masks")
+    (source,) = graph.sources
+    graph = exchanged(replace(graph, outputs={"images": given["images"]}), source, kind)
+    return replace(graph, outputs={**given, **graph.outputs})
+
+
+def back(graph: Graph, target: str, folder: Path) -> ImportedGraph:
+    """Exported, and read again from the file; skipped where the target refuses the graph."""
+    try:
+        made = export(graph, target, CATALOG)
+    except GraphExportError as refused:
+        pytest.skip(str(refused))
+    path = folder / next(iter(made.files))
+    path.write_text(made.main.text, encoding="utf-8")
+    return from_file(path)
+
+
+def assert_the_same(graph: Graph, imported: ImportedGraph) -> None:
+    before, after = canonical(graph), canonical(imported.graph)
+    assert after.nodes == before.nodes
+    assert after.outputs == before.outputs
+    assert after.settings == before.settings
+    assert after.regions == before.regions
+    assert imported.report.is_exact, str(imported.report)
+    assert check_graph(imported.graph, CATALOG) == ()
+
+
+@pytest.mark.parametrize("part", one_in(8, PARTS))
+@pytest.mark.parametrize("target", one_in(5, TARGETS))
+def test_every_part_comes_back(target: str, part: str, tmp_path: Path) -> None:
+    graph = PARTS[part]()
+    assert_the_same(graph, back(graph, target, tmp_path))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", source_kinds())
+@pytest.mark.parametrize("target", ["script", "pytorch"])
+def test_every_source_comes_back(target: str, kind: str, tmp_path: Path) -> None:
+    graph = of_kind(kind)
+    assert check_graph(graph, CATALOG) == ()
+    assert graph.sources[0].kind == kind
+    imported = back(graph, target, tmp_path)
+    assert_the_same(graph, imported)
+    assert imported.graph.sources[0].kind == kind

@@ -1,0 +1,134 @@
+"""Exported programs against the same programs written by hand, in one run, in turns.
+
+What else the machine does falls on both; the photos make whole batches. Each is built anew several
+times, as in ``test_export_speed``. The table stands in ``workbench/emit/targets/README.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.emit.targets.test_execute import require, some_of
+from tests.emit.test_by_hand import RECIPES, by_hand
+from tests.helpers import import_script
+from tests.perf.conftest import Table
+from tests.perf.test_loader_speed import bare, in_turns
+from workbench.catalog import load_catalog
+from workbench.emit.targets import export
+from workbench.graph import load_recipe
+
+pytestmark = pytest.mark.timeout(1200)
+BUILDS = 5
+SIZES = {"imagenet-train": 32, "segmentation": 8, "simclr": 32}
+"""Recipe -> batch size."""
+THREADS = 2
+Makers = tuple[Callable[[], Iterator[int]], Callable[[], Iterator[int]]]
+"""What makes the exported stream, and the one written by hand."""
+
+
+def script(ours: ModuleType, theirs: ModuleType, data: str, size: int) -> Makers:
+    options = {"batch_size": size, "num_threads": THREADS, "seed": 42}
+
+    def written() -> Any:
+        pipe = theirs.train_pipeline(data, "cpu", device_id=None, prefetch_queue_depth=2, **options)
+        pipe.build()
+        return pipe
+
+    return lambda: bare(ours.build_pipeline(data, **options)), lambda: bare(written())
+
+
+def pytorch(ours: ModuleType, theirs: ModuleType, data: str, size: int) -> Makers:
+    def exported() -> Any:
+        return ours.Loader(ours.build_pipeline(data, size, THREADS, resumable=True))
+
+    return lambda: loaded(exported()), lambda: loaded(theirs.Loader(data, size, THREADS))
+
+
+def lightning(ours: ModuleType, theirs: ModuleType, data: str, size: int) -> Makers:
+    def trained(module: Any) -> Iterator[int]:
+        place = SimpleNamespace(root_device=SimpleNamespace(index=None))
+        module.trainer = SimpleNamespace(global_rank=0, world_size=1, strategy=place)
+        return loaded(module.train_dataloader())
+
+    options = {"batch_size": size, "num_threads": THREADS}
+    return (
+        lambda: trained(ours.PipelineData(data, **options)),
+        lambda: trained(theirs.DataModule(data, **options)),
+    )
+
+
+def jax(ours: ModuleType, theirs: ModuleType, data: str, size: int) -> Makers:
+    return (
+        lambda: loaded(ours.Loader(data, size, THREADS)),
+        lambda: loaded(theirs.Loader(data, size, THREADS)),
+    )
+
+
+def dynamic(ours: ModuleType, theirs: ModuleType, data: str, size: int) -> Makers:
+    return (
+        lambda: evaluated(ours.batches(data, size)),
+        lambda: evaluated(theirs.batches(data, size)),
+    )
+
+
+TARGETS = {f.__name__: f for f in (script, pytorch, lightning, jax, dynamic)} | {"tensorflow": jax}
+
+
+def loaded(loader: Any) -> Iterator[int]:
+    while True:
+        for batch in loader:
+            tensors = list(batch.values())
+            for tensor in tensors:
+                getattr(tensor, "block_until_ready", lambda: None)()
+            yield len(tensors[0])
+
+
+def evaluated(batches: Iterator[Any]) -> Iterator[int]:
+    for batch in batches:
+        for output in batch:
+            output.evaluate()
+        yield batch[0].batch_size
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread_pool() -> None:
+    from nvidia.dali.experimental import dynamic as ndd
+
+    ndd.set_num_threads(THREADS)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_export_is_as_fast_as_what_is_written_by_hand(
+    target: str,
+    recipe: str,
+    photos: Path,
+    shapes: Path,
+    tmp_path: Path,
+    table: Table,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if target != "script":
+        require(target)
+    if target == "dynamic" and recipe != "imagenet-train":
+        pytest.skip("dynamic mode holds neither regions nor targets that follow")
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    ours = import_script(export(load_recipe(recipe), target, load_catalog()).main.text, tmp_path)
+    theirs = import_script(by_hand(recipe, target), tmp_path)
+    size = SIZES[recipe]
+    data = shapes / "coco" / "annotations.json"
+    if recipe != "segmentation":
+        data = some_of(photos, 4 * size, tmp_path / "photos")
+    makers = TARGETS[target](ours, theirs, str(data), size)
+    names = ("exported", "by hand")
+    streams = in_turns(dict(zip(names, makers, strict=True)), lambda: None, BUILDS)
+    for name, values in streams.items():
+        table.add(f"{target}, {recipe}, {name}", values, "imgs/s")
+    ratios = [a / b for a, b in zip(streams["exported"], streams["by hand"], strict=True)]
+    row = table.add(f"{target}, {recipe}, exported / by hand", ratios, "x", "to reach: 0.97")
+    assert row.runs == BUILDS
