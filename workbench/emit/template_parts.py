@@ -109,12 +109,13 @@ def pipeline_parts(
     taken: Sequence[str] = (),
     validation: Graph | None = None,
     known: Mapping[str, str] | None = None,
+    about: str = "One shard, padded at its end: no epoch reaches into the next one.",
 ) -> TemplateParts:
     """The graph as a pipeline function. Raises GraphFaultsError where it cannot run.
 
-    ``sharded`` makes it read the part ``shard_id`` of ``num_shards``; ``taken`` are names that the
-    module uses otherwise. ``validation`` becomes a second function, and ``known`` are constants
-    that the module has already.
+    ``sharded`` makes it read the part ``shard_id`` of ``num_shards``, which ``about`` says in the
+    function; ``taken`` are names that the module uses otherwise. ``validation`` becomes a second
+    function, and ``known`` are constants that the module has already.
     """
     ordered = reached_nodes(graph, catalog)
     emitter = Emitter(graph, catalog, ordered, lift=True, sharded=sharded, taken=taken, known=known)
@@ -134,9 +135,7 @@ def pipeline_parts(
     views, steps = written_views(emitter)
     head = [*views.text, pipeline_decorator(ordered), *signature(function, ", ".join(signed))]
     if sharded:
-        head.append(
-            f'{INDENT}"""One shard, padded at its end: no epoch reaches into the next one."""'
-        )
+        head.append(f'{INDENT}"""{about}"""')
     body, lines = body_of(emitter, steps, len(head))
     lines |= views.nodes
     tail = return_statement([emitter.names[port] for port in graph.outputs.values()])
@@ -149,6 +148,7 @@ def pipeline_parts(
         sharded=sharded,
         taken=(*taken, function),
         known=emitter.constants,
+        about="One shard in its order, nothing drawn.",
     )
     parts = make_parts(emitter, definition, function, lines, second.lifted)
     return replace(
