@@ -113,12 +113,13 @@ def pipeline_parts(
     taken: Sequence[str] = (),
     validation: Graph | None = None,
     known: Mapping[str, str] | None = None,
+    about: str = "",
 ) -> TemplateParts:
     """The graph as a pipeline function. Raises GraphFaultsError where it cannot run.
 
-    ``sharded`` makes it read the part ``shard_id`` of ``num_shards``; ``taken`` are names that the
-    module uses otherwise. ``validation`` becomes a second function, and ``known`` are constants
-    that the module has already.
+    ``sharded`` makes it read the part ``shard_id`` of ``num_shards``, which ``about``, or else a
+    usual sentence, says in the function; ``taken`` are names that the module uses otherwise.
+    ``validation`` becomes a second function, and ``known`` are constants that the module has.
     """
     ordered = reached_nodes(graph, catalog)
     emitter = Emitter(graph, catalog, ordered, lift=True, sharded=sharded, taken=taken, known=known)
@@ -139,7 +140,7 @@ def pipeline_parts(
     head = [*views.text, pipeline_decorator(ordered), *signature(function, ", ".join(signed))]
     if sharded:
         padded = any(node.args.get("pad_last_batch") for node in ordered)
-        head.append(f'{INDENT}"""{PADDED_SHARD if padded else SHARD}"""')
+        head.append(f'{INDENT}"""{about or (PADDED_SHARD if padded else SHARD)}"""')
     body, lines = body_of(emitter, steps, len(head))
     lines |= views.nodes
     tail = return_statement([emitter.names[port] for port in graph.outputs.values()])
@@ -152,6 +153,7 @@ def pipeline_parts(
         sharded=sharded,
         taken=(*taken, function),
         known=emitter.constants,
+        about="One shard in its order, nothing drawn.",
     )
     parts = make_parts(emitter, definition, function, lines, second.lifted)
     return replace(

@@ -11,6 +11,7 @@ from workbench.graph.devices import is_generator
 from workbench.graph.edit import without_idle_generators
 from workbench.graph.model import Graph, Node, Port, Source, ancestors
 from workbench.graph.remove import remove_nodes
+from workbench.graph.rewrites import crop_into_normalize
 from workbench.graph.rewrites.neutral_nodes import is_neutral
 
 _SHUFFLING = {"random_shuffle", "shuffle_after_epoch", "initial_fill"}
@@ -43,6 +44,8 @@ def validation_graph(graph: Graph, catalog: Catalog) -> Graph | None:
     for node in made.nodes:
         if "data" in node.inputs and not node.bodies and is_neutral(made, catalog, node):
             made = remove_nodes(made, catalog, [node.id])
+    while (fused := next(crop_into_normalize.REWRITE.sites(made, catalog), None)) is not None:
+        made = fused
     drawing = any(node.seed is not None and not isinstance(node, Source) for node in made.walk())
     return None if drawing or check_graph(made, catalog) else made
 

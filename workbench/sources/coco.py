@@ -196,6 +196,7 @@ def _write_placeholder(folder: Path) -> Path:
 
 SOURCE = SourceKind(
     about="COCO annotations (.json)",
+    metavar="COCO.json",
     op="readers.coco",
     located_by=frozenset({"annotations_file", "file_root"}),
     find=find_annotations,

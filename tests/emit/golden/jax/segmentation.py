@@ -3,7 +3,7 @@
 
 Batches as JAX arrays that are split over all devices, of this process and of the others:
 
-    for batch in Loader("DIR", batch_size=64):
+    for batch in Loader("COCO.json", batch_size=64):
         ...
 
 Needs jax and nvidia-dali-cuda120.

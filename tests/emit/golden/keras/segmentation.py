@@ -3,7 +3,7 @@
 
 Batches for Keras 3 on any backend:
 
-    pipe = build_pipeline("DIR")
+    pipe = build_pipeline("COCO.json")
     model.fit(batches(pipe), steps_per_epoch=steps(pipe), epochs=10)
 
 Images are (C, H, W): keras.config.set_image_data_format("channels_first") first, or let

@@ -66,7 +66,7 @@ def medical_gray_pipeline(
 def validation_pipeline(
     data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
-    """One shard, padded at its end: no epoch reaches into the next one."""
+    """One shard in its order, nothing drawn."""
     jpegs, labels = fn.readers.file(
         file_root=data,
         shard_id=shard_id,

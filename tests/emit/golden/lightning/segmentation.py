@@ -3,7 +3,7 @@
 
 A LightningDataModule of these batches:
 
-    trainer.fit(model, datamodule=PipelineData("DIR", device="mixed"))
+    trainer.fit(model, datamodule=PipelineData("COCO.json", device="mixed"))
 
 Needs lightning, torch and nvidia-dali-cuda120.
 """

@@ -116,7 +116,7 @@ def video_clips_pipeline(
 def validation_pipeline(
     data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
-    """One shard, padded at its end: no epoch reaches into the next one."""
+    """One shard in its order, nothing drawn."""
     clips, labels = read_videos(
         **find_videos(data),
         sequence_length=8,

@@ -4,8 +4,8 @@
 Batches as PaddlePaddle tensors. DALI's Paddle iterator asks for a GPU, also where images
 are decoded on the CPU.
 
-Usage: python loader.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
-       python -m paddle.distributed.launch loader.py --data DIR    (one shard to a GPU)
+Usage: python loader.py --data COCO.json [--device cpu|mixed] [--batch-size N] [--epochs N]
+       python -m paddle.distributed.launch loader.py --data COCO.json    (one shard to a GPU)
 
 Needs paddlepaddle-gpu and nvidia-dali-cuda120.
 """

@@ -3,7 +3,7 @@ turned, scaled, 512 px.
 
 Batches as PyTorch tensors:
 
-    for batch in Loader(build_pipeline("DIR", shard_id=rank, num_shards=world_size)):
+    for batch in Loader(build_pipeline("COCO.json", shard_id=rank, num_shards=world_size)):
         ...
 
 Needs torch and nvidia-dali-cuda120.

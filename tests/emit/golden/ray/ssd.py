@@ -4,7 +4,7 @@ colour, mirror.
 The pipeline on many machines: Ray actors read one shard each and write augmented shards,
 as WebDataset tar files or as Parquet. Every machine must see what they read and write.
 
-Usage: python augment.py --data DIR --out DIR [--actors N] [--epochs N] [--format tar]
+Usage: python augment.py --data COCO.json --out DIR [--actors N] [--epochs N] [--format tar]
 
 Needs ray, numpy and nvidia-dali-cuda120; pyarrow for Parquet.
 """

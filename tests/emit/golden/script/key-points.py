@@ -1,7 +1,7 @@
 """key-points: Key points on whole images as HigherHRNet trains (arXiv 1908.10357):
 turned, scaled, 512 px.
 
-Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
+Usage: python pipe.py --data COCO.json [--device cpu|mixed] [--batch-size N] [--batches N]
 
 Needs nvidia-dali-cuda120.
 """

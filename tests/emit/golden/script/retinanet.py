@@ -1,7 +1,7 @@
 """retinanet: RetinaNet detection as torchvision trains it (arXiv 1708.02002): mirror,
 800 px, normalise.
 
-Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
+Usage: python pipe.py --data COCO.json [--device cpu|mixed] [--batch-size N] [--batches N]
 
 Needs nvidia-dali-cuda120.
 """

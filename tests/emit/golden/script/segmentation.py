@@ -1,7 +1,7 @@
 """segmentation: Semantic segmentation as torchvision trains DeepLabV3 (arXiv
 1706.05587): 480 px, masks follow.
 
-Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
+Usage: python pipe.py --data COCO.json [--device cpu|mixed] [--batch-size N] [--batches N]
 
 Needs nvidia-dali-cuda120.
 """

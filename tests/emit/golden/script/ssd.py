@@ -1,7 +1,7 @@
 """ssd: SSD300 detection as NVIDIA trains it (arXiv 1512.02325): crops by overlap,
 colour, mirror.
 
-Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
+Usage: python pipe.py --data COCO.json [--device cpu|mixed] [--batch-size N] [--batches N]
 
 Needs nvidia-dali-cuda120.
 """

@@ -3,7 +3,7 @@
 
 Batches as a tf.data.Dataset.
 
-Usage: python dataset.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
+Usage: python dataset.py --data COCO.json [--device cpu|mixed] [--batch-size N] [--epochs N]
 
 Needs tensorflow and nvidia-dali-tf-plugin-cuda120.
 """

@@ -3,7 +3,7 @@ colour, mirror.
 
 A LightningDataModule of these batches, and a module to start from.
 
-Usage: python datamodule.py --data DIR [--device cpu|mixed] [--epochs N] [--resume CKPT]
+Usage: python datamodule.py --data COCO.json [--device cpu|mixed] [--epochs N] [--resume CKPT]
 
 Needs lightning, torch, torchvision and nvidia-dali-cuda120.
 """

@@ -3,8 +3,8 @@ colour, mirror.
 
 A PyTorch loader, and a training loop to start from.
 
-Usage: python loader.py --data DIR [--device cpu|mixed] [--epochs N] [--save FILE]
-       torchrun --nproc-per-node 2 loader.py --data DIR    (each rank reads one shard)
+Usage: python loader.py --data COCO.json [--device cpu|mixed] [--epochs N] [--save FILE]
+       torchrun --nproc-per-node 2 loader.py --data COCO.json    (each rank reads one shard)
 
 Needs torch, torchvision and nvidia-dali-cuda120.
 """
