@@ -176,8 +176,8 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     traced = replace(traced, notes=(*traced.notes, *unfolded))
     report = _report(graph, here, ids, document, seeds, refused, faults, traced)
     named = str(folder or "")
-    own = "" if named.startswith(traced.placeholders) else named
-    return ImportedGraph(document, report, data=own)
+    place = "" if named.startswith(traced.placeholders) else named
+    return ImportedGraph(document, report, data=place)
 
 
 def _ports(every: Made, ids: Mapping[str, str]) -> dict[str, Port]:
