@@ -203,6 +203,7 @@ def w(graph: Graph) -> Iterator[wb.Workbench]:
 
 
 def test_a_workbench_says_what_it_does_not_take(w: wb.Workbench) -> None:
+    pytest.importorskip("torch")
     for error, make, words in (
         (wb.ArgumentError, lambda: w.batch("a"), "w.batch: number is 'a'"),
         (wb.ArgumentError, lambda: w.batch(0, "a"), "w.batch: samples is 'a'"),
@@ -267,6 +268,7 @@ def test_a_workbench_says_what_it_does_not_take(w: wb.Workbench) -> None:
 
 
 def test_what_runs_on_a_gpu_is_told_where_there_is_none(w: wb.Workbench) -> None:
+    pytest.importorskip("jax")
     if w._model.machine.gpu:
         pytest.skip("this machine has a GPU")
     w.graph = w.graph.rotate(angle=5, device="gpu")

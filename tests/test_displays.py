@@ -21,9 +21,12 @@ from workbench.errors import RecordFormatError
 from workbench.figures import render_figure
 from workbench.health.check import FolderCheck
 from workbench.optimiser import Optimisation
+from workbench.preview.pixel_difference import PixelDifference
 from workbench.preview.verify import Deviation, Verification
 from workbench.reference import UNLISTED, find
 from workbench.sources import open_dataset
+from workbench.transform_comparison.measured_transform import MeasuredTransform
+from workbench.transform_comparison.result import ComparedTransform, TransformComparison
 from workbench.ui.selected_samples import SelectedSamples, selected_samples
 
 MOST = 100_000
@@ -199,6 +202,11 @@ def results(photos: Path, engine: Engine) -> Iterator[Any]:
     yield from (ImportReport(("reader",), (opaque,)), ImportReport())
     record = report(measured(200), measured(100, device="mixed"))
     yield from (record, Optimisation(graph, record, (), (), None, None))
+    picture = next(photos.rglob("*.jpg")).read_bytes()
+    measured_one = MeasuredTransform(PixelDifference(0.3, 9, 40, 0.8), 4, "a.jpg", picture, picture)
+    blur = ComparedTransform("<b>", "Blur()", "a.py:3", "own", (), "compared", measured_one)
+    unknown = ComparedTransform("Mine", "Mine()", "a.py:4", "own", (), why="there is no match")
+    yield TransformComparison("train", 4, {"torchvision": "0.26"}, {}, (blur, unknown))
 
 
 def test_every_result_shows_itself_and_gives_a_frame_and_a_figure(

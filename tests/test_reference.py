@@ -113,6 +113,8 @@ MEASURE = (
 def test_every_example_runs(name: str, start: dict[str, Any]) -> None:
     if name in ("Workbench.loader", "KernelLoader"):
         pytest.importorskip("torch")
+    if name == "loader":
+        pytest.importorskip("jax")
     if "to_frame" in name or name == "GraphComparison":
         pytest.importorskip("pandas")
     for number, source in enumerate(examples(name)):

@@ -85,7 +85,7 @@ def test_where_python_cannot_go_is_said(target: str, words: str) -> None:
         export(a_graph(PIXELS), target, load_catalog())
 
 
-@pytest.mark.parametrize("target", ["script", "pytorch", "jax", "lightning", "paddle", "ray"])
+@pytest.mark.parametrize("target", ["script", "pytorch", "lightning", "paddle", "ray"])
 def test_programs_say_what_they_take(target: str) -> None:
     with_ = "training" if target in ("pytorch", "lightning") else ""
     text = export(a_graph(PIXELS), target, load_catalog(), with_=with_).main.text

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
 from PIL import Image
 
 from workbench.samples import records
@@ -102,8 +103,8 @@ def _size(image: bytes) -> tuple[int, int]:
 
 def write_parquet(photos: Photos, folder: Path) -> Path:
     """A Parquet file as Hugging Face writes a data set of images."""
-    import pyarrow
-    from pyarrow import parquet
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
 
     folder.mkdir()
     images = [{"bytes": image, "path": f"{number}.jpg"} for number, (image, _) in enumerate(photos)]

@@ -58,7 +58,12 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     context.on("request", note)
     context.on("weberror", lambda error: failed.append(str(error.error)))
     context.on(
-        "console", lambda said: failed.append(said.text) if " attribute " in said.text else None
+        "console",
+        lambda said: (
+            failed.append(said.text)
+            if said.type == "error" and " attribute " in said.text
+            else None
+        ),
     )
     page = context.new_page()
     page.on("websocket", lambda socket: asked.append(socket.url))

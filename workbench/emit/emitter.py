@@ -49,10 +49,8 @@ from workbench.sources import load_source
 
 _SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "PIPELINES", "DEVICE", "SEED", "IMAGES"}
 """Constants that every script has."""
-_SIDES = ("shape", "size", "crop")
-"""Arguments that are the sides of an image."""
-_SIZES = ("CROP", "SIZE")
-"""Constants that are."""
+_SIDES, _SIZES = ("shape", "size", "crop"), ("CROP", "SIZE")
+"""Arguments that are the sides of an image, and constants that are."""
 TURN_SEED = 100_000
 """By how much seeds differ from one turn of a loop to the next, which draws anew."""
 

@@ -45,12 +45,10 @@ class Loader:
         device: str = DEVICE,
         seed: int = SEED,
     ) -> None:
-        devices = jax.devices()
         self._devices = jax.local_devices()
-        mesh = Mesh(devices, ("batch",))
-        self._sharding = NamedSharding(mesh, PartitionSpec("batch"))
-        self._shards = [devices.index(place) for place in self._devices]
-        self._num_shards = len(devices)
+        self._sharding = NamedSharding(Mesh(jax.devices(), ("batch",)), PartitionSpec("batch"))
+        self._shards = [jax.devices().index(place) for place in self._devices]
+        self._num_shards = jax.device_count()
         self._batch_size = batch_size
         pipes = [
             build_pipeline(
@@ -117,13 +115,11 @@ class Loader:
         device: str = DEVICE,
         seed: int = SEED,
     ) -> None:
-        devices = jax.devices()
         self._devices = jax.local_devices()
-        mesh = Mesh(devices, ("batch",))
-        self._sharding = NamedSharding(mesh, PartitionSpec("batch"))
-        numbers = [devices.index(place) for place in self._devices]
+        self._sharding = NamedSharding(Mesh(jax.devices(), ("batch",)), PartitionSpec("batch"))
+        numbers = [jax.devices().index(place) for place in self._devices]
         self._shards = [PIPELINES * number for number in numbers]  # those of turn 0
-        self._num_shards = PIPELINES * len(devices)
+        self._num_shards = PIPELINES * jax.device_count()
         self._batch_size = batch_size
         pipes = [  # those of each device
             build_pipelines(
@@ -133,7 +129,7 @@ class Loader:
                 device,
                 seed,
                 number,
-                len(devices),
+                jax.device_count(),
                 place.local_hardware_id or 0,
             )
             for number, place in zip(numbers, self._devices, strict=True)

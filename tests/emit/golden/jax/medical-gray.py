@@ -115,12 +115,10 @@ class Loader:
         device: str = DEVICE,
         seed: int = SEED,
     ) -> None:
-        devices = jax.devices()
         self._devices = jax.local_devices()
-        mesh = Mesh(devices, ("batch",))
-        self._sharding = NamedSharding(mesh, PartitionSpec("batch"))
-        self._shards = [devices.index(place) for place in self._devices]
-        self._num_shards = len(devices)
+        self._sharding = NamedSharding(Mesh(jax.devices(), ("batch",)), PartitionSpec("batch"))
+        self._shards = [jax.devices().index(place) for place in self._devices]
+        self._num_shards = jax.device_count()
         self._batch_size = batch_size
         pipes = [
             build_pipeline(
