@@ -46,7 +46,9 @@ class Loader:
         seed: int = SEED,
     ) -> None:
         self._devices = jax.local_devices()
-        self._sharding = NamedSharding(Mesh(jax.devices(), ("batch",)), PartitionSpec("batch"))
+        self._sharding = NamedSharding(
+            Mesh(jax.devices(), ("batch",)), PartitionSpec("batch")
+        )
         self._shards = [jax.devices().index(place) for place in self._devices]
         self._num_shards = jax.device_count()
         self._batch_size = batch_size
@@ -116,7 +118,9 @@ class Loader:
         seed: int = SEED,
     ) -> None:
         self._devices = jax.local_devices()
-        self._sharding = NamedSharding(Mesh(jax.devices(), ("batch",)), PartitionSpec("batch"))
+        self._sharding = NamedSharding(
+            Mesh(jax.devices(), ("batch",)), PartitionSpec("batch")
+        )
         numbers = [jax.devices().index(place) for place in self._devices]
         self._shards = [PIPELINES * number for number in numbers]  # those of turn 0
         self._num_shards = PIPELINES * jax.device_count()
