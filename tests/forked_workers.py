@@ -38,6 +38,7 @@ class ForkServer:
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._environment = {**os.environ}  # of no test: the one that starts it may have its own
 
     def fork(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> int:
         """The process id of a new worker, which leads a session of its own."""
@@ -56,7 +57,7 @@ class ForkServer:
                 [sys.executable, "-W", _NO_WORD, "-m", __name__, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env={**self._environment, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 start_new_session=True,
             )
 

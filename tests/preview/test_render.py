@@ -456,8 +456,7 @@ def test_mixed_decoding_shows_the_exported_scripts_pictures(
     lossy = show(engine, graph, data, batch=1, tile_size=size, lossless=False)
     for mine, its in zip(augmented(lossy), augmented(preview), strict=True):
         usual, loss = (np.abs(each.astype(int) - its).mean() for each in (as_jpeg(its), mine))
-        # Tiles beside each other share blocks, and nvJPEG rounds otherwise: up to 0.8 on an H100.
-        assert loss <= 1.1 * usual + 1
+        assert loss <= 1.1 * usual + 0.5  # tiles that stand beside each other share blocks
 
 
 def test_nothing_is_said_twice(engine: Engine, photos: Path) -> None:

@@ -109,8 +109,7 @@ class TunerSearch:
         44,200 imgs/s in turns with the 38,300 of three pipelines (November 2026).
         """
         engines = self.grid.hw_decoder_load[-1] is not None
-        wanted = {"threads": 1.0, "batch_size": 0.6, "prefetch": 1.0 if engines else 0.5}
-        wanted["pipelines"] = 0.0
+        wanted = {"batch_size": 0.6, "prefetch": 1.0 if engines else 0.5, "pipelines": 0.0}
         start = {k: round(wanted.get(k, 1.0) * (len(self.grid.values(k)) - 1)) for k in KNOBS}
         if "dynamic" in self.grid.executor:
             start["executor"] = self.grid.executor.index("dynamic")
