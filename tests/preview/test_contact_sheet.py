@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.preview.contact_sheet import BAD, BAD_FRAME, build_layout, compose, encode, grid_of
+from workbench.preview.contact_sheet import (
+    BAD,
+    BAD_FRAME,
+    LOST,
+    build_layout,
+    build_offset,
+    compose,
+    encode,
+    grid_of,
+)
 from workbench.preview.tiles import Tiles
 
 
@@ -105,3 +114,13 @@ def test_dali_lays_the_tiles_out_alike(count: int, groups: int) -> None:
         pipe.feed_input(f"group {number}", [group.pictures])
     (sheets,) = pipe.run()
     assert np.array_equal(np.asarray(sheets[0]), compose(tiles).pixels)
+
+
+def test_what_the_gpu_encoder_takes_is_added_and_nothing_runs_over() -> None:
+    pipe = build_offset("cpu")
+    for height in (4, 6):
+        sheet = np.random.default_rng(height).integers(0, 256, (height, 5, 3), dtype=np.uint8)
+        sheet[0, 0] = 255
+        pipe.feed_input("sheet", [sheet])
+        (raised,) = pipe.run()
+        assert np.array_equal(raised.at(0), np.minimum(sheet.astype(int) + LOST, 255))

@@ -18,7 +18,6 @@ import numpy as np
 
 from workbench.bench.resource_usage import busy_seconds, cpu_seconds, descendants, peak_host_bytes
 from workbench.emit.code import Code
-from workbench.emit.template_parts import MORE_QUEUED
 from workbench.engine.gpu import Gpu, first_visible_gpu
 from workbench.engine.pipelines import CompiledSource
 from workbench.engine.reader_cursor import NO_FILES
@@ -128,7 +127,7 @@ class _ScriptWorkload:
             self._real: Iterator[int] = itertools.chain.from_iterable(zip(*real, strict=True))
         except Exception as error:
             raise self._explained(error) from None
-        self.lead = len(pipes) * (job.prefetch + 2) + len(pipes) // 2 * MORE_QUEUED
+        self.lead = len(pipes) * (job.prefetch + 2)
 
     def run(self) -> int:
         try:

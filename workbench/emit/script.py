@@ -14,6 +14,7 @@ from workbench.arguments import checked
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import CATALOG, Catalog
 from workbench.emit.code import Code
+from workbench.emit.cores import CORES, CORES_IMPORTS, ON_ALL_CORES, ON_THESE_CORES
 from workbench.emit.python import INDENT
 from workbench.emit.template_parts import (
     fill_template,
@@ -73,7 +74,7 @@ ${pipeline_seed}    )
 '''
 
 _SEVERAL = f'''\
-def build_pipelines(
+{CORES}def build_pipelines(
 «    data: str,»
     batch_size: int = BATCH_SIZE,
     num_threads: int = NUM_THREADS,
@@ -84,7 +85,7 @@ def build_pipelines(
 
     ``num_threads`` are those of each; ``device`` says where images are decoded: cpu or mixed.
     """
-    pipes = []
+{ON_THESE_CORES}    pipes = []
     for shard in range(PIPELINES):
         pipe = $function(
 «            data,»
@@ -95,11 +96,11 @@ def build_pipelines(
             batch_size=batch_size,
             num_threads=num_threads,
             device_id=$device_id,
-            prefetch_queue_depth=$unequal_prefetch
+            prefetch_queue_depth=$prefetch,
 ${{shard_seed}}        )
         pipe.build()
         pipes.append(pipe)
-    return pipes
+{ON_ALL_CORES}    return pipes
 
 
 def in_turns(pipes: Sequence[Pipeline]) -> Iterator[tuple[Any, ...]]:
@@ -148,10 +149,10 @@ _MAIN_SEVERAL = (
     .replace("        pipe.run()", "        next(batches)")
 )
 
-_IMPORTED_SEVERAL = """\
+_IMPORTED_SEVERAL = f"""\
 from collections.abc import Iterator, Sequence
-from itertools import cycle
-from typing import Any
+{CORES_IMPORTS[0]}from itertools import cycle
+{CORES_IMPORTS[1]}from typing import Any
 """
 
 
@@ -174,9 +175,8 @@ def emit_script(graph: Graph, catalog: Catalog | None = None) -> Code:
     parts = pipeline_parts(part, catalog, sharded=True, taken=("shard_id", "num_shards"))
     template = _HEAD + _SEVERAL + _MAIN_SEVERAL
     seed = shard_seed(parts, "shard", INDENT * 3)
-    return _counted(
-        part, fill_template(template, parts, imported=_IMPORTED_SEVERAL, shard_seed=seed)
-    )
+    more = {"os": parts.with_os, "imported": _IMPORTED_SEVERAL, "shard_seed": seed}
+    return _counted(part, fill_template(template, parts, **more))
 
 
 def _counted(graph: Graph, code: Code) -> Code:

@@ -71,8 +71,6 @@ class TemplateParts:
     """The import of ``Any``, likewise."""
     prefetch: str
     """The depth of the queues."""
-    unequal_prefetch: str
-    """The same, with its comma, for pipelines side by side, whose number is ``shard``."""
     takes_seed: bool
     """Whether the pipeline's function takes a seed; otherwise the pipeline's own is enough."""
     legacy: bool
@@ -251,7 +249,6 @@ def make_parts(
         with_os="".join(f"import {module}\n" for module in sorted({*modules, "os"})),
         any="from typing import Any\n" if any("Any]" in kind.find_source for kind in found) else "",
         prefetch=_queues(settings),
-        unequal_prefetch=_unequal_queues(settings),
         legacy=settings.executor != "dynamic",
         takes_seed=bool(emitter.seed_name),
         device_id="0" if needs_gpu else '0 if device == "mixed" else None',
@@ -266,24 +263,6 @@ def _queues(settings: Settings) -> str:
     if settings.executor != "separate":
         return str(depth)
     return f'{{"cpu_size": {2 * depth}, "gpu_size": {depth}}}'
-
-
-MORE_QUEUED = 3
-"""Batches that every other pipeline keeps ready beyond the depth that is set.
-
-Two pipelines with queues of one depth fall to two thirds of their speed for seconds or for good,
-whoever feeds them; with queues of 2 and 5 they did not. Two pipelines of two threads, JPEGs of 49
-kB, imgs/s in turns and fed by two threads: on an H200 41,500 and 41,600 against 26,300 and 38,500,
-on an H100 31,800 and 32,800 against 28,600 and 26,800 (the mean of depths 2, 4 and 5). Why is not
-known.
-"""
-
-
-def _unequal_queues(settings: Settings) -> str:
-    if settings.executor == "separate":  # not measured
-        return f"{_queues(settings)},"
-    depth = f"{settings.prefetch_queue_depth} + {MORE_QUEUED} * (shard % 2)"
-    return f"{depth},  # equal ones may be slow"
 
 
 def shard_seed(parts: TemplateParts, shard: str, indent: str) -> str:

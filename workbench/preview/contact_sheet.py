@@ -27,6 +27,12 @@ MOST_SHOWN = 70_000
 """Bytes of a sheet that a notebook keeps, where a third is added to them."""
 QUALITY = 88
 """JPEG quality of the sheet: no blocks to be seen, 7 ms for 32 tiles of 224 on one core."""
+LOST = (2, 0, 2)
+"""Levels of red, green and blue that the GPU's encoder takes from a picture.
+
+On average 1.6, -0.4 and 1.8, at quality 92 as at 88, where Pillow takes 0.05 at most (16 photos,
+nvimgcodec 0.9 on an H100).
+"""
 
 BAD, BAD_FRAME = (250, 236, 236), (178, 58, 58)
 """RGB of a tile whose file cannot be shown, and of its frame."""
@@ -215,7 +221,7 @@ def gpu_encoder() -> Encoder:
     """
     from nvidia import nvimgcodec
 
-    encoder = nvimgcodec.Encoder()
+    encoder, offset = nvimgcodec.Encoder(), build_offset("gpu")
     params = nvimgcodec.EncodeParams(
         quality_type=nvimgcodec.QualityType.QUALITY,
         quality_value=QUALITY,
@@ -223,9 +229,30 @@ def gpu_encoder() -> Encoder:
     )
 
     def encode_on_gpu(sheet: Any) -> bytes:
-        return bytes(encoder.encode(nvimgcodec.as_image(sheet), "jpeg", params=params))
+        offset.feed_input("sheet", [sheet])
+        (sheets,) = offset.run()
+        return bytes(encoder.encode(nvimgcodec.as_image(sheets[0]), "jpeg", params=params))
 
     return encode_on_gpu
+
+
+def build_offset(device: Memory) -> Any:
+    """A built pipeline: ``sheet`` -> the same with what the GPU's encoder will take from it."""
+    from nvidia.dali import fn, pipeline_def, types
+
+    def raised() -> Any:
+        sheet: Any = fn.external_source(name="sheet", device=device)
+        lost = types.Constant(np.array(LOST, np.int16), device=device)
+        return fn.cast(sheet + lost, dtype=types.UINT8)  # what is above 255 becomes that
+
+    pipe = pipeline_def(raised)(
+        batch_size=1,
+        num_threads=1,
+        device_id=0 if device == "gpu" else None,
+        prefetch_queue_depth=1,
+    )
+    pipe.build()
+    return pipe
 
 
 def small_jpeg(image: bytes, mime: str, size: tuple[int, int], most: int = MOST_SHOWN) -> bytes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
+from workbench.emit.cores import CORES, CORES_IMPORTS, ON_ALL_CORES, ON_THESE_CORES
 from workbench.emit.outputs import (
     Outputs,
     class_numbers,
@@ -80,7 +81,7 @@ RESUMABLE_BUILD = (
 """``build_pipeline`` with a checkpoint to go on from."""
 
 BUILD_SEVERAL = f'''\
-def build_pipelines(
+{CORES}def build_pipelines(
 «    data: str,»
     batch_size: int = BATCH_SIZE,
     num_threads: int = NUM_THREADS,
@@ -95,7 +96,7 @@ def build_pipelines(
     ``num_threads`` are those of each; ``device`` says where images are decoded, cpu or mixed;
     ``device_id`` on which GPU.
     """
-    pipes = []
+{ON_THESE_CORES}    pipes = []
     for shard in range(PIPELINES * shard_id, PIPELINES * (shard_id + 1)):
         pipe = $function(
 «            data,»
@@ -106,11 +107,11 @@ def build_pipelines(
             batch_size=batch_size,
             num_threads=num_threads,
             device_id=$shard_device,
-            prefetch_queue_depth=$unequal_prefetch
+            prefetch_queue_depth=$prefetch,
 ${{several_seed}}        )
         pipe.build()
         pipes.append(pipe)
-    return pipes
+{ON_ALL_CORES}    return pipes
 '''
 """``build_pipelines``, for several pipelines side by side."""
 
@@ -128,9 +129,7 @@ RESUMABLE_SEVERAL = (
         '    saved = checkpoint["pipelines"] if checkpoint else PIPELINES * [None]\n'
         "    pipes = []\n",
     )
-    .replace(
-        "$unequal_prefetch\n", "$unequal_prefetch\n            enable_checkpointing=resumable,\n"
-    )
+    .replace("$prefetch,\n", "$prefetch,\n            enable_checkpointing=resumable,\n")
     .replace("        )\n", "            checkpoint=saved[len(pipes)],\n        )\n")
 )
 """The same with a checkpoint of their loader to go on from."""
@@ -222,7 +221,7 @@ def side_by_side(template: str, checkpoint: str = "") -> str:
     ``checkpoint`` is the expression of what the loader goes on from, in a template that makes one.
     """
     template = replaced(
-        template,
+        with_cores(template),
         ("import Iterator\n", "import Iterator, Sequence\n"),
         (RESUMABLE_BUILD, RESUMABLE_SEVERAL),
         (LOADER, LOADER_SEVERAL),
@@ -235,6 +234,14 @@ def side_by_side(template: str, checkpoint: str = "") -> str:
         ("Loader(pipe$last_batch)", f"Loader(pipes$last_batch, checkpoint={checkpoint})"),
         ('NUM_THREADS, help="per rank"', 'NUM_THREADS, help="of each"'),
     )
+
+
+def with_cores(template: str) -> str:
+    """A template with what ``cores_without_interrupts`` needs to be imported."""
+    before, name, after = template.partition("from collections.abc import ")
+    line, _, after = after.partition("\n")
+    needed = "".join(each for each in CORES_IMPORTS if each not in template)
+    return f"{before}{name}{line}\n{needed}{after}"
 
 
 def replaced(template: str, *parts: tuple[str, str]) -> str:
@@ -295,6 +302,7 @@ class Module:
             "shard_seed": shard_seed(self.parts, "shard_id", INDENT * 2),
             "several_seed": shard_seed(self.parts, "shard", INDENT * 3),
             "shard_device": "device_id" + self.parts.device_id.removeprefix("0"),
+            **({"os": self.parts.with_os} if self.graph.settings.pipelines > 1 else {}),
         }
         if self.lists:
             found = find_detection(self.graph, self.outputs)

@@ -24,6 +24,7 @@ from workbench.emit.targets._shared import (
     SHARD_SIZE,
     replaced,
     sharded_module,
+    with_cores,
 )
 from workbench.graph.model import Graph
 
@@ -218,7 +219,7 @@ $finder$definition
 {_LOADER}'''
 
 
-_SEVERAL = replaced(_TEMPLATE, (BUILD, BUILD_SEVERAL), (_LOADER, _LOADER_SEVERAL))
+_SEVERAL = replaced(with_cores(_TEMPLATE), (BUILD, BUILD_SEVERAL), (_LOADER, _LOADER_SEVERAL))
 
 
 def emit_jax(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:

@@ -16,6 +16,7 @@ from workbench.emit.targets._shared import (
     quoted_list,
     replaced,
     sharded_module,
+    with_cores,
 )
 from workbench.graph.model import Graph
 
@@ -241,7 +242,7 @@ if __name__ == "__main__":
 
 
 _SEVERAL = replaced(
-    _TEMPLATE,
+    with_cores(_TEMPLATE),
     (BUILD, BUILD_SEVERAL),
     (_SHARD, _SHARD_SEVERAL),
     ('NUM_THREADS, help="per actor"', 'NUM_THREADS, help="of each"'),
