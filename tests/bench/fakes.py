@@ -58,6 +58,7 @@ class Script:
     on_round: Callable[[int], None] = lambda number: None
     log: list[str] = field(default_factory=list)
     name: str = ""
+    pauses: list[bool] = field(default_factory=list)
 
     def start(self) -> Any:
         raise AssertionError("never sent to a worker")
@@ -91,9 +92,14 @@ class FakeWorkerGroup:
         return StartupStats(0.25, *self.script.memory)
 
     def run_round(
-        self, seconds: float, batches: int, on_report: Callable[[float], None]
+        self,
+        seconds: float,
+        batches: int,
+        on_report: Callable[[float], None],
+        pause: bool = True,
     ) -> TimedRound:
         number = next(self.number)
+        self.script.pauses.append(pause)
         self.script.on_round(number)
         on_report(0.5)
         if number == self.script.fail_at:
@@ -104,6 +110,10 @@ class FakeWorkerGroup:
         return TimedRound(
             spent, self.script.batches, round(rate * spent), 1.5, 0.0, 0, (0.01, 0.02)
         )
+
+    def take_over(self, jobs: Sequence[Script], *_: Any) -> None:
+        (self.script,) = jobs
+        self.number = count()
 
     def memory(self) -> tuple[int, int | None]:
         return self.script.memory

@@ -12,6 +12,7 @@ from workbench.bench.config import Config
 from workbench.bench.interleaved import NOT_YET, ConfigJobs, measure
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.worker_group import KeptWorker
 from workbench.errors import CancelledError, DataError, EngineError
 
 GIB = 2**30
@@ -187,3 +188,35 @@ def test_progress_never_falls_and_ends_below_one() -> None:
 def test_an_engine_error_before_the_first_batch_closes_the_group() -> None:
     (row,) = run(Script([1], fail_begin=str(EngineError("gone"))))
     assert row.reason.startswith("not measured: gone")
+
+
+def test_one_by_itself_runs_without_a_pause_and_several_do_not() -> None:
+    alone, one, other, cold = Script([100]), Script([100]), Script([100]), Script([100])
+    run(alone)
+    run(one, other)
+    run(cold, before_round=lambda: None)
+    assert set(alone.pauses) == {False}
+    assert set(one.pauses) == set(other.pauses) == set(cold.pauses) == {True}
+
+
+def test_a_worker_goes_from_one_measurement_to_the_next_until_one_fails() -> None:
+    kept = KeptWorker()
+    scripts = [Script([100]), Script([50]), Script([1], fail_at=0), Script([25])]
+    rows, reused = [], []
+    for script in scripts:
+        rows += run(script, kept=kept)
+        reused.append(kept.reused)
+    assert [row.median for row in rows] == [100, 50, None, 25]
+    assert reused == [False, True, True, False]
+    assert len(FakeWorkerGroup.made) == 2
+    assert [group.closed for group in FakeWorkerGroup.made] == [True, False]
+    kept.close()
+
+
+def test_a_worker_that_is_kept_is_ended_with_its_keeper() -> None:
+    kept = KeptWorker()
+    run(Script([100]), kept=kept)
+    assert not FakeWorkerGroup.made[0].closed
+    kept.close()
+    kept.close()
+    assert FakeWorkerGroup.made[0].closed

@@ -30,6 +30,7 @@ from workbench.bench.tune import (
     adopt_config,
 )
 from workbench.bench.tuner_search import usual_allowance
+from workbench.bench.worker_group import KeptWorker
 from workbench.bench.workload import TimedRound
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
@@ -252,7 +253,8 @@ def rows_of(
     seen: list[tuple[Config, MeasurementConfig, float]] = []
 
     def fake(entries: Sequence[ConfigJobs], how: MeasurementConfig, *rest: Any) -> tuple:
-        seen.extend((entry.config, how, rest[-1]) for entry in entries)
+        best = rest[4]
+        seen.extend((entry.config, how, best) for entry in entries)
         return tuple(
             replace(rate_of(e.config, how), config=e.config, label=e.label) for e in entries
         )
@@ -286,6 +288,29 @@ def test_a_choice_that_does_not_keep_its_rate_for_long_gives_way_to_the_next(
     assert max(against) == pytest.approx(40_000), "each against the best so far"
     again = load_report(dump_report(report))
     assert best_measurement(again).slowest_second == pytest.approx(0.8)
+
+
+def test_a_probe_that_fails_in_a_worker_of_others_is_tried_in_a_fresh_one(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh: list[KeptWorker | None] = []
+
+    def fake(entries: Sequence[ConfigJobs], *rest: Any) -> tuple:
+        kept: KeptWorker | None = rest[-1]
+        if kept is not None:
+            kept.reused = len(fresh) == 1
+            fresh.append(kept)
+            if kept.reused:
+                return tuple(Measurement(e.config, reason="Out of memory") for e in entries)
+        return tuple(replace(measured(100.0, e.label), config=e.config) for e in entries)
+
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
+    grid = Grid((1, 2), (16,))
+    report = TuningExperiment(load_recipe("imagenet-train"), str(photos), grid=grid).run()
+    probes = [row for row in report.measurements if row.label.startswith("probe")]
+    assert len(fresh) == len(probes) + 1
+    assert all(row.rounds for row in probes)
+    assert len(set(map(id, fresh))) == 1, "one worker for all of them"
 
 
 def test_full_engines_end_the_search(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.bench.worker_group import WorkerGroup
+from workbench.bench.worker_group import KeptWorker, WorkerGroup
 from workbench.bench.workload import Workload
 from workbench.engine.registry import sendable
 from workbench.errors import CancelledError, WorkerCrashedError
@@ -141,3 +141,52 @@ def test_workers_begin_together_on_their_own_cores(tmp_path: Path) -> None:
     one = group.run_round(0.01, 5, lambda share: None)
     assert one.batches >= 10
     group.close()
+
+
+@sendable
+@dataclass(frozen=True)
+class LargeJob:
+    """Takes so many MiB of memory for as long as it is kept."""
+
+    mebibytes: int
+
+    def start(self) -> Workload:
+        return _Large(bytearray(self.mebibytes * 2**20))
+
+
+class _Large(_Idle):
+    def __init__(self, block: bytearray) -> None:
+        self.block = block
+
+
+def test_the_next_job_of_a_worker_begins_without_the_memory_of_the_last() -> None:
+    kept, stop = KeptWorker(), threading.Event()
+    large = WorkerGroup((LargeJob(500),), stop)
+    try:
+        most = large.start(lambda share: None).host_bytes
+        first = large.pids
+        kept.keep(large)
+        small = kept.take((LargeJob(1),), lambda silent: None, lambda words: None)
+        assert small is large
+        least = small.start(lambda share: None).host_bytes
+        assert small.pids == first
+        assert most - least > 400 * 2**20
+        assert small.memory()[0] == pytest.approx(least, rel=0.1)
+    finally:
+        large.close()
+    assert large.pids == ()
+
+
+def test_a_round_without_a_pause_begins_where_the_last_ended(tmp_path: Path) -> None:
+    """Between two calls nothing is lost: their time is that of all their batches."""
+    group = WorkerGroup((ChildJob(str(tmp_path / "pid")),), threading.Event())
+    try:
+        group.start(lambda share: None)
+        group.run_round(0.01, 5, lambda share: None, False)
+        time.sleep(0.3)
+        later = group.run_round(0.01, 5, lambda share: None, False)
+        assert later.seconds > 0.3
+        group.run_round(0.01, 5, lambda share: None)
+        assert max(group.run_round(0.01, 5, lambda share: None).latencies) < 0.3
+    finally:
+        group.close()

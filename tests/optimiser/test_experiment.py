@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.bench.fakes import MACHINE
-from tests.graph.rewrites.laws import CATALOG, start
+from tests.graph.rewrites.laws import CATALOG, ops, start
 from tests.optimiser.made_up import FAR, NAMES, NEAR, SAME, make_up, slow_graph
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.errors import (
@@ -46,6 +46,22 @@ def test_each_is_measured_behind_those_before_it(
     assert found.control.median == 1.0
     assert found.proposals[1].needs == ("colour-after-crop",)
     assert found.proposals[0].nodes == ("contrast", "crop")
+
+
+def test_what_finds_a_place_only_behind_a_near_one_comes_behind_it(
+    monkeypatch: pytest.MonkeyPatch, photos: Path
+) -> None:
+    """A cast stands before a resize: behind it, it goes into the normalising."""
+    graph = start().cast(dtype="FLOAT").resize(size=(60.0, 60.0)).crop_mirror_normalize()
+    seen = make_up(
+        monkeypatch, {"colour-after-resize": 200.0, "cast-into-normalize": 250.0}, lambda name: NEAR
+    )
+    found = optimise(graph.with_settings(batch_size=4, num_threads=1), str(photos))
+    assert seen == [[ORIGINAL, CONTROL, "colour-after-resize", "cast-into-normalize"]]
+    assert [one.kind for one in found.proposals] == ["near", "near"], "its class alone is exact"
+    assert found.proposals[1].needs == ("colour-after-resize",)
+    assert ops(found.apply())[-2:] == ["resize", "crop_mirror_normalize"]
+    assert found.apply("exact") == found.graph
 
 
 def test_what_is_slower_than_the_controls_noise_is_left_and_the_rest_measured_without_it(

@@ -138,15 +138,15 @@ def overhead(folder: Path, table: Table, device: str) -> None:
     graph = replace(graph, settings=replace(graph.settings, device=cast(Any, device)))
     data = open_datasets(str(folder))
     work = ScriptJob(emit_script(graph, load_catalog()), data, device, 2).start()
-    pipe = cast(Any, work)._pipe
+    batches_of = cast(Any, work)._batches
 
     def plain() -> float:
         for _ in range(work.lead):
-            pipe.run()
+            next(batches_of)
         batches = 0
         start = time.perf_counter()
         while (spent := time.perf_counter() - start) < 1.0:
-            pipe.run()
+            next(batches_of)
             batches += 1
         return batches * graph.settings.batch_size / spent
 

@@ -16,7 +16,7 @@ from typing import Any
 from workbench.bench.config import Config
 from workbench.bench.measurement import Measurement, latency_of
 from workbench.bench.measurement_config import MeasurementConfig, StopReason
-from workbench.bench.worker_group import WorkerGroup
+from workbench.bench.worker_group import KeptWorker, WorkerGroup
 from workbench.bench.workload import Job, StartupStats, TimedRound
 from workbench.engine.machine import usable_cores
 from workbench.engine.worker_progress import Progress, WorkerProgress
@@ -86,9 +86,13 @@ class InterleavedRun:
         before_round: Callable[[], None] | None = None,
         on_rows: OnRows = lambda rows: None,
         best: float = 0.0,
+        kept: KeptWorker | None = None,
     ) -> None:
         self.measurement_config = measurement_config
         self._best = best
+        self._kept = kept
+        self._pauses = len(entries) > 1 or before_round is not None
+        """Whether something comes between the rounds of a candidate: others, or what is untimed."""
         self._candidates = [ConfigMeasurement(entry) for entry in entries]
         self._stop = stop
         self._progress = WorkerProgress.of(on_progress)
@@ -131,13 +135,10 @@ class InterleavedRun:
         """A fresh worker, its first batch and its warm-up; the others pause."""
         entry, config = candidate.entry, self.measurement_config
         self._report(f"{entry.name}: building")
-        group = candidate.group = WorkerGroup(
-            entry.jobs,
-            self._stop,
-            entry.environments,
-            entry.cores,
-            self._progress.on_silence,
-            self._progress.on_wait,
+        told = self._progress.on_silence, self._progress.on_wait
+        group = self._kept.take(entry.jobs, *told) if self._kept else None
+        group = candidate.group = group or WorkerGroup(
+            entry.jobs, self._stop, entry.environments, entry.cores, *told
         )
         startup = group.start(lambda _: self._check_cancelled())
         candidate.startup = candidate.startup or startup
@@ -192,7 +193,10 @@ class InterleavedRun:
             self._report("", share * self.measurement_config.round_seconds)
 
         one = candidate.group.run_round(
-            self.measurement_config.round_seconds, self.measurement_config.round_batches, on_report
+            self.measurement_config.round_seconds,
+            self.measurement_config.round_batches,
+            on_report,
+            self._pauses,
         )
         candidate.gpu_use += candidate.group.gpu_use()
         return one
@@ -211,9 +215,11 @@ class InterleavedRun:
             list(pool.map(self._dismiss, self._candidates))
 
     def _dismiss(self, candidate: ConfigMeasurement) -> None:
-        if candidate.group is not None:
-            candidate.group.close()
-        candidate.group = None
+        group, candidate.group = candidate.group, None
+        if group is not None and self._kept and not candidate.reason:
+            self._kept.keep(group)
+        elif group is not None:
+            group.close()
 
     def _guarded(
         self, candidate: ConfigMeasurement, step: Callable[[ConfigMeasurement], None]
@@ -263,19 +269,22 @@ def measure(
     before_round: Callable[[], None] | None = None,
     on_rows: OnRows = lambda rows: None,
     best: float = 0.0,
+    kept: KeptWorker | None = None,
 ) -> tuple[Measurement, ...]:
     """Measure configurations in turns; one Measurement for each, in the order given.
 
     All of them are built and warm before the first is timed. One that fails has the reason.
     ``before_round`` runs untimed before each round; ``on_rows`` hears after each timed one what is
     known of all of them so far. ``best`` is the rate that they have to reach where the measurement
-    config gives up what lies far behind it.
+    config gives up what lies far behind it. ``kept`` has the worker of the measurement before, if
+    any, and gets this one's; without it every configuration has a fresh one. One configuration by
+    itself runs without a pause between its rounds.
     Once ``stop`` is set CancelledError is raised within 0.1 s and every process is gone.
     """
     if not entries:
         return ()
     return InterleavedRun(
-        entries, measurement_config, stop, on_progress, before_round, on_rows, best
+        entries, measurement_config, stop, on_progress, before_round, on_rows, best, kept
     ).run()
 
 

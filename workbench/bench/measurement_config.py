@@ -109,9 +109,10 @@ GPU_SETTING_CONFIG = MeasurementConfig(
 two rates, the slower 0.68 of the faster, so two rounds that agree say nothing and only what lies
 below both is given up early."""
 
-GPU_PROBE_CONFIG = replace(GPU_SETTING_CONFIG, budget=6.0)
-"""Of one that a tuner tries there: six rounds, precise or not, for they hardly ever agree within 5
-% there (on an H100 75 s held two such probes). The best are measured anew with care."""
+GPU_PROBE_CONFIG = replace(GPU_SETTING_CONFIG, round_seconds=0.5, budget=4.0)
+"""Of one that a tuner tries there: eight rounds of half a second without a pause, precise or not,
+for they hardly ever agree within 5 % there. What building takes, 2 s for each pipeline, is as much:
+longer probes would be fewer by more than they are surer. The best are measured anew with care."""
 
 
 def long_config(seconds: float) -> MeasurementConfig:

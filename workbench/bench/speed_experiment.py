@@ -27,6 +27,7 @@ from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MEASUREMENT, MeasurementConfig
 from workbench.bench.page_cache import CACHES, Cache, CacheState, make_cache
 from workbench.bench.record import MISSING, Report
+from workbench.bench.worker_group import KeptWorker
 from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit.script import emit_script
@@ -175,10 +176,11 @@ class SpeedExperiment(ABC):
         on_progress: Progress,
         measurement_config: MeasurementConfig | None = None,
         best: float = 0.0,
+        kept: KeptWorker | None = None,
     ) -> tuple[Measurement, ...]:
         """Take turns with this experiment's measurement config, or another.
 
-        ``best`` is as of ``measure``.
+        ``best`` and ``kept`` are as of ``measure``.
 
         Where a file ends them, all files are decoded once to find it, and they are measured again
         without it.
@@ -193,6 +195,7 @@ class SpeedExperiment(ABC):
                 self._before_round(),
                 self.on_rows,
                 best,
+                kept,
             )
 
         rows = once()

@@ -28,6 +28,7 @@ from workbench.bench.page_cache import Cache, CacheState
 from workbench.bench.record import Report
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.tuner_search import TunerSearch
+from workbench.bench.worker_group import KeptWorker
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine.machine import Machine
 from workbench.engine.worker_progress import Progress
@@ -176,10 +177,11 @@ class SweepExperiment(SpeedExperiment):
         on_progress: Progress = lambda share, text: None,
         best: float = 0.0,
         label: str = "",
+        kept: KeptWorker | None = None,
     ) -> Measurement:
-        """Measure one setting by itself; ``best`` as ``measure`` takes it."""
+        """Measure one setting by itself; ``best`` and ``kept`` as ``measure`` takes them."""
         entry = replace(self.entry(config, catalog, found, label), limit=self.limit)
-        return self.measure([entry], on_progress, measurement_config, best)[0]
+        return self.measure([entry], on_progress, measurement_config, best, kept)[0]
 
 
 class TuningExperiment(SweepExperiment):
@@ -196,6 +198,14 @@ class TuningExperiment(SweepExperiment):
         The report's first measurement is the choice; the last are the probes. Raises DataError,
         EngineError where every setting fails, and CancelledError.
         """
+        kept = KeptWorker()
+        try:
+            return self._tune(on_progress, kept)
+        finally:
+            kept.close()
+
+    def _tune(self, on_progress: Progress, kept: KeptWorker) -> Report:
+        """``kept`` has the worker that all probes run in."""
         catalog, machine, found, cache = self.prepare(on_progress)
         grid = self._ready(catalog, machine)
         probes: list[Measurement] = []
@@ -209,7 +219,9 @@ class TuningExperiment(SweepExperiment):
             progress(0.0, words)
             best = max((row.median or 0.0 for row in probes), default=0.0)
             how = PROBE_CONFIG if config.device == "cpu" else GPU_PROBE_CONFIG
-            row = self.measure_one(config, catalog, found, how, progress, best)
+            row = self.measure_one(config, catalog, found, how, progress, best, kept=kept)
+            if row.reason and kept.reused:  # for what others left behind, maybe
+                row = self.measure_one(config, catalog, found, how, progress, best, kept=kept)
             probes.append(replace(row, label=f"probe {len(probes) + 1}"))
             return probes[-1]
 
@@ -224,6 +236,7 @@ class TuningExperiment(SweepExperiment):
         most = search.allowance - search.confirmed
         best = [grid.config(place, self.base) for place in search.run()]
         searched = time.monotonic() - began
+        kept.close()
         self.publish(probes, None, machine, found, cache)
         finalists = self._finalists(best)
         entries = [

@@ -46,13 +46,14 @@ class WorkerGroup:
         """
         self._jobs = jobs
         self._cores = cores or [()] * len(jobs)
+        self._on_silence, self._on_wait = on_silence, on_wait
         found = environments or [{}] * len(jobs)
         self._engines = [
             Engine(
                 environment=each,
                 stop=stop,
-                on_silence=on_silence,
-                on_wait=on_wait,
+                on_silence=lambda silent: self._on_silence(silent),
+                on_wait=lambda words: self._on_wait(words),
                 measures=True,
                 restarts=False,
             )
@@ -77,12 +78,19 @@ class WorkerGroup:
         )
 
     def run_round(
-        self, seconds: float, batches: int, on_report: Callable[[float], None]
+        self,
+        seconds: float,
+        batches: int,
+        on_report: Callable[[float], None],
+        pause: bool = True,
     ) -> TimedRound:
-        """One round; of several workers, at the same time."""
+        """One round; of several workers, at the same time.
+
+        ``pause`` as of ``workload.run_round``; several workers always have one.
+        """
         if len(self._engines) == 1:
             engine = self._engines[0]
-            return _run_round(engine, seconds, batches, None, on_report)
+            return _run_round(engine, seconds, batches, None, on_report, pause)
         # Workers that were paused take a while to get going; after the first round it is known.
         start_at = time.perf_counter() + (self._lead or _TOGETHER)
         with ThreadPoolExecutor(len(self._engines)) as pool:
@@ -108,6 +116,15 @@ class WorkerGroup:
         gpus = [gpu for _, gpu in found if gpu is not None]
         return sum(host for host, _ in found), sum(gpus) if gpus else None
 
+    def take_over(
+        self,
+        jobs: Sequence[Job],
+        on_silence: Callable[[bool], None],
+        on_wait: Callable[[str], None],
+    ) -> None:
+        """Run other jobs from the next ``start`` on, in the same processes."""
+        self._jobs, self._on_silence, self._on_wait = jobs, on_silence, on_wait
+
     @property
     def pids(self) -> tuple[int, ...]:
         """Process ids of the workers that are alive."""
@@ -123,15 +140,53 @@ class WorkerGroup:
             engine.close()
 
 
+class KeptWorker:
+    """A worker that goes from one measurement to the next, which saves the start of a process.
+
+    For configurations of one job, without an environment or cores of their own. What one took of
+    the memory is given back before the next; a worker in which one failed is not kept.
+    """
+
+    def __init__(self) -> None:
+        self._group: WorkerGroup | None = None
+        self.reused = False
+        """Whether the last measurement ran in the worker of another."""
+
+    def take(
+        self,
+        jobs: Sequence[Job],
+        on_silence: Callable[[bool], None],
+        on_wait: Callable[[str], None],
+    ) -> WorkerGroup | None:
+        """The worker that the last measurement left, to run another job; None without one."""
+        group, self._group = self._group, None
+        self.reused = group is not None
+        if group is not None:
+            group.take_over(jobs, on_silence, on_wait)
+        return group
+
+    def keep(self, group: WorkerGroup) -> None:
+        """Let the next measurement have it."""
+        self.close()
+        self._group = group
+
+    def close(self) -> None:
+        """End the worker."""
+        if self._group is not None:
+            self._group.close()
+        self._group = None
+
+
 def _run_round(
     engine: Engine,
     seconds: float,
     batches: int,
     start_at: float | None,
     on_report: Callable[[float], None],
+    pause: bool = True,
 ) -> TimedRound:
     found: Any = engine.call(
-        run_round, seconds, batches, start_at, limit=SILENCE_LIMIT, on_report=on_report
+        run_round, seconds, batches, start_at, pause, limit=SILENCE_LIMIT, on_report=on_report
     )
     assert isinstance(found, TimedRound)
     return found

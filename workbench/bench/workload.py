@@ -6,20 +6,28 @@ process only, but for the values that it sends.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import statistics
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from workbench.bench.resource_usage import busy_seconds, cpu_seconds, descendants, peak_host_bytes
+from workbench.bench.resource_usage import (
+    busy_seconds,
+    cpu_seconds,
+    descendants,
+    forget_peak,
+    peak_host_bytes,
+)
 from workbench.emit.code import Code
 from workbench.engine.gpu import Gpu, first_visible_gpu
 from workbench.engine.pipelines import CompiledSource
+from workbench.engine.process_memory import give_back_free
 from workbench.engine.reader_cursor import NO_FILES
 from workbench.engine.registry import sendable, task
 from workbench.engine.worker import Worker
@@ -29,8 +37,8 @@ from workbench.sources import Datasets, no_files_reason, require_dataset
 REPORT_EVERY = 0.5
 """Seconds between reports in a round. One takes 12 µs to send; the listener draws it, on the cores
 that are being measured."""
-_KEY = "bench"
-_LEAD = 0.2
+_KEY, _END = "bench", "bench: end of a round without a pause behind it"
+_LEAD, _LONGEST_LEAD = 0.2, 1.0
 _QUIET = 0.03
 _QUIET_LIMIT = 3.0
 _SECONDS = 5
@@ -194,12 +202,31 @@ def _shard_size(meta: dict[str, Any], epoch: int) -> int:
     return int(size * (shard + 1) // shards - size * shard // shards)
 
 
+@dataclass(frozen=True, slots=True)
+class _Clocks:
+    """The time, the CPU time of the worker and its children, and that of all on its cores; in s."""
+
+    time: float
+    cpu: float
+    busy: float | None
+
+    @classmethod
+    def read(cls, children: list[int]) -> _Clocks:
+        cpu, busy = cpu_seconds(children), busy_seconds()
+        return cls(time.perf_counter(), cpu, busy)
+
+
 @task
 def start_workload(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> StartupStats:
-    """Task: build it and run its first batch. ``cores`` is where it may run, empty for anywhere."""
+    """Task: build it and run its first batch. ``cores`` is where it may run, empty for anywhere.
+
+    What this worker had built before goes, with its memory.
+    """
     if cores:
         os.sched_setaffinity(0, cores)
     worker.report(0.0)
+    if worker.kept.pop(_KEY, None) is not None:
+        _drop_the_last(worker)
     gpu = Gpu(first_visible_gpu())
     before = gpu.memory_used()
     start = time.perf_counter()
@@ -215,29 +242,48 @@ def start_workload(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> Sta
     return StartupStats(spent, peak_host_bytes(descendants(os.getpid())), taken)
 
 
+def _drop_the_last(worker: Worker) -> None:
+    """Give back what the workload before took, so that the next begins as in a fresh process."""
+    from nvidia.dali import backend
+
+    worker.kept.pop(_END, None)
+    gc.collect()
+    backend.ReleaseUnusedMemory()  # DALI's pools keep what pipelines of the past had
+    give_back_free()
+    forget_peak()
+
+
 @task
 def run_round(
-    worker: Worker, seconds: float, batches: int, start_at: float | None = None
+    worker: Worker,
+    seconds: float,
+    batches: int,
+    start_at: float | None = None,
+    pause: bool = True,
 ) -> TimedRound:
     """Task: one round of at least so many seconds and batches.
 
     What lay ready from the pause before is run first and not counted, and a fifth of the round's
-    time, in which clocks rise again: a round begins and ends in the midst of steady work.
-    ``start_at`` (of ``time.perf_counter``, which all processes of a machine share) lets several
-    workers begin together. Returns when the worker is quiet again.
+    time (1 s at most), in which clocks rise again: a round begins and ends in the midst of steady
+    work. ``start_at`` (of ``time.perf_counter``, which all processes of a machine share) lets
+    several workers begin together. Returns when the worker is quiet again. Without ``pause`` it
+    returns at once, and the next round begins where this one ended: its time counts from there.
     """
     workload: Workload = worker.kept[_KEY]
-    lead, hot = 0, time.perf_counter() + _LEAD * seconds
-    while lead < workload.lead or time.perf_counter() < hot:
-        workload.run()
-        lead += 1
-    while start_at is not None and time.perf_counter() < start_at:
-        workload.run()  # not asleep: the queues would fill again
     children = descendants(os.getpid())
-    cpu, busy = cpu_seconds(children), busy_seconds()
+    began: _Clocks | None = worker.kept.pop(_END, None)
+    if began is None:
+        ready = workload.lead if pause else 0
+        hot = time.perf_counter() + min(_LEAD * seconds, _LONGEST_LEAD)
+        while ready > 0 or time.perf_counter() < hot:
+            workload.run()
+            ready -= 1
+        while start_at is not None and time.perf_counter() < start_at:
+            workload.run()  # not asleep: the queues would fill again
+        began = _Clocks.read(children)
     latencies: list[float] = []
     samples = 0
-    start = before = reported = time.perf_counter()
+    start = before = reported = began.time
     while True:
         samples += workload.run()
         now = time.perf_counter()
@@ -249,11 +295,15 @@ def run_round(
             reported = now
             worker.report(min(1.0, (now - start) / max(seconds, 1e-9)))
     spent = now - start
-    used, busy_after = cpu_seconds(children) - cpu, busy_seconds()
+    ended = replace(_Clocks.read(children), time=now)
+    used = ended.cpu - began.cpu
     others = None
-    if busy is not None and busy_after is not None:
-        others = max(0.0, (busy_after - busy - used) / spent)
-    _wait_until_idle(children)
+    if began.busy is not None and ended.busy is not None:
+        others = max(0.0, (ended.busy - began.busy - used) / spent)
+    if pause:
+        _wait_until_idle(children)
+    else:
+        worker.kept[_END] = ended
     return TimedRound(
         spent,
         len(latencies),

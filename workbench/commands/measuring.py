@@ -185,12 +185,15 @@ def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> Non
         if found is None:
             click.echo(f"{row.name:34} {row.reason}")
             continue
-        click.echo(
-            f"{row.name:34} {rate_words(found.median, frames)} "
-            f"({rate_figure(found.low, frames)} to {rate_figure(found.high, frames)} at "
-            f"{found.level:.0%}; {row.config.settings}; {len(row.rounds)} rounds, "
-            f"{'precise enough' if row.stop_reason == 'precise' else 'time was up'})"
-        )
+        if len(row.rounds) == 1:
+            how = f"{row.config.settings}; one round of {row.rounds[0].seconds:.0f} s"
+        else:
+            how = (
+                f"{rate_figure(found.low, frames)} to {rate_figure(found.high, frames)} at "
+                f"{found.level:.0%}; {row.config.settings}; {len(row.rounds)} rounds, "
+                f"{'precise enough' if row.stop_reason == 'precise' else 'time was up'}"
+            )
+        click.echo(f"{row.name:34} {rate_words(found.median, frames)} ({how})")
         for words in row.notes:
             click.echo(f"{'':35}{words}")
     print_quality_flags(report.measurements if rows is None else rows)

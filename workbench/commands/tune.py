@@ -142,9 +142,9 @@ def tune(
                 raise
             report = so_far
     print_rows(report, [row for row in report.measurements if not row.probe])
-    for reason in dict.fromkeys(row.reason for row in report.measurements if row.probe):
-        if reason:
-            click.echo(f"a setting was {reason}")
+    first = {row.reason: row for row in reversed(report.measurements) if row.probe and row.reason}
+    for reason, row in first.items():
+        click.echo(f"{row.config.settings}: {reason}")
     if "tune" in report.extra:
         told = report.extra["tune"]
         click.echo(f"{told['probes']} of {told['grid']} settings tried, {told['seconds']:.0f} s")

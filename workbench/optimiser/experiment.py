@@ -24,7 +24,7 @@ from workbench.errors import CancelledError, EngineError
 from workbench.graph.check import require_sound
 from workbench.graph.difference import graph_differences
 from workbench.graph.model import Graph
-from workbench.graph.rewrites import by_node, find_rewrite, in_order, load_rewrites, rewritten
+from workbench.graph.rewrites import Class, by_node, find_rewrite, in_order, load_rewrites, rewritten
 from workbench.optimiser.difference import Difference, compare_outputs
 from workbench.optimiser.proposal import LEAST_PSNR, Proposal
 from workbench.sources import Data
@@ -44,27 +44,38 @@ OPTIMISE_CONFIG = MeasurementConfig(
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A rewrite done behind others, and the graph that it leads to."""
+    """A rewrite done behind others, and the graph that it leads to.
+
+    ``kind`` is its class in the original graph, and ``near`` behind one that is.
+    """
 
     name: str
     graph: Graph
+    kind: Class
 
 
 def steps_of(graph: Graph, catalog: Catalog, names: Collection[str]) -> tuple[Step, ...]:
     """The rewrites that change a graph, one after another, those that are exact in it first.
 
-    A step's graph is what ``rewritten`` gives for its name and the names before it.
+    What finds a place only behind a later one comes behind that. A step's graph is what
+    ``rewritten`` gives for its name and the names before it.
     """
-    ordered = sorted(
-        in_order(names),
-        key=lambda name: find_rewrite(name).class_in(graph, catalog) != "exact",
-    )
+    classes: dict[str, Class] = {
+        name: find_rewrite(name).class_in(graph, catalog) for name in in_order(names)
+    }
+    left = sorted(classes, key=lambda name: classes[name] != "exact")
     steps: list[Step] = []
-    for name in ordered:
-        before = steps[-1].graph if steps else graph
-        after = rewritten(graph, catalog, [*(step.name for step in steps), name])
-        if after != before:
-            steps.append(Step(name, after))
+    found = True
+    while found:
+        found = False
+        for name in tuple(left):
+            before = steps[-1].graph if steps else graph
+            after = rewritten(graph, catalog, [*(step.name for step in steps), name])
+            if after != before:
+                near = bool(steps) and steps[-1].kind == "near"
+                steps.append(Step(name, after, "near" if near else classes[name]))
+                left.remove(name)
+                found = True
     return tuple(steps)
 
 
@@ -207,7 +218,7 @@ class OptimisationExperiment(SpeedExperiment):
         found = self._compared[key]
         if found.other:
             return f"what comes out differs: {found.other}"
-        if find_rewrite(step.name).class_in(self.graph, catalog) == "exact":
+        if step.kind == "exact":
             return "" if found.identical else "its pixels are not the same here, bit for bit"
         if found.psnr < LEAST_PSNR:
             return f"{found.psnr:.1f} dB on these data: less than {LEAST_PSNR:g}"
@@ -247,7 +258,7 @@ class OptimisationExperiment(SpeedExperiment):
         return Proposal(
             step.name,
             rewrite.title,
-            rewrite.class_in(self.graph, catalog),
+            step.kind,
             self._needs(catalog, tuple(each.name for each in steps[: place + 1])),
             tuple(node.id for node in self.graph.walk() if node.id in changed),
             difference=self._compared.get(graph_hash(step.graph), Difference()),

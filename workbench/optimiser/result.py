@@ -119,7 +119,8 @@ class Optimisation:
 
     def lines(self) -> list[str]:
         """The report as text."""
-        found = [f"{self.graph.name}: {len(self.proposals)} rewrites proposed"]
+        count = len(self.proposals)
+        found = [f"{self.graph.name}: {count} rewrite{'s' * (count != 1)} proposed"]
         if self.interrupted:
             found[0] += " (ended early)"
         for one in self.proposals:
