@@ -31,6 +31,7 @@ from workbench.engine.makers import (
     pipelines_within,
 )
 from workbench.engine.stand_ins import Settings, StandIn, StandIns
+from workbench.engine.written_calls import MISSING, written_value
 from workbench.errors import ImportFailedError
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.model import Graph
@@ -143,8 +144,11 @@ def _factory(
         )
     notes: tuple[str, ...] = ()
     placeholders: list[str] = []
+    shard = _shard_arguments(script if name == BUILDER else value)
+    if shard and name != BUILDER:
+        given = _of_the_only_shard(value, script) | given
     missing = required_by(value, given)
-    kinds = _datasets(script, missing) if name in (BUILDER, SIDE_BY_SIDE) else {}
+    kinds = _datasets(script, missing) if shard or name in (BUILDER, SIDE_BY_SIDE) else {}
     if missing and kinds.keys() == set(missing):
         for parameter, kind in kinds.items():
             placeholders.append(tempfile.mkdtemp(prefix="data-"))
@@ -178,20 +182,29 @@ def _factory(
 
     count = getattr(script.module, "PIPELINES", 1) if name == SIDE_BY_SIDE else 1
     several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
-    shard = _shard_arguments(script) if name == BUILDER else ()
     notes = (*notes, *call.notes)
     return FoundPipeline(make, notes, tuple(placeholders), several, call.assumed, shard)
 
 
-def _shard_arguments(script: ScriptResult) -> tuple[str, ...]:
+def _shard_arguments(maker: ScriptResult | Callable[..., Any]) -> tuple[str, ...]:
     """What the pipeline of one shard, as exports for ranks and devices have it, adds to readers."""
-    docs = {
-        each.__doc__
-        for each in vars(script.module).values()
-        if getattr(each, "_is_pipeline_def", False)
-    }
+    made = vars(maker.module).values() if isinstance(maker, ScriptResult) else [maker]
+    docs = {each.__doc__ for each in made if getattr(each, "_is_pipeline_def", False)}
     own = ("shard_id", "num_shards")
     return (*own, "pad_last_batch") if SHARD in docs else own if PADDED_SHARD in docs else ()
+
+
+def _of_the_only_shard(function: Callable[..., Any], script: ScriptResult) -> dict[str, Any]:
+    """What the loader of an exported program calls its pipeline with, were there one shard."""
+    from nvidia.dali.pipeline import Pipeline
+
+    own, one = list(parameters_of(function)), {"shard_id": 0, "num_shards": 1}
+    given = dict(one)
+    for name in {*own, *parameters_of(Pipeline.__init__)} - {*one}:
+        value = written_value(function.__name__, own, name, script.trees.values(), one)
+        if value is not MISSING:
+            given[name] = value
+    return given
 
 
 def _datasets(script: ScriptResult, parameters: Sequence[str]) -> dict[str, SourceKind]:

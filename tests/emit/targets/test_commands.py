@@ -207,13 +207,12 @@ def test_dynamic_mode_prints_its_speed(photos: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "options", "told"),
     one_in(
-        6,
+        5,
         [
             ("script", "pipe.py --batches 2", "imgs/s"),
             ("dynamic", "dynamic.py --batches 2", "imgs/s"),
             ("pytorch", "loader.py --classes 12", "rank 0, epoch 0: 8 samples"),
             ("lightning", "datamodule.py --classes 12", ""),
-            ("tensorflow", "dataset.py", "epoch 0: 8 samples"),
             ("ray", "augment.py --out shards --threads 1", "8 samples in"),
         ],
     ),

@@ -247,15 +247,6 @@ def replaced(template: str, *parts: tuple[str, str]) -> str:
     return template
 
 
-SHARD_SIZE = '''\
-def shard_size(samples: int, shard_id: int, num_shards: int) -> int:
-    """Samples of one shard, as DALI's readers divide them."""
-    begin = shard_id * samples // num_shards
-    return (shard_id + 1) * samples // num_shards - begin
-'''
-"""What tells samples from padding, for frameworks whose iterator does not."""
-
-
 @dataclass(frozen=True, slots=True)
 class Module:
     """A graph on its way into a template of its own."""
