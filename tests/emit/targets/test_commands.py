@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from tests.emit.targets.test_execute import (
     some_of,
     write,
 )
+from tests.helpers import import_script
 from tests.thorough import one_in
 from workbench.emit.targets import export, load_target
 from workbench.graph import load_recipe
@@ -176,6 +178,18 @@ def test_lightning_trains_and_resumes(photos: Path, tmp_path: Path) -> None:
     run(folder, "datamodule.py", *options, "--epochs", "2", "--resume", str(kept))
     steps = {path.stem for path in folder.rglob("*.ckpt")}
     assert steps == {"epoch=0-step=3", "epoch=1-step=6"}
+
+
+def test_lightning_resumes_once_and_with_as_many_ranks(tmp_path: Path) -> None:
+    require("lightning")
+    folder = write(load_recipe("imagenet-train"), "lightning", tmp_path)
+    module = import_script((folder / "datamodule.py").read_text(), tmp_path)
+    data = module.PipelineData("photos")
+    data.trainer = SimpleNamespace(global_rank=1, world_size=2)
+    data.load_state_dict({"loaders": [b"first", b"second"]})
+    assert data.saved == b"second"
+    with pytest.raises(ValueError, match="resume with 3 ranks as saved, not 2"):
+        data.load_state_dict({"loaders": [None] * 3})
 
 
 def test_the_notebook_runs_in_a_kernel(photos: Path, tmp_path: Path) -> None:

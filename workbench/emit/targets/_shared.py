@@ -65,6 +65,7 @@ ${shard_seed}    )
     return pipe
 '''
 
+_KEPT = "enable_checkpointing=resumable or checkpoint is not None,\n"
 RESUMABLE_BUILD = (
     BUILD.replace(
         ") -> Pipeline",
@@ -74,7 +75,10 @@ RESUMABLE_BUILD = (
         "GPU.\n",
         "GPU.\n    A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.\n",
     )
-    .replace("$prefetch,\n", "$prefetch,\n        enable_checkpointing=resumable,\n")
+    .replace(
+        "$prefetch,\n",
+        f"$prefetch,\n        {_KEPT}",
+    )
     .replace("    )\n", "        checkpoint=checkpoint,\n    )\n")
 )
 """``build_pipeline`` with a checkpoint to go on from."""
@@ -129,7 +133,8 @@ RESUMABLE_SEVERAL = (
         "    pipes = []\n",
     )
     .replace(
-        "$unequal_prefetch\n", "$unequal_prefetch\n            enable_checkpointing=resumable,\n"
+        "$unequal_prefetch\n",
+        f"$unequal_prefetch\n            {_KEPT}",
     )
     .replace("        )\n", "            checkpoint=saved[len(pipes)],\n        )\n")
 )
