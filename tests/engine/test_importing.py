@@ -113,3 +113,52 @@ def test_a_stand_in_that_a_script_calls_leads_on(tmp_path: Path) -> None:
     found = from_file(tmp_path / "train.py")
     assert [node.op for node in found.graph.nodes] == ["readers.file", "decoders.image"]
     assert "stood in for: no_such_package" in str(found.report)
+
+
+ONE = """\
+@pipeline_def(batch_size=2, num_threads=1, device_id=None)
+def train(data="photos"):
+    jpegs, labels = fn.readers.file(file_root=data)
+    return fn.decoders.image(jpegs), labels
+"""
+
+
+def test_of_two_pipelines_of_one_name_it_is_told_which_is_read(tmp_path: Path) -> None:
+    text = f"from nvidia.dali import fn, pipeline_def\n{ONE}{ONE.replace('size=2', 'size=3')}"
+    (tmp_path / "train.py").write_text(text)
+    found = from_file(tmp_path / "train.py")
+    assert found.graph.settings.batch_size == 3
+    told = "train is defined 2 times, at train.py:3, train.py:7: that of train.py:7 is read"
+    assert told in found.report.notes
+
+
+def test_two_static_methods_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    method = "    @staticmethod\n" + "".join(f"    {line}\n" for line in ONE.splitlines())
+    text = f"from nvidia.dali import fn, pipeline_def\nclass A:\n{method}class B:\n{method}"
+    (tmp_path / "train.py").write_text(text)
+    with pytest.raises(ImportFailedError, match=r"2 pipelines: A\.train, B\.train\. Name one"):
+        from_file(tmp_path / "train.py")
+    assert len(from_file(tmp_path / "train.py", "B.train").graph.nodes) == 2
+
+
+def test_a_pipeline_that_gives_a_stand_in(tmp_path: Path) -> None:
+    text = ONE.replace("fn.decoders.image(jpegs)", "rotated(jpegs)")
+    head = "from no_such_package import rotated\nfrom nvidia.dali import fn, pipeline_def\n"
+    (tmp_path / "train.py").write_text(head + text)
+    with pytest.raises(
+        ImportFailedError, match=r"gives no_such_package\.rotated\(\.\.\.\), which is not known"
+    ):
+        from_file(tmp_path / "train.py")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [bytes(range(256)), b"x = 1\x00\n", "x = 1".encode("utf-16")],
+    ids=["bytes", "zero", "utf-16"],
+)
+def test_a_file_that_is_no_text(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_bytes(data)
+    with pytest.raises(
+        ImportFailedError, match=r"cannot be read: it is no text in UTF-8\. Save it"
+    ):
+        from_file(tmp_path / "train.py")

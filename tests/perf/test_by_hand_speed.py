@@ -69,6 +69,13 @@ def jax(ours: ModuleType, theirs: ModuleType, data: str, size: int) -> Makers:
     )
 
 
+def tensorflow(ours: ModuleType, theirs: ModuleType, data: str, size: int) -> Makers:
+    return (
+        lambda: loaded(ours.Loader(ours.build_pipeline(data, size, THREADS))),
+        lambda: loaded(theirs.Loader(data, size, THREADS)),
+    )
+
+
 def dynamic(ours: ModuleType, theirs: ModuleType, data: str, size: int) -> Makers:
     return (
         lambda: evaluated(ours.batches(data, size)),
@@ -76,7 +83,7 @@ def dynamic(ours: ModuleType, theirs: ModuleType, data: str, size: int) -> Maker
     )
 
 
-TARGETS = {f.__name__: f for f in (script, pytorch, lightning, jax, dynamic)} | {"tensorflow": jax}
+TARGETS = {f.__name__: f for f in (script, pytorch, lightning, jax, tensorflow, dynamic)}
 
 
 def loaded(loader: Any) -> Iterator[int]:

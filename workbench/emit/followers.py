@@ -18,23 +18,33 @@ from workbench.graph.model import Node, Port
 if TYPE_CHECKING:
     from workbench.emit.emitter import Emitter
 
-IN_STEP = "In step with the images: "
-"""What stands before a follower's call in the comment above its lines."""
+IN_STEP = "in step with"
+"""What stands between a target and its image in the comment above a follower's lines."""
 CARRIED = "carried on"
 """The comment above what brings a target to, or through, the body of a region."""
 
 
-def written_call(emitter: Emitter, node: Node) -> str:
-    """A follower as one call: the comment above its lines, by which an import knows it again."""
+def follower_comment(emitter: Emitter, node: Node) -> str:
+    """What a follower's lines do: the comment above them, by which an import knows it again.
+
+    ``Boxes in step with images, from decoded on, visible=0.5: boxes, labels``, or ``boxes -> kept``
+    where they get another name.
+    """
     spec = emitter.catalog[node.op]
-    outputs = spec.outputs_with(node.inputs, node.args)
-    targets = ", ".join(emitter.names[Port(node.id, output.name)] for output in outputs)
-    names = [port.name for port in spec.inputs if port.name in node.inputs]
+    kind = node.op.removeprefix("follow_")
+    ports = [port.name for port in spec.inputs if port.name in node.inputs]
+    fed = {port: emitter.names[node.inputs[port]] for port in ports}
+    image, before = fed.pop("image"), fed.pop("before", "")
     if set(node.inputs) & CARRIED_INPUTS:  # then it lies on what the last region gave
-        names = [name for name in names if name != "before"]
-    given = [emitter.names[node.inputs[name]] for name in names]
-    given += [f"{name}={literal(value)}" for name, value in node.args.items()]
-    return f"{targets} = {node.op}({', '.join(given)})"
+        before = ""
+    outputs = spec.outputs_with(node.inputs, node.args)
+    given = [emitter.names[Port(node.id, output.name)] for output in outputs]
+    text = f"{kind.capitalize()} {IN_STEP} {image}" + (f", from {before} on" if before else "")
+    text += "".join(f", {name}={literal(value)}" for name, value in node.args.items())
+    if given == [*fed.values()] == [kind]:
+        return text
+    text += f": {', '.join(fed.values())}"
+    return text if given == [*fed.values()] else f"{text} -> {', '.join(given)}"
 
 
 def follower_lines(emitter: Emitter, node: Node) -> Lines:
@@ -43,7 +53,7 @@ def follower_lines(emitter: Emitter, node: Node) -> Lines:
     writers = {"boxes": BoxWriter, "points": PointWriter, "labels": LabelWriter}
     writer = writers.get(kind, MaskWriter)(emitter, node)
     if what == "follow":
-        writer.text.append(f"{emitter.indent}# {IN_STEP}{written_call(emitter, node)}")
+        writer.text.append(f"{emitter.indent}# {follower_comment(emitter, node)}")
         writer.follow()
     else:
         writer.text.append(f"{emitter.indent}# {CARRIED}")

@@ -91,7 +91,7 @@ def _methods(written: dict[str, Any]) -> Iterator[tuple[str, Maker]]:
     for owner, kind in written.items():
         if isinstance(kind, type):
             for name, value in vars(kind).items():
-                if getattr(value, "_is_pipeline_def", False):
+                if getattr(getattr(value, "__func__", value), "_is_pipeline_def", False):
                     yield f"{owner}.{name}", _method(kind, name)
 
 

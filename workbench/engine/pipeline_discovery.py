@@ -6,10 +6,11 @@ import ast
 import re
 import tempfile
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from inspect import unwrap
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -30,7 +31,9 @@ from workbench.engine.makers import (
     makers_of,
     pipelines_within,
 )
+from workbench.engine.script_sandbox import source_location
 from workbench.engine.stand_ins import Settings, StandIn, StandIns
+from workbench.engine.written_calls import MISSING, written_value
 from workbench.errors import ImportFailedError
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.model import Graph
@@ -42,6 +45,8 @@ SIDE_BY_SIDE = "build_pipelines"
 """The same where several run side by side, as many as the constant ``PIPELINES`` says."""
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
 """Between two words of a class's name."""
+_CELL = re.compile(r" cell \d+$")
+"""At the end of a notebook's name: which of its cells is meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +148,11 @@ def _factory(
         )
     notes: tuple[str, ...] = ()
     placeholders: list[str] = []
+    shard = _shard_arguments(script if name == BUILDER else value)
+    if shard and name != BUILDER:
+        given = _of_the_only_shard(value, script) | given
     missing = required_by(value, given)
-    kinds = _datasets(script, missing) if name in (BUILDER, SIDE_BY_SIDE) else {}
+    kinds = _datasets(script, missing) if shard or name in (BUILDER, SIDE_BY_SIDE) else {}
     if missing and kinds.keys() == set(missing):
         for parameter, kind in kinds.items():
             placeholders.append(tempfile.mkdtemp(prefix="data-"))
@@ -178,20 +186,51 @@ def _factory(
 
     count = getattr(script.module, "PIPELINES", 1) if name == SIDE_BY_SIDE else 1
     several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
-    shard = _shard_arguments(script) if name == BUILDER else ()
-    notes = (*notes, *call.notes)
+    notes = (*notes, *_other_definitions(name, value, script.trees), *call.notes)
     return FoundPipeline(make, notes, tuple(placeholders), several, call.assumed, shard)
 
 
-def _shard_arguments(script: ScriptResult) -> tuple[str, ...]:
+def _other_definitions(
+    name: str, maker: Callable[..., Any], trees: Mapping[str, ast.Module]
+) -> Iterator[str]:
+    """What to say where a script defines several of that name, of which Python keeps one."""
+    code = getattr(unwrap(maker), "__code__", None)
+    if code is None:
+        return
+    defined = [
+        (file, node)
+        for file, tree in trees.items()
+        if _CELL.sub("", file) == _CELL.sub("", code.co_filename)
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name == name
+    ]
+    places = [source_location(file, node.lineno) for file, node in defined]
+    for place, (file, node) in zip(places, defined, strict=True):
+        first = min(each.lineno for each in (node, *node.decorator_list))
+        if len(places) > 1 and (file, first) == (code.co_filename, code.co_firstlineno):
+            several = f"defined {len(places)} times, at {', '.join(places)}"
+            yield f"{name} is {several}: that of {place} is read"
+
+
+def _shard_arguments(maker: ScriptResult | Callable[..., Any]) -> tuple[str, ...]:
     """What the pipeline of one shard, as exports for ranks and devices have it, adds to readers."""
-    docs = {
-        each.__doc__
-        for each in vars(script.module).values()
-        if getattr(each, "_is_pipeline_def", False)
-    }
+    made = vars(maker.module).values() if isinstance(maker, ScriptResult) else [maker]
+    docs = {each.__doc__ for each in made if getattr(each, "_is_pipeline_def", False)}
     own = ("shard_id", "num_shards")
     return (*own, "pad_last_batch") if SHARD in docs else own if PADDED_SHARD in docs else ()
+
+
+def _of_the_only_shard(function: Callable[..., Any], script: ScriptResult) -> dict[str, Any]:
+    """What the loader of an exported program calls its pipeline with, were there one shard."""
+    from nvidia.dali.pipeline import Pipeline
+
+    own, one = list(parameters_of(function)), {"shard_id": 0, "num_shards": 1}
+    given = dict(one)
+    for name in {*own, *parameters_of(Pipeline.__init__)} - {*one}:
+        value = written_value(function.__name__, own, name, script.trees.values(), one)
+        if value is not MISSING:
+            given[name] = value
+    return given
 
 
 def _datasets(script: ScriptResult, parameters: Sequence[str]) -> dict[str, SourceKind]:

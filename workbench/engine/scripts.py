@@ -47,7 +47,7 @@ from workbench.engine.script_lines import (
     one_process,
 )
 from workbench.engine.script_sandbox import ScriptSandbox, one_printable_line, source_location
-from workbench.engine.stand_ins import StandInError, StandIns
+from workbench.engine.stand_ins import StandIn, StandInError, StandIns
 from workbench.engine.tracing import preload_imports, trace_pipeline
 from workbench.engine.usual_values import written
 from workbench.engine.worker import Worker
@@ -61,6 +61,8 @@ _SHELL_VALUE = re.compile(r"([A-Za-z_][\w, ]*?)\s*=\s*([!%].*)")
 _ASYNC_NAME = re.compile(r"\basync\b(?!\s+(?:def|for|with)\b)")
 LARGEST_SCRIPT = 16 * 2**20
 """Bytes of a script or notebook."""
+_NO_TEXT = "it is no text in UTF-8"
+_SHORTER = "Clear a notebook's outputs, or put the pipeline into a file of its own."
 _ONE_PROCESS = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
 """What launchers of several processes tell each, for one alone."""
 _RUNS = (
@@ -186,26 +188,36 @@ def _hint(error: BaseException, stopped: str, assumed: Mapping[str, Any]) -> str
 
 def _made(make: Any, made: list[Any]) -> Any:
     try:
-        return make()
+        pipe = make()
     except EnoughError:
-        return made[-1]
+        pipe = made[-1]
+    for each in getattr(pipe, "_graph_out", None) or ():
+        if isinstance(each, StandIn):
+            raise StandInError(f"the pipeline gives {each!r}, which is not known here")
+    return pipe
 
 
 def read_source_cells(path: str) -> list[SourceCell]:
     """The code of a ``.py`` file, or of each cell of an ``.ipynb``. Raises ImportFailedError."""
     try:
         if (size := Path(path).stat().st_size) > LARGEST_SCRIPT:
-            raise ImportFailedError(f"{path} has {size:,} bytes; {LARGEST_SCRIPT:,} are the limit.")
+            raise ImportFailedError(
+                f"{path} has {size:,} bytes; {LARGEST_SCRIPT:,} are the limit. {_SHORTER}"
+            )
         data = Path(path).read_bytes()
         coding = (
             "utf-8-sig" if path.endswith(".ipynb") else detect_encoding(BytesIO(data).readline)[0]
         )
         text = data.decode(coding)
+        if "\0" in text:
+            raise SyntaxError(_NO_TEXT)
     except OSError as error:
         raise ImportFailedError(f"{path} cannot be read: {error.strerror}.") from None
     except (UnicodeDecodeError, SyntaxError, LookupError) as error:
+        told = re.search("missing encoding declaration|^'utf-8' codec can't", str(error))
+        words = _NO_TEXT if told else error
         raise ImportFailedError(
-            f"{path} cannot be read: {error}. Save it as UTF-8, or name a script's encoding in its "
+            f"{path} cannot be read: {words}. Save it as UTF-8, or name a script's encoding in its "
             "first line: # -*- coding: latin-1 -*-"
         ) from None
     if not path.endswith(".ipynb"):
@@ -214,7 +226,9 @@ def read_source_cells(path: str) -> list[SourceCell]:
         cells = json.loads(text)["cells"]
         sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise ImportFailedError(f"{path} is not a notebook of format 4.") from None
+        raise ImportFailedError(
+            f"{path} is not a notebook of format 4. Save it again in Jupyter, or as a script."
+        ) from None
     name = str(Path(path).absolute())
     return [
         SourceCell(f"{name} cell {n}", _python(code)) for n, code in enumerate(sources, start=1)

@@ -7,24 +7,36 @@ gives it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "MISSING"})()
 """In the place of a value that is not known."""
 _DEPTH = 3
 """Of functions that hand on a value of their own parameters."""
+_OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Mult: operator.mul,
+}
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def written_value(
-    function: str, parameters: Sequence[str], wanted: str, trees: Iterable[ast.Module]
+    function: str,
+    parameters: Sequence[str],
+    wanted: str,
+    trees: Iterable[ast.Module],
+    known: Mapping[str, Any] = _NOTHING,
 ) -> Any:
     """What the first call that says it as a literal gives for a parameter, else MISSING.
 
-    ``parameters`` are the function's, in order, without ``self``.
+    ``parameters`` are the function's, in order, without ``self``; ``known`` are values of
+    variables. Of literals there may be sums and products.
     """
     for tree in trees:
-        value = _Calls(tree).given(function, parameters, wanted, _DEPTH)
+        value = _Calls(tree, known).given(function, parameters, wanted, _DEPTH)
         if value is not MISSING:
             return value
     return MISSING
@@ -33,8 +45,9 @@ def written_value(
 class _Calls:
     """The calls of a file, each with the functions that it stands in, innermost last."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, known: Mapping[str, Any]) -> None:
         self.tree = tree
+        self.known = known
         self.calls = list(_calls_in(tree, ()))
 
     def given(self, function: str, parameters: Sequence[str], wanted: str, depth: int) -> Any:
@@ -54,8 +67,14 @@ class _Calls:
             return ast.literal_eval(node)
         except ValueError:
             pass
+        if isinstance(node, ast.BinOp) and (calculate := _OPERATORS.get(type(node.op))):
+            pair = [self._value(each, around, depth) for each in (node.left, node.right)]
+            numbers = all(isinstance(each, int | float) for each in pair)
+            return calculate(*pair) if numbers else MISSING
         if not isinstance(node, ast.Name):
             return MISSING
+        if node.id in self.known:
+            return self.known[node.id]
         for place in (*reversed(around), self.tree):
             names = _parameters(place)
             if node.id in names:

@@ -31,7 +31,7 @@ from workbench.sources._source_kind import Sample as Sample
 from workbench.sources._source_kind import SourceKind as SourceKind
 
 _DIRECTLY = {
-    "file_root": "folder with a folder of {noun}s for each class",
+    "file_root": "folder of {noun}s by class",
     "file_list": "list of files and labels",
 }
 """What is read by an argument of DALI's reader alone."""

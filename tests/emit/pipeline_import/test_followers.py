@@ -95,9 +95,49 @@ def _export(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(test_roundtrip, "emit_script", lambda *_: Code(text, {}))
 
 
-def test_a_comment_without_lines_is_only_a_comment() -> None:
-    assert follower_source.WRITTEN.fullmatch("    # boxes = follow_boxes(boxes, images)")
-    assert not follower_source.WRITTEN.fullmatch("    # boxes = follow_me(boxes, images)")
+@pytest.mark.parametrize(
+    ("comment", "op", "targets", "inputs", "args"),
+    [
+        (
+            "Masks in step with images",
+            "masks",
+            ("masks",),
+            {"masks": "masks", "image": "images"},
+            {},
+        ),
+        (
+            'Boxes in step with cut, from whole on, visible=0.5, format="relative xywh": '
+            "b, n -> c, m",
+            "boxes",
+            ("c", "m"),
+            {"boxes": "b", "labels": "n", "image": "cut", "before": "whole"},
+            {"visible": 0.5, "format": "relative xywh"},
+        ),
+        (
+            "In step with the images: boxes, labels = follow_boxes(boxes, cut, labels, visible=1)",
+            "boxes",
+            ("boxes", "labels"),
+            {"boxes": "boxes", "labels": "labels", "image": "cut"},
+            {"visible": 1},
+        ),
+    ],
+)
+def test_what_a_comment_says(
+    comment: str, op: str, targets: object, inputs: object, args: object
+) -> None:
+    """The last one is that of programs exported before 26 November 2026."""
+    lines = "".join(
+        f"{name} = fn.copy({name})\n" for name in ("masks", "boxes", "labels", "c", "m")
+    )
+    (found,) = follower_source.written_followers("pipe.py", f"# {comment}\n{lines}")
+    assert (found.op, found.targets) == (f"follow_{op}", targets)
+    assert (found.inputs, found.args) == (inputs, args)
+
+
+def test_another_comment_is_only_a_comment() -> None:
+    assert not follower_source.has_followers("# boxes = follow_me(boxes, images)")
+    assert not follower_source.has_followers("# Boxes in step with the images of COCO")
+    assert not [*follower_source.written_followers("pipe.py", "# Masks in step with images\n")]
 
 
 def test_what_is_done_to_masks_afterwards_stays_apart(folder: Path) -> None:

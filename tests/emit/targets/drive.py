@@ -108,7 +108,8 @@ def jax(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def tensorflow(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
-    for batch in load(path / "dataset.py").Loader(data):
+    module = load(path / "dataset.py")
+    for batch in module.Loader(module.build_pipeline(data)):
         yield {name: batch[name].numpy() for name in names}
 
 
@@ -306,7 +307,8 @@ def epochs(target: str, folder: str, data: str, count: str) -> list[list[list[An
     else:
         module = load(path / "dataset.py")
         loaders = [
-            module.Loader(data, shard_id=shard, num_shards=shards) for shard in range(shards)
+            module.Loader(module.build_pipeline(data, shard_id=shard, num_shards=shards))
+            for shard in range(shards)
         ]
     return [
         [[digest(image) for batch in loader for image in batch["images"]] for loader in loaders]

@@ -13,8 +13,19 @@ from workbench.catalog.followers import FOLLOWERS
 from workbench.catalog.spec import Value
 from workbench.emit.followers import CARRIED, IN_STEP
 
-WRITTEN = re.compile(rf"(\s*)# (?:{IN_STEP})?(\w+(?:, \w+)* = (?:{'|'.join(FOLLOWERS)})\(.*\))")
-"""The words are optional: programs that were exported before November 2026 have the call alone."""
+_NAMES = r"\w+(?:, \w+)*"
+_KINDS = "|".join(name.removeprefix("follow_").capitalize() for name in FOLLOWERS)
+WRITTEN = re.compile(
+    rf"(?P<indent>\s*)# (?P<kind>{_KINDS}) {IN_STEP} (?P<image>\w+)(?:, from (?P<before>\w+) on)?"
+    rf"(?P<args>(?:, \w+=(?:\"[^\"]*\"|[\w.+-]+))*)"
+    rf"(?:: (?P<fed>{_NAMES})(?: -> (?P<given>{_NAMES}))?)?"
+)
+"""The comment above a follower's lines, as ``emit.followers.follower_comment`` writes it."""
+_OLDER = re.compile(
+    rf"(?P<indent>\s*)# (?:In step with the images: )?"
+    rf"(?P<call>{_NAMES} = (?:{'|'.join(FOLLOWERS)})\(.*\))"
+)
+"""The same in programs that were exported before 26 November 2026."""
 _MODULES = {"fn", "math", "types"}
 
 
@@ -26,7 +37,8 @@ class WrittenFollower:
     line: int
     op: str
     targets: tuple[str, ...]
-    inputs: tuple[str, ...]
+    inputs: Mapping[str, str]
+    """Port -> the variable that feeds it."""
     args: Mapping[str, Value]
     before: Sequence[ast.stmt]
     """What stands before it in the same block."""
@@ -44,36 +56,66 @@ class WrittenFollower:
         return replace(self, statements=own) if own else None
 
 
+def has_followers(text: str) -> bool:
+    """Whether a source says of any of its lines that they are a follower."""
+    return any(map(_said, text.splitlines()))
+
+
 def written_followers(file: str, text: str) -> Iterator[WrittenFollower]:
     """Those that the comments of a source name, with the statements behind them."""
     blocks = _blocks(text)
-    lines = list(enumerate(text.splitlines(), 1))
-    comments = [number for number, line in lines if WRITTEN.fullmatch(line)]
-    for number, line in lines:
-        match = WRITTEN.fullmatch(line)
-        if match is None:
-            continue
-        try:
-            (statement,) = ast.parse(match[2]).body
-        except (SyntaxError, ValueError):
-            continue
-        before, after = _around(blocks, number, len(match[1]))
-        match statement:
-            case ast.Assign(targets=[target], value=ast.Call(func=ast.Name(id=op)) as call):
-                names = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
-                fed = [each.id for each in call.args if isinstance(each, ast.Name)]
-                args = {
-                    each.arg: each.value.value
-                    for each in call.keywords
-                    if each.arg and isinstance(each.value, ast.Constant)
-                    if isinstance(each.value.value, bool | int | float | str)
-                }
-                next_one = min((n for n in comments if n > number), default=len(text))
-                own = _until_assigned([s for s in after if s.lineno < next_one], names)
-                if own:
-                    yield WrittenFollower(
-                        file, number, op, tuple(names), tuple(fed), args, before, own
-                    )
+    said = {at: found for at, line in enumerate(text.splitlines(), 1) if (found := _said(line))}
+    for number, (indent, op, targets, inputs, args) in said.items():
+        before, after = _around(blocks, number, indent)
+        next_one = min((n for n in said if n > number), default=len(text))
+        own = _until_assigned([s for s in after if s.lineno < next_one], targets)
+        if own:
+            yield WrittenFollower(file, number, op, targets, inputs, args, before, own)
+
+
+_Said = tuple[int, str, tuple[str, ...], Mapping[str, str], Mapping[str, Value]]
+"""The indent of a comment; operator, targets, inputs and arguments of the follower in it."""
+
+
+def _said(line: str) -> _Said | None:
+    if match := WRITTEN.fullmatch(line):
+        op = f"follow_{match['kind'].lower()}"
+        fed = match["fed"].split(", ") if match["fed"] else [match["kind"].lower()]
+        given = match["given"].split(", ") if match["given"] else fed
+        own = [port.name for port in FOLLOWERS[op].inputs if port.name not in _PLACES]
+        inputs = dict(zip(own, fed, strict=False)) | {"image": match["image"]}
+        if match["before"]:
+            inputs["before"] = match["before"]
+        call = ast.parse(f"f({match['args'].removeprefix(', ')})", mode="eval").body
+        return len(match["indent"]), op, tuple(given), inputs, _constants_in(call)
+    match = _OLDER.fullmatch(line)
+    if match is None:
+        return None
+    try:
+        (statement,) = ast.parse(match["call"]).body
+    except (SyntaxError, ValueError):
+        return None
+    match statement:
+        case ast.Assign(targets=[target], value=ast.Call(func=ast.Name(id=op)) as call):
+            names = tuple(each.id for each in ast.walk(target) if isinstance(each, ast.Name))
+            variables = [each.id for each in call.args if isinstance(each, ast.Name)]
+            ports = [port.name for port in FOLLOWERS[op].inputs]
+            inputs = dict(zip(ports, variables, strict=False))
+            return len(match["indent"]), op, names, inputs, _constants_in(call)
+    return None
+
+
+_PLACES = ("image", "before")
+"""Ports of what a target lies on."""
+
+
+def _constants_in(call: ast.expr) -> Mapping[str, Value]:
+    return {
+        each.arg: each.value.value
+        for each in getattr(call, "keywords", ())
+        if each.arg and isinstance(each.value, ast.Constant)
+        if isinstance(each.value.value, bool | int | float | str)
+    }
 
 
 def _until_assigned(statements: Sequence[ast.stmt], names: Sequence[str]) -> list[ast.stmt]:

@@ -1,6 +1,6 @@
 """Calls that move targets -> the followers that a graph of ours wrote them for.
 
-Above the lines of each stands what it is (``emit.followers.written_call``). It is taken at its word
+Above the lines of each stands what it is (``emit.followers.follower_comment``), taken at its word
 where a follower in that place is written with just these statements, under whatever names; where
 somebody changed them they stay plain calls, and the report says so.
 """
@@ -17,12 +17,12 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.code import Lines
 from workbench.emit.emitter import Emitter
 from workbench.emit.pipeline_import.follower_source import (
-    WRITTEN,
     WrittenFollower,
     assigned_names,
     branches_of,
     carried_blocks,
     constants_of,
+    has_followers,
     normal_form,
     other_name,
     written_followers,
@@ -51,7 +51,7 @@ def fold_followers(
     ``places`` has the line of each node by id, ``targets`` the variables that it was assigned to;
     ``fold_others`` makes regions of the loops around them.
     """
-    texts = {file: text for file, text in sources.items() if WRITTEN.search(text)}
+    texts = {file: text for file, text in sources.items() if has_followers(text)}
     waiting = [written for file, text in texts.items() for written in written_followers(file, text)]
     notes: list[str] = []
     while True:
@@ -90,18 +90,18 @@ class _Folder:
     def fold(self, written: WrittenFollower) -> bool:
         """Put a follower in the place of its calls, if it can be found what feeds it."""
         spec = self.catalog[written.op]
-        names = [port.name for port in spec.inputs][: len(written.inputs)]
         try:
             scope = self._scope(written)
-            fed = [self._port(name, written, scope) for name in written.inputs]
+            inputs = {
+                port: self._port(name, written, scope) for port, name in written.inputs.items()
+            }
         except LookupError:
             return False
-        inputs = dict(zip(names, fed, strict=True))
         node = Node(free_id(self.graph, written.op), written.op, written.args, inputs)
         moved = {}
         for output, name in zip(outputs_of(node, spec), written.targets, strict=False):
             made = self._value(name, [*written.before, *written.statements], scope)
-            if made is not None and made not in fed:
+            if made is not None and made not in inputs.values():
                 moved[made] = Port(node.id, output.name)
         body = self.graph.body_at(scope)
         nodes = (*(_refed(each, moved) for each in body.nodes), node)

@@ -66,6 +66,7 @@ ${shard_seed}    )
     return pipe
 '''
 
+_KEPT = "enable_checkpointing=resumable or checkpoint is not None,\n"
 RESUMABLE_BUILD = (
     BUILD.replace(
         ") -> Pipeline",
@@ -75,7 +76,10 @@ RESUMABLE_BUILD = (
         "GPU.\n",
         "GPU.\n    A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.\n",
     )
-    .replace("$prefetch,\n", "$prefetch,\n        enable_checkpointing=resumable,\n")
+    .replace(
+        "$prefetch,\n",
+        f"$prefetch,\n        {_KEPT}",
+    )
     .replace("    )\n", "        checkpoint=checkpoint,\n    )\n")
 )
 """``build_pipeline`` with a checkpoint to go on from."""
@@ -129,7 +133,7 @@ RESUMABLE_SEVERAL = (
         '    saved = checkpoint["pipelines"] if checkpoint else PIPELINES * [None]\n'
         "    pipes = []\n",
     )
-    .replace("$prefetch,\n", "$prefetch,\n            enable_checkpointing=resumable,\n")
+    .replace("$prefetch,\n", f"$prefetch,\n            {_KEPT}")
     .replace("        )\n", "            checkpoint=saved[len(pipes)],\n        )\n")
 )
 """The same with a checkpoint of their loader to go on from."""
@@ -252,15 +256,6 @@ def replaced(template: str, *parts: tuple[str, str]) -> str:
         assert old not in after
         template = before + new + after
     return template
-
-
-SHARD_SIZE = '''\
-def shard_size(samples: int, shard_id: int, num_shards: int) -> int:
-    """Samples of one shard, as DALI's readers divide them."""
-    begin = shard_id * samples // num_shards
-    return (shard_id + 1) * samples // num_shards - begin
-'''
-"""What tells samples from padding, for frameworks whose iterator does not."""
 
 
 @dataclass(frozen=True, slots=True)

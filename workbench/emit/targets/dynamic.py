@@ -14,17 +14,16 @@ from workbench.emit.emitter import Emitter
 from workbench.emit.expressions import constant_type, number_of, plain_constant
 from workbench.emit.outputs import first_reader, require_no_regions
 from workbench.emit.own_code import require_no_own_code
-from workbench.emit.python import call, identifier, signature
+from workbench.emit.python import INDENT, LINE, call, constant, identifier, signature
 from workbench.emit.targets import Target
 from workbench.emit.template_parts import (
     body_of,
     fill_template,
     make_parts,
     reached_nodes,
-    return_statement,
 )
 from workbench.errors import GraphExportError
-from workbench.graph.dataset_parameters import reader_name
+from workbench.graph.dataset_parameters import parameters, reader_name
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.type_promotion import integer_range
 
@@ -45,9 +44,7 @@ ${os}import time
 from collections.abc import Iterator
 $any
 import nvidia.dali.experimental.dynamic as ndd
-${types}
-$constants
-
+${types}${constants_used}
 
 class Draws(ndd.random.RNG):  # type: ignore[misc]  # it is marked final
     """The random state that an operator of a pipeline has at a sample.
@@ -57,56 +54,34 @@ class Draws(ndd.random.RNG):  # type: ignore[misc]  # it is marked final
     """
 
     def __init__(self, seed: int, position: int) -> None:
-        super().__init__(seed)
         key = [seed & 0xFFFFFFFF, seed >> 32]
-        self._words = [*key, 0, 0, position & 0xFFFFFFFF, position >> 32, 0]
+        self.words = iter([*key, 0, 0, position & 0xFFFFFFFF, position >> 32, 0])
 
     def __call__(self) -> int:
-        return self._words.pop(0)
+        return next(self.words)
 
 
 $finder$definition
 
 
-def batches(
-«    data: str,»
-    batch_size: int = BATCH_SIZE,
-    device: str = DEVICE,
-    seed: int = SEED,
-) -> Iterator[tuple[ndd.Batch, ...]]:
-    """Yield batches without an end; ``device`` says where images are decoded: cpu or gpu."""
-$reader
-    position = 0
-    while True:
-        for $read in reader.next_epoch(batch_size=batch_size):
-            yield augment($read, device, seed, position)
-            position += batch_size
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the operators and print imgs/s.")
 «    parser.add_argument("--data", required=True, help="folder of images")»
-    parser.add_argument("--device", choices=["cpu", "gpu"], default=DEVICE)
-    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
-    parser.add_argument("--threads", type=int, default=NUM_THREADS)
+    parser.add_argument("--device", choices=["cpu", "gpu"], default=$device)
+    parser.add_argument("--batch-size", type=int, default=$batch_size)
+    parser.add_argument("--threads", type=int, default=$num_threads)
     parser.add_argument("--batches", type=int, default=50)
     args = parser.parse_args()
 
     ndd.set_num_threads(args.threads)  # before anything has run
     stream = batches(«args.data, »args.batch_size, args.device)
-    for _ in range(5):  # the first batches allocate memory
-        evaluate(next(stream))
-    start = time.perf_counter()
-    for _ in range(args.batches):
-        evaluate(next(stream))
+    for number in range(5 + args.batches):
+        if number == 5:  # the first batches allocate memory
+            start = time.perf_counter()
+        for output in next(stream):
+            output.evaluate()  # operators run in the background
     seconds = time.perf_counter() - start
     print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
-
-
-def evaluate(outputs: tuple[ndd.Batch, ...]) -> None:
-    """Wait for the operators, which run in the background."""
-    for output in outputs:
-        output.evaluate()
 
 
 if __name__ == "__main__":
@@ -120,13 +95,15 @@ _MISSING = {
 }
 _NO_ARGUMENTS = {"preserve", "bytes_per_sample_hint"}
 """Arguments of every operator that mean nothing outside a pipeline."""
-_TAKEN = ("ndd", "batches", "augment", "reader", "batch_size", "seed", "Draws", "evaluate")
+_TAKEN = ("ndd", "batches", "reader", "batch_size", "first", "Draws")
 
 
 class _Emitter(Emitter):
     """Calls of ``nvidia.dali.experimental.dynamic``."""
 
     module = "ndd"
+    batch = "batch_size"
+    """The size of this batch: the last one of an epoch can be short."""
 
     def call_lines(self, node: Node) -> list[str]:
         """The call of one node. A constant is no operator here, but an array for each sample."""
@@ -137,7 +114,7 @@ class _Emitter(Emitter):
         given = self._lifted.get((node.id, which)) if len(values) == prod(shape) else None
         flat = values * (prod(shape) // len(values))
         text = given or (str(list(flat)) if shape else repr(flat[0]))
-        arguments = [text, "batch_size", f"dtype={self.module}.{_type_name(dtype)}"]
+        arguments = [text, self.batch, f"dtype={self.module}.{_type_name(dtype)}"]
         lines = call(name, f"{self.module}.Batch.broadcast", arguments)
         layout = [f'layout="{node.args["layout"]}"'] if node.args.get("layout") else []
         if len(shape) > 1 or layout:
@@ -186,18 +163,16 @@ class _Emitter(Emitter):
         """``Draws`` in the place of a seed; what has no input is told the size of the batch."""
         spec = self.catalog[node.op]
         drawn = [
-            f"rng=Draws({text.removeprefix('seed=')}, position)"
-            for text in super().randomness(node)
+            f"rng=Draws({text.removeprefix('seed=')}, first)" for text in super().randomness(node)
         ]
         if all(name in spec.args for name in node.inputs):
-            return ["batch_size=batch_size", *drawn]
+            return [f"batch_size={self.batch}", *drawn]
         return drawn
 
     def reader_lines(self, node: Node) -> list[str]:
         """The reader, which is an object here."""
         name = self.catalog[node.op].schema.split("__")[-1]
-        seed = [text.replace("base_seed", "seed") for text in super().randomness(node)]
-        arguments = [*self.value_arguments(node), *seed]
+        arguments = [*self.value_arguments(node), *super().randomness(node)]
         return call("reader", f"ndd.readers.{identifier(name)}", arguments)
 
 
@@ -208,33 +183,46 @@ def emit_dynamic(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     reader = first_reader(nodes)
     operators = [node for node in nodes if not isinstance(node, Source)]
     emitter = _Emitter(graph, catalog, nodes, lift=True, taken=_TAKEN)
-    read = [emitter.names[Port(reader.id, o.name)] for o in catalog[reader.op].outputs]
-    parameters = ", ".join(f"{name}: ndd.Batch" for name in read)
+    emitter.seed_name = "seed"
+    names = [emitter.names[Port(reader.id, o.name)] for o in catalog[reader.op].outputs]
+    read, emitter.batch = ", ".join(names), f"{names[0]}.batch_size"
+    settings = graph.settings
+    device = {"cpu": '"cpu"', "mixed": '"gpu"'}[settings.device]
+    given = [f"{name}: str" for name in parameters(nodes)]
+    given += [f"batch_size: int = {settings.batch_size}", f"device: str = {device}"]
+    given += [f"seed: int = {settings.seed}"]
     head = [
-        *signature(
-            "augment",
-            f"{parameters}, device: str, base_seed: int, position: int",
-            "tuple[ndd.Batch, ...]",
-        ),
-        '    """The operators of one batch, which begins at sample ``position`` of all."""',
+        *signature("batches", ", ".join(given), "Iterator[tuple[ndd.Batch, ...]]"),
+        f'{INDENT}"""Yield batches without end; ``device`` says where images are decoded: cpu or '
+        'gpu."""',
+        *emitter.reader_lines(reader),
+        f"{INDENT}first = 0  # the number of a batch's first sample, of all that were read",
+        f"{INDENT}while True:",
+        f"{INDENT * 2}for {read} in reader.next_epoch(batch_size=batch_size):",
     ]
-    if any(
-        node.op == "constant" or "batch_size=batch_size" in emitter.randomness(node)
-        for node in operators
-    ):
-        head.append(f"    batch_size = {read[0]}.batch_size")
+    emitter.indent = INDENT * 3
     body, lines = body_of(emitter, operators, len(head))
-    tail = return_statement([emitter.names[port] for port in graph.outputs.values()])
-    device = {"cpu": '"cpu"', "mixed": '"gpu"'}[graph.settings.device]
-    parts = make_parts(emitter, [*head, *body, *tail], "augment", lines, {"DEVICE": device})
-    source = fill_template(
-        _TEMPLATE,
-        parts,
-        reader="\n".join(emitter.reader_lines(reader)),
-        read=", ".join(read),
-        types="from nvidia.dali import types\n" if parts.imports else "",
-    )
-    return {"dynamic.py": source}
+    tail = _yielded([emitter.names[port] for port in graph.outputs.values()])
+    tail.append(f"{emitter.indent}first += batch_size")
+    parts = make_parts(emitter, [*head, *body, *tail], "batches", lines)
+    named = [line for name, text in emitter.constants.items() for line in constant(name, text)]
+    fields = {
+        "types": "from nvidia.dali import types\n" if parts.imports else "",
+        "constants_used": "\n".join(["", *named, ""]) if named else "",
+        "device": device,
+        "batch_size": str(settings.batch_size),
+        "num_threads": str(settings.num_threads),
+    }
+    return {"dynamic.py": fill_template(_TEMPLATE, parts, **fields)}
+
+
+def _yielded(names: Sequence[str]) -> list[str]:
+    """``yield names`` as a tuple, inside of both loops."""
+    indent = INDENT * 3
+    line = f"{indent}yield {', '.join(names)}" if len(names) > 1 else f"{indent}yield ({names[0]},)"
+    if len(line) <= LINE:
+        return [line]
+    return [f"{indent}yield (", *(f"{indent}{INDENT}{name}," for name in names), f"{indent})"]
 
 
 def is_missing(op: str) -> bool:

@@ -17,15 +17,15 @@ from collections.abc import Mapping
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.outputs import require_next_shard
+from workbench.emit.python import INDENT
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import (
-    BUILD,
     BUILD_SEVERAL,
-    SHARD_SIZE,
     replaced,
     sharded_module,
     with_cores,
 )
+from workbench.emit.template_parts import shard_seed
 from workbench.graph.model import Graph
 
 _LOADER = '''\
@@ -46,57 +46,56 @@ class Loader:
         device: str = DEVICE,
         seed: int = SEED,
     ) -> None:
-        self._devices = jax.local_devices()
-        self._sharding = NamedSharding(
-            Mesh(jax.devices(), ("batch",)), PartitionSpec("batch")
-        )
-        self._shards = [jax.devices().index(place) for place in self._devices]
-        self._num_shards = jax.device_count()
-        self._batch_size = batch_size
+        self.devices, everywhere = jax.local_devices(), jax.devices()
+        mesh = Mesh(everywhere, ("batch",))
+        self.sharding = NamedSharding(mesh, PartitionSpec("batch"))
+        self.shards = [everywhere.index(place) for place in self.devices]
+        self.num_shards = len(everywhere)
+        self.batch_size = batch_size
         pipes = [
-            build_pipeline(
+            $function(
 «                data,»
-                batch_size,
-                num_threads,
                 device,
-                seed,
-                shard,
-                self._num_shards,
-                place.local_hardware_id or 0,
-            )
-            for shard, place in zip(self._shards, self._devices, strict=True)
+                seed + 100_000 * shard_id,  # shards draw apart
+                shard_id,
+                self.num_shards,
+                batch_size=batch_size,
+                num_threads=num_threads,
+                device_id=$place_id,
+                prefetch_queue_depth=$prefetch,
+${loader_seed}            )
+            for shard_id, place in zip(self.shards, self.devices, strict=True)
         ]
-        self._samples = pipes[0].reader_meta("$reader")["epoch_size"]
-        self._epoch, self._seen = 0, 0  # samples of each shard in this epoch
         # An iterator for each device: one for all of them would want a GPU for each.
-        self._iterators = [
+        self.iterators = [
             DALIGenericIterator([pipe], OUTPUTS, reader_name="$reader", auto_reset=True)
             for pipe in pipes
         ]
+        self.samples = pipes[0].reader_meta("$reader")["epoch_size"]
+        self.epoch, self.seen = 0, 0  # samples of each shard in this epoch
 
     def __len__(self) -> int:
-        return len(self._iterators[0])
+        return len(self.iterators[0])
 
     def __iter__(self) -> Iterator[dict[str, jax.Array]]:
         # With each epoch a reader goes on to the next shard.
-        now = [(shard + self._epoch) % self._num_shards for shard in self._shards]
-        sizes = [shard_size(self._samples, shard, self._num_shards) for shard in now]
-        for parts in zip(*self._iterators, strict=True):
-            batch = {n: self._join([part[n] for part in parts]) for n in OUTPUTS}
-$squeeze            numbers = np.arange(self._seen, self._seen + self._batch_size)
-            batch["valid"] = self._join([numbers < size for size in sizes])
-            self._seen += self._batch_size
+        shards = (np.array(self.shards) + self.epoch) % self.num_shards
+        ends = (shards + 1) * self.samples // self.num_shards
+        sizes = ends - shards * self.samples // self.num_shards
+        # Strict, so that each of them is asked for its end, where it begins anew.
+        for parts in zip(*self.iterators, strict=True):
+            batch = {name: self.join([p[name] for p in parts]) for name in OUTPUTS}
+$squeeze            numbers = np.arange(self.seen, self.seen + self.batch_size)
+            batch["valid"] = self.join([numbers < size for size in sizes])
+            self.seen += self.batch_size
             yield batch
-        self._epoch, self._seen = self._epoch + 1, 0
+        self.epoch, self.seen = self.epoch + 1, 0
 
-    def _join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
+    def join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
         """One array of the parts, each on its own device."""
-        shape = (self._num_shards * self._batch_size, *parts[0].shape[1:])
-        placed = [
-            jax.device_put(part, place)
-            for part, place in zip(parts, self._devices, strict=True)
-        ]
-        return jax.make_array_from_single_device_arrays(shape, self._sharding, placed)
+        shape = (self.num_shards * self.batch_size, *parts[0].shape[1:])
+        placed = list(map(jax.device_put, parts, self.devices))
+        return jax.make_array_from_single_device_arrays(shape, self.sharding, placed)
 '''
 
 _LOADER_SEVERAL = '''\
@@ -118,14 +117,13 @@ class Loader:
         device: str = DEVICE,
         seed: int = SEED,
     ) -> None:
-        self._devices = jax.local_devices()
-        self._sharding = NamedSharding(
-            Mesh(jax.devices(), ("batch",)), PartitionSpec("batch")
-        )
-        numbers = [jax.devices().index(place) for place in self._devices]
-        self._shards = [PIPELINES * number for number in numbers]  # those of turn 0
-        self._num_shards = PIPELINES * jax.device_count()
-        self._batch_size = batch_size
+        self.devices, everywhere = jax.local_devices(), jax.devices()
+        mesh = Mesh(everywhere, ("batch",))
+        self.sharding = NamedSharding(mesh, PartitionSpec("batch"))
+        numbers = [everywhere.index(place) for place in self.devices]
+        self.shards = [PIPELINES * number for number in numbers]  # those of turn 0
+        self.num_shards = PIPELINES * len(everywhere)
+        self.batch_size = batch_size
         pipes = [  # those of each device
             build_pipelines(
 «                data,»
@@ -134,15 +132,15 @@ class Loader:
                 device,
                 seed,
                 number,
-                jax.device_count(),
+                len(everywhere),
                 place.local_hardware_id or 0,
             )
-            for number, place in zip(numbers, self._devices, strict=True)
+            for number, place in zip(numbers, self.devices, strict=True)
         ]
-        self._samples = pipes[0][0].reader_meta("$reader")["epoch_size"]
-        self._epoch, self._given = 0, 0  # batches of this epoch
+        self.samples = pipes[0][0].reader_meta("$reader")["epoch_size"]
+        self.epoch, self.given = 0, 0  # batches of this epoch
         # An iterator for each pipeline: one for all of them would want a GPU for each.
-        self._iterators = [
+        self.iterators = [
             [
                 DALIGenericIterator(
                     [pipe], OUTPUTS, reader_name="$reader", auto_reset=True
@@ -153,35 +151,32 @@ class Loader:
         ]
 
     def __len__(self) -> int:
-        return sum(len(turn[0]) for turn in self._iterators)
+        return sum(len(turn[0]) for turn in self.iterators)
 
     def __iter__(self) -> Iterator[dict[str, jax.Array]]:
-        for number in range(self._given, len(self)):
+        for number in range(self.given, len(self)):
             run, turn = divmod(number, PIPELINES)
             # With each epoch a reader goes on to the next shard.
-            now = [shard + turn + self._epoch for shard in self._shards]
-            count = self._num_shards
-            sizes = [shard_size(self._samples, shard % count, count) for shard in now]
-            parts = [next(batches) for batches in self._iterators[turn]]
+            shards = (np.array(self.shards) + turn + self.epoch) % self.num_shards
+            ends = (shards + 1) * self.samples // self.num_shards
+            sizes = ends - shards * self.samples // self.num_shards
+            parts = [next(batches) for batches in self.iterators[turn]]
             if number + PIPELINES >= len(self):
-                for batches in self._iterators[turn]:
+                for batches in self.iterators[turn]:
                     next(batches, None)  # its epoch is over: it begins the next
-            batch = {n: self._join([part[n] for part in parts]) for n in OUTPUTS}
-$squeeze            seen = run * self._batch_size + np.arange(self._batch_size)
-            batch["valid"] = self._join([seen < size for size in sizes])
-            self._given = number + 1
+            batch = {name: self.join([p[name] for p in parts]) for name in OUTPUTS}
+$squeeze            seen = run * self.batch_size + np.arange(self.batch_size)
+            batch["valid"] = self.join([seen < size for size in sizes])
+            self.given = number + 1
             yield batch
-        self._epoch, self._given = self._epoch + 1, 0
+        self.epoch, self.given = self.epoch + 1, 0
 
-    def _join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
+    def join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
         """One array of the parts, each on its own device."""
-        batch_size = self._batch_size * (self._num_shards // PIPELINES)
-        placed = [
-            jax.device_put(part, place)
-            for part, place in zip(parts, self._devices, strict=True)
-        ]
+        batch_size = self.batch_size * (self.num_shards // PIPELINES)
+        placed = list(map(jax.device_put, parts, self.devices))
         shape = (batch_size, *parts[0].shape[1:])
-        return jax.make_array_from_single_device_arrays(shape, self._sharding, placed)
+        return jax.make_array_from_single_device_arrays(shape, self.sharding, placed)
 '''
 
 _TEMPLATE = f'''\
@@ -202,8 +197,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from nvidia.dali import fn$math, pipeline_def$imports
 ${{policies}}from nvidia.dali.data_node import DataNode
-from nvidia.dali.pipeline import Pipeline$not_converted
-from nvidia.dali.plugin.jax import DALIGenericIterator
+${{not_translated}}from nvidia.dali.plugin.jax import DALIGenericIterator
 
 $constants
 $outputs
@@ -212,14 +206,14 @@ $outputs
 $finder$definition
 
 
-{BUILD}
-
-{SHARD_SIZE}
-
 {_LOADER}'''
 
 
-_SEVERAL = replaced(with_cores(_TEMPLATE), (BUILD, BUILD_SEVERAL), (_LOADER, _LOADER_SEVERAL))
+_SEVERAL = replaced(
+    with_cores(_TEMPLATE),
+    (_LOADER, f"{BUILD_SEVERAL}\n\n{_LOADER_SEVERAL}"),
+    ("${not_translated}", "from nvidia.dali.pipeline import Pipeline$not_converted\n"),
+)
 
 
 def emit_jax(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
@@ -231,7 +225,15 @@ def emit_jax(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     if any((flow.dtype or "").endswith("64") for flow in module.outputs.values()):
         doc += "\n    What has 64 bits is cut to 32, unless ``jax_enable_x64`` is set."
     template = _TEMPLATE if graph.settings.pipelines == 1 else _SEVERAL
-    return {"loader.py": module.fill(template, squeeze="".join(squeeze), labels_doc=doc)}
+    untranslated = "from nvidia.dali.pipeline import do_not_convert\n"
+    fields = {
+        "squeeze": "".join(squeeze),
+        "labels_doc": doc,
+        "not_translated": untranslated if module.parts.not_converted else "",
+        "place_id": "place.local_hardware_id" + module.parts.device_id.removeprefix("0"),
+        "loader_seed": shard_seed(module.parts, "shard_id", INDENT * 4),
+    }
+    return {"loader.py": module.fill(template, **fields)}
 
 
 TARGET = Target("a loader of arrays split over all devices", emit_jax, side_by_side=True)

@@ -58,23 +58,28 @@ class PipelineData(lightning.LightningDataModule):
         resumable: bool = $resumable
     ) -> None:
         super().__init__()
-        self.settings = («data, »batch_size, num_threads, device, seed)
+«        self.data = data»
+        self.batch_size, self.num_threads = batch_size, num_threads
+        self.device, self.seed = device, seed
         self.resumable = resumable
         self.loader: Loader | None = None
-        self.resume_from: list[bytes | None] = []
+        self.saved: bytes | None = None  # where to go on, once
 
     def train_dataloader(self) -> Loader:
         assert self.trainer is not None, "a trainer calls this"
-        rank = self.trainer.global_rank
         pipe = build_pipeline(
-            *self.settings,
-            shard_id=rank,
+«            self.data,»
+            self.batch_size,
+            self.num_threads,
+            self.device,
+            self.seed,
+            shard_id=self.trainer.global_rank,
             num_shards=self.trainer.world_size,
             device_id=self.trainer.strategy.root_device.index or 0,
             resumable=self.resumable,
-            checkpoint=self.resume_from[rank] if self.resume_from else None,
+            checkpoint=self.saved,
         )
-        self.loader = Loader(pipe$last_batch)
+        self.loader, self.saved = Loader(pipe$last_batch), None
         return self.loader
 
     def state_dict(self) -> dict[str, Any]:
@@ -87,7 +92,11 @@ class PipelineData(lightning.LightningDataModule):
         return {"loaders": every}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.resume_from = state_dict["loaders"]
+        assert self.trainer is not None, "a trainer calls this"
+        every, ranks = state_dict["loaders"], self.trainer.world_size
+        if len(every) != ranks:
+            raise ValueError(f"resume with {len(every)} ranks as saved, not {ranks}")
+        self.saved = every[self.trainer.global_rank]
 ''',
 )
 
@@ -173,17 +182,16 @@ if __name__ == "__main__":
 '''
 
 
-_SAVED = "self.resume_from[rank] if self.resume_from else None"
-
-
 def _side_by_side(template: str) -> str:
     return replaced(
         side_by_side(template),
         ("pipe = build_pipeline(", "pipes = build_pipelines("),
-        ("Loader(pipe$last_batch)", "Loader(pipes$last_batch, checkpoint=saved)"),
-        (f"checkpoint={_SAVED}", "checkpoint=saved"),
-        ("        pipes = build", f"        saved = {_SAVED}\n        pipes = build"),
-        ("list[bytes | None] = []", "list[dict[str, Any] | None] = []"),
+        (
+            "        self.loader, self.saved = Loader(pipe$last_batch), None\n",
+            "        self.loader = Loader(pipes$last_batch, checkpoint=self.saved)\n"
+            "        self.saved = None\n",
+        ),
+        ("self.saved: bytes | None", "self.saved: dict[str, Any] | None"),
     )
 
 
@@ -191,17 +199,13 @@ _VALIDATING_BUILD = replaced(
     RESUMABLE_BUILD,
     (
         ",\n) -> Pipeline",
-        ",\n    validation: bool = False,\n) -> Pipeline",
+        ",\n    define: Callable[..., Pipeline] = $function,\n) -> Pipeline",
     ),
     (
         "go on from.\n",
-        "go on from.\n    For ``validation`` nothing is shuffled, and nothing drawn.\n",
+        "go on from.\n    ``$validation_function`` shuffles nothing, and draws nothing.\n",
     ),
-    (
-        "    pipe = $function(\n",
-        "    define = $function\n    if validation:\n        define = $validation_function\n"
-        "    pipe = define(\n",
-    ),
+    ("    pipe = $function(\n", "    pipe = define(\n"),
 )
 _TRAIN = _BODY[_BODY.index("    def train_dataloader") : _BODY.index("    def state_dict")]
 _TRAIN_AND_VALIDATE = """\
@@ -209,7 +213,10 @@ _TRAIN_AND_VALIDATE = """\
         assert self.trainer is not None, "a trainer calls this"
         return build_pipeline(
             data,
-            *self.settings,
+            self.batch_size,
+            self.num_threads,
+            self.device,
+            self.seed,
             shard_id=self.trainer.global_rank,
             num_shards=self.trainer.world_size,
             device_id=self.trainer.strategy.root_device.index or 0,
@@ -217,16 +224,14 @@ _TRAIN_AND_VALIDATE = """\
         )
 
     def train_dataloader(self) -> Loader:
-        assert self.trainer is not None, "a trainer calls this"
-        saved = self.resume_from[self.trainer.global_rank] if self.resume_from else None
-        pipe = self.build(self.data, resumable=self.resumable, checkpoint=saved)
-        self.loader = Loader(pipe$last_batch)
+        pipe = self.build(self.data, resumable=self.resumable, checkpoint=self.saved)
+        self.loader, self.saved = Loader(pipe$last_batch), None
         return self.loader
 
     def val_dataloader(self) -> Loader | list[Any]:
         if self.val_data is None:
             return []
-        return Loader(self.build(self.val_data, validation=True))
+        return Loader(self.build(self.val_data, define=$validation_function))
 
 """
 _OPTION = '«    parser.add_argument("--data", required=True, help="folder of images")»\n'
@@ -249,10 +254,8 @@ def _validating(template: str) -> str:
             "        self,\n«        data: str,»\n",
             "        self,\n«        data: str,»\n        val_data: str | None = None,\n",
         ),
-        (
-            "        self.settings = («data, »batch",
-            "        self.data, self.val_data = «data», val_data\n        self.settings = (batch",
-        ),
+        ("«        self.data = data»\n", "        self.data, self.val_data = «data», val_data\n"),
+        ("import Iterator\n", "import Callable, Iterator\n"),
         (_TRAIN, _TRAIN_AND_VALIDATE),
     )
     if _OPTION not in template:

@@ -12,7 +12,6 @@ from workbench.emit.targets import Target
 from workbench.emit.targets._shared import (
     BUILD,
     BUILD_SEVERAL,
-    SHARD_SIZE,
     quoted_list,
     replaced,
     sharded_module,
@@ -147,7 +146,11 @@ $finder$definition
 
 {BUILD}
 
-{SHARD_SIZE}
+def shard_size(samples: int, shard_id: int, num_shards: int) -> int:
+    """Samples of one shard, as DALI's readers divide them."""
+    begin = shard_id * samples // num_shards
+    return (shard_id + 1) * samples // num_shards - begin
+
 
 def write_tar(path: Path, samples: Iterator[tuple[str, Sample]]) -> int:
     """WebDataset's form: files of one key, arrays as npy, labels as cls."""

@@ -10,7 +10,7 @@ from workbench.emit.outputs import Outputs, require_next_shard
 from workbench.emit.own_code import require_no_own_code
 from workbench.emit.python import LINE
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import BUILD, SHARD_SIZE, sharded_module
+from workbench.emit.targets._shared import BUILD, sharded_module
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph, Source
 from workbench.sources import load_source
@@ -18,16 +18,15 @@ from workbench.sources import load_source
 _TEMPLATE = f'''\
 """$title
 
-Batches as a tf.data.Dataset.
+Batches as TensorFlow tensors, for Keras or a loop of your own:
 
-Usage: python dataset.py« --data DIR» [--device cpu|mixed] [--batch-size N] [--epochs N]
+    for batch in Loader(build_pipeline(«"DIR", »shard_id=rank, num_shards=world_size)):
+        ...
 
 Needs tensorflow and nvidia-dali-tf-plugin-cuda120.
 """
 
-import argparse
-${{os}}import time
-from collections.abc import Iterator
+${{os}}from collections.abc import Iterator
 from math import ceil
 $any
 import tensorflow as tf
@@ -47,85 +46,50 @@ $finder$definition
 
 {BUILD}
 
-{SHARD_SIZE}
-
 class Loader:
-    """Batches of one shard as dictionaries of tensors: $listed.
+    """Batches as dictionaries of tensors: $listed.
 
-    One pass is one epoch: every sample once, the last batch as short as it
-    comes.$labels_doc
+    One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
+    as it comes.$labels_doc
 
     ``dataset`` is for Keras, and has no end: ``model.fit(..., steps_per_epoch=len(loader))``;
     its batches are tuples, and full: at the end of an epoch the last sample is repeated.
     """
 
-    def __init__(
-        self,
-«        data: str,»
-        batch_size: int = BATCH_SIZE,
-        num_threads: int = NUM_THREADS,
-        device: str = DEVICE,
-        seed: int = SEED,
-        shard_id: int = 0,
-        num_shards: int = 1,
-        device_id: int = 0,
-    ) -> None:
-        pipe = build_pipeline(
-            «data, »batch_size, num_threads, device, seed, shard_id, num_shards, device_id
-        )
+    def __init__(self, pipe: Pipeline) -> None:
+        meta = pipe.reader_meta("$reader")
+        self.samples, self.num_shards = meta["epoch_size"], meta["number_of_shards"]
+        self.shard_id, self.batch_size = meta["shard_id"], pipe.max_batch_size
+        self.seen = 0  # samples of this epoch
+        place = "/cpu:0" if pipe.device_id is None else f"/gpu:{{pipe.device_id}}"
         # DALIDataset makes a pipeline of its own out of this one, which is only asked things.
-        self._samples = pipe.reader_meta("$reader")["epoch_size"]
-        self._shard, self._num_shards = shard_id, num_shards
-        self._batch_size, self._seen = batch_size, 0  # samples in this epoch
-        place = "/cpu:0" if pipe.device_id is None else f"/gpu:{{device_id}}"
         with tf.device(place):
             self.dataset = DALIDataset(
                 pipe,
-                batch_size=batch_size,
-                num_threads=num_threads,
+                batch_size=self.batch_size,
+                num_threads=pipe.num_threads,
                 device_id=pipe.device_id,
-                output_shapes=tuple((batch_size, *shape) for shape in SHAPES),
+                output_shapes=tuple((self.batch_size, *shape) for shape in SHAPES),
                 output_dtypes=DTYPES,
             )
-        self._stream: Iterator[tuple[tf.Tensor, ...]] | None = None
+        self.stream: Iterator[tuple[tf.Tensor, ...]] | None = None
 
     def __len__(self) -> int:
-        largest = ceil(self._samples / self._num_shards)
-        return ceil(largest / self._batch_size)
+        return ceil(ceil(self.samples / self.num_shards) / self.batch_size)
 
     def __iter__(self) -> Iterator[dict[str, tf.Tensor]]:
-        if self._stream is None:  # another one would begin with the first epoch again
-            self._stream = iter(self.dataset)
-        last = shard_size(self._samples, self._shard, self._num_shards)
-        while self._seen < len(self) * self._batch_size:
-            tensors = next(self._stream)
-            size = max(0, min(last - self._seen, self._batch_size))
-            batch = {{name: t[:size] for name, t in zip(OUTPUTS, tensors, strict=True)}}
-$squeeze            self._seen += self._batch_size
+        if self.stream is None:  # another one would begin with the first epoch again
+            self.stream = iter(self.dataset)
+        begin = self.shard_id * self.samples // self.num_shards
+        end = (self.shard_id + 1) * self.samples // self.num_shards
+        while self.seen < len(self) * self.batch_size:
+            tensors = next(self.stream)
+            left = max(0, end - begin - self.seen)  # the rest is padding
+            batch = {{name: t[:left] for name, t in zip(OUTPUTS, tensors, strict=True)}}
+$squeeze            self.seen += self.batch_size
             yield batch
-        self._shard = (self._shard + 1) % self._num_shards  # the reader does, too
-        self._seen = 0
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
-«    parser.add_argument("--data", required=True, help="folder of images")»
-    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
-    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
-    parser.add_argument("--threads", type=int, default=NUM_THREADS)
-    parser.add_argument("--epochs", type=int, default=1)
-    args = parser.parse_args()
-
-    loader = Loader(«args.data, »args.batch_size, args.threads, args.device)
-    for epoch in range(args.epochs):
-        start = time.perf_counter()
-        samples = sum(len(batch[OUTPUTS[0]]) for batch in loader)
-        seconds = time.perf_counter() - start
-        print(f"epoch {{epoch}}: {{samples}} samples, {{samples / seconds:.0f}} imgs/s")
-
-
-if __name__ == "__main__":
-    main()
+        self.shard_id = (self.shard_id + 1) % self.num_shards  # the reader does, too
+        self.seen = 0
 '''
 
 _DTYPES = {
@@ -157,7 +121,7 @@ def emit_tensorflow(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     source = module.fill(
         _TEMPLATE,
         squeeze="".join(squeeze),
-        labels_doc="\n    Labels have the shape [N]." if module.labels else "",
+        labels_doc=" Labels have the shape [N]." if module.labels else "",
         dtypes=_tuple("DTYPES", [f"tf.{_dtype(graph, module.outputs, n)}" for n in module.outputs]),
         shapes=_tuple("SHAPES", [_shape(graph, module.outputs, n) for n in module.outputs]),
     )

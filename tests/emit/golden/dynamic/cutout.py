@@ -17,10 +17,6 @@ from collections.abc import Iterator
 import nvidia.dali.experimental.dynamic as ndd
 from nvidia.dali import types
 
-BATCH_SIZE = 64
-NUM_THREADS = 4
-DEVICE = "cpu"
-SEED = 42
 SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
@@ -34,92 +30,72 @@ class Draws(ndd.random.RNG):  # type: ignore[misc]  # it is marked final
     """
 
     def __init__(self, seed: int, position: int) -> None:
-        super().__init__(seed)
         key = [seed & 0xFFFFFFFF, seed >> 32]
-        self._words = [*key, 0, 0, position & 0xFFFFFFFF, position >> 32, 0]
+        self.words = iter([*key, 0, 0, position & 0xFFFFFFFF, position >> 32, 0])
 
     def __call__(self) -> int:
-        return self._words.pop(0)
-
-
-def augment(
-    jpegs: ndd.Batch, labels: ndd.Batch, device: str, base_seed: int, position: int
-) -> tuple[ndd.Batch, ...]:
-    """The operators of one batch, which begins at sample ``position`` of all."""
-    batch_size = jpegs.batch_size
-    images = ndd.decoders.image(jpegs, output_type=types.RGB, device=device)
-    images = ndd.random_resized_crop(
-        images, size=SIZE, random_area=[0.35, 1.0], rng=Draws(base_seed + 1, position)
-    )
-    anchor = ndd.random.uniform(
-        range=[0, 0.75],
-        shape=[2],
-        batch_size=batch_size,
-        rng=Draws(base_seed + 2, position),
-    )
-    images = ndd.erase(
-        images,
-        shape=[0.25, 0.25],
-        normalized=True,
-        axis_names="HW",
-        fill_value=[124, 116, 104],
-        anchor=anchor,
-    )
-    mirror = ndd.random.coin_flip(
-        probability=0.5, batch_size=batch_size, rng=Draws(base_seed + 3, position)
-    )
-    images = ndd.crop_mirror_normalize(
-        images,
-        dtype=types.FLOAT,
-        output_layout="CHW",
-        mean=MEAN,
-        std=STD,
-        mirror=mirror,
-    )
-    return images, labels
+        return next(self.words)
 
 
 def batches(
-    data: str,
-    batch_size: int = BATCH_SIZE,
-    device: str = DEVICE,
-    seed: int = SEED,
+    data: str, batch_size: int = 64, device: str = "cpu", seed: int = 42
 ) -> Iterator[tuple[ndd.Batch, ...]]:
-    """Yield batches without an end; ``device`` says where images are decoded: cpu or gpu."""
+    """Yield batches without end; ``device`` says where images are decoded: cpu or gpu."""
     reader = ndd.readers.File(file_root=data, random_shuffle=True, seed=seed)
-    position = 0
+    first = 0  # the number of a batch's first sample, of all that were read
     while True:
         for jpegs, labels in reader.next_epoch(batch_size=batch_size):
-            yield augment(jpegs, labels, device, seed, position)
-            position += batch_size
+            images = ndd.decoders.image(jpegs, output_type=types.RGB, device=device)
+            images = ndd.random_resized_crop(
+                images, size=SIZE, random_area=[0.35, 1.0], rng=Draws(seed + 1, first)
+            )
+            anchor = ndd.random.uniform(
+                range=[0, 0.75],
+                shape=[2],
+                batch_size=jpegs.batch_size,
+                rng=Draws(seed + 2, first),
+            )
+            images = ndd.erase(
+                images,
+                shape=[0.25, 0.25],
+                normalized=True,
+                axis_names="HW",
+                fill_value=[124, 116, 104],
+                anchor=anchor,
+            )
+            mirror = ndd.random.coin_flip(
+                probability=0.5, batch_size=jpegs.batch_size, rng=Draws(seed + 3, first)
+            )
+            images = ndd.crop_mirror_normalize(
+                images,
+                dtype=types.FLOAT,
+                output_layout="CHW",
+                mean=MEAN,
+                std=STD,
+                mirror=mirror,
+            )
+            yield images, labels
+            first += batch_size
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the operators and print imgs/s.")
-    parser.add_argument(
-        "--data", required=True, help="folder with a folder of images for each class"
-    )
-    parser.add_argument("--device", choices=["cpu", "gpu"], default=DEVICE)
-    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
-    parser.add_argument("--threads", type=int, default=NUM_THREADS)
+    parser.add_argument("--data", required=True, help="folder of images by class")
+    parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--batches", type=int, default=50)
     args = parser.parse_args()
 
     ndd.set_num_threads(args.threads)  # before anything has run
     stream = batches(args.data, args.batch_size, args.device)
-    for _ in range(5):  # the first batches allocate memory
-        evaluate(next(stream))
-    start = time.perf_counter()
-    for _ in range(args.batches):
-        evaluate(next(stream))
+    for number in range(5 + args.batches):
+        if number == 5:  # the first batches allocate memory
+            start = time.perf_counter()
+        for output in next(stream):
+            output.evaluate()  # operators run in the background
     seconds = time.perf_counter() - start
     print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
-
-
-def evaluate(outputs: tuple[ndd.Batch, ...]) -> None:
-    """Wait for the operators, which run in the background."""
-    for output in outputs:
-        output.evaluate()
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.data_node import DataNode
-from nvidia.dali.pipeline import Pipeline
 from nvidia.dali.plugin.jax import DALIGenericIterator
 
 BATCH_SIZE = 8
@@ -75,7 +74,7 @@ def segmentation_pipeline(
         crop_pos_x=x,
         crop_pos_y=y,
     )
-    # In step with the images: masks = follow_masks(masks, images)
+    # Masks in step with images
     masks = fn.cast(masks, dtype=types.FLOAT)
     masks = fn.resize(masks, interp_type=types.INTERP_NN, resize_shorter=side)
     masks = fn.flip(masks, horizontal=mirror)
@@ -83,41 +82,6 @@ def segmentation_pipeline(
     masks = fn.crop(masks, crop=CROP, crop_pos_x=x, crop_pos_y=y)
     masks = fn.cast(masks, dtype=types.INT32)
     return images, masks
-
-
-def build_pipeline(
-    data: str,
-    batch_size: int = BATCH_SIZE,
-    num_threads: int = NUM_THREADS,
-    device: str = DEVICE,
-    seed: int = SEED,
-    shard_id: int = 0,
-    num_shards: int = 1,
-    device_id: int = 0,
-) -> Pipeline:
-    """Return the built pipeline of one shard.
-
-    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
-    """
-    pipe = segmentation_pipeline(
-        data,
-        device,
-        seed + 100_000 * shard_id,  # shards draw apart
-        shard_id,
-        num_shards,
-        batch_size=batch_size,
-        num_threads=num_threads,
-        device_id=device_id if device == "mixed" else None,
-        prefetch_queue_depth=2,
-    )
-    pipe.build()
-    return pipe
-
-
-def shard_size(samples: int, shard_id: int, num_shards: int) -> int:
-    """Samples of one shard, as DALI's readers divide them."""
-    begin = shard_id * samples // num_shards
-    return (shard_id + 1) * samples // num_shards - begin
 
 
 class Loader:
@@ -137,54 +101,53 @@ class Loader:
         device: str = DEVICE,
         seed: int = SEED,
     ) -> None:
-        self._devices = jax.local_devices()
-        self._sharding = NamedSharding(
-            Mesh(jax.devices(), ("batch",)), PartitionSpec("batch")
-        )
-        self._shards = [jax.devices().index(place) for place in self._devices]
-        self._num_shards = jax.device_count()
-        self._batch_size = batch_size
+        self.devices, everywhere = jax.local_devices(), jax.devices()
+        mesh = Mesh(everywhere, ("batch",))
+        self.sharding = NamedSharding(mesh, PartitionSpec("batch"))
+        self.shards = [everywhere.index(place) for place in self.devices]
+        self.num_shards = len(everywhere)
+        self.batch_size = batch_size
         pipes = [
-            build_pipeline(
+            segmentation_pipeline(
                 data,
-                batch_size,
-                num_threads,
                 device,
-                seed,
-                shard,
-                self._num_shards,
-                place.local_hardware_id or 0,
+                seed + 100_000 * shard_id,  # shards draw apart
+                shard_id,
+                self.num_shards,
+                batch_size=batch_size,
+                num_threads=num_threads,
+                device_id=place.local_hardware_id if device == "mixed" else None,
+                prefetch_queue_depth=2,
             )
-            for shard, place in zip(self._shards, self._devices, strict=True)
+            for shard_id, place in zip(self.shards, self.devices, strict=True)
         ]
-        self._samples = pipes[0].reader_meta("reader")["epoch_size"]
-        self._epoch, self._seen = 0, 0  # samples of each shard in this epoch
         # An iterator for each device: one for all of them would want a GPU for each.
-        self._iterators = [
+        self.iterators = [
             DALIGenericIterator([pipe], OUTPUTS, reader_name="reader", auto_reset=True)
             for pipe in pipes
         ]
+        self.samples = pipes[0].reader_meta("reader")["epoch_size"]
+        self.epoch, self.seen = 0, 0  # samples of each shard in this epoch
 
     def __len__(self) -> int:
-        return len(self._iterators[0])
+        return len(self.iterators[0])
 
     def __iter__(self) -> Iterator[dict[str, jax.Array]]:
         # With each epoch a reader goes on to the next shard.
-        now = [(shard + self._epoch) % self._num_shards for shard in self._shards]
-        sizes = [shard_size(self._samples, shard, self._num_shards) for shard in now]
-        for parts in zip(*self._iterators, strict=True):
-            batch = {n: self._join([part[n] for part in parts]) for n in OUTPUTS}
-            numbers = np.arange(self._seen, self._seen + self._batch_size)
-            batch["valid"] = self._join([numbers < size for size in sizes])
-            self._seen += self._batch_size
+        shards = (np.array(self.shards) + self.epoch) % self.num_shards
+        ends = (shards + 1) * self.samples // self.num_shards
+        sizes = ends - shards * self.samples // self.num_shards
+        # Strict, so that each of them is asked for its end, where it begins anew.
+        for parts in zip(*self.iterators, strict=True):
+            batch = {name: self.join([p[name] for p in parts]) for name in OUTPUTS}
+            numbers = np.arange(self.seen, self.seen + self.batch_size)
+            batch["valid"] = self.join([numbers < size for size in sizes])
+            self.seen += self.batch_size
             yield batch
-        self._epoch, self._seen = self._epoch + 1, 0
+        self.epoch, self.seen = self.epoch + 1, 0
 
-    def _join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
+    def join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
         """One array of the parts, each on its own device."""
-        shape = (self._num_shards * self._batch_size, *parts[0].shape[1:])
-        placed = [
-            jax.device_put(part, place)
-            for part, place in zip(parts, self._devices, strict=True)
-        ]
-        return jax.make_array_from_single_device_arrays(shape, self._sharding, placed)
+        shape = (self.num_shards * self.batch_size, *parts[0].shape[1:])
+        placed = list(map(jax.device_put, parts, self.devices))
+        return jax.make_array_from_single_device_arrays(shape, self.sharding, placed)

@@ -126,12 +126,6 @@ def build_pipelines(
     return pipes
 
 
-def shard_size(samples: int, shard_id: int, num_shards: int) -> int:
-    """Samples of one shard, as DALI's readers divide them."""
-    begin = shard_id * samples // num_shards
-    return (shard_id + 1) * samples // num_shards - begin
-
-
 class Loader:
     """Batches as dictionaries of arrays: ``images``, ``labels``.
 
@@ -151,14 +145,13 @@ class Loader:
         device: str = DEVICE,
         seed: int = SEED,
     ) -> None:
-        self._devices = jax.local_devices()
-        self._sharding = NamedSharding(
-            Mesh(jax.devices(), ("batch",)), PartitionSpec("batch")
-        )
-        numbers = [jax.devices().index(place) for place in self._devices]
-        self._shards = [PIPELINES * number for number in numbers]  # those of turn 0
-        self._num_shards = PIPELINES * jax.device_count()
-        self._batch_size = batch_size
+        self.devices, everywhere = jax.local_devices(), jax.devices()
+        mesh = Mesh(everywhere, ("batch",))
+        self.sharding = NamedSharding(mesh, PartitionSpec("batch"))
+        numbers = [everywhere.index(place) for place in self.devices]
+        self.shards = [PIPELINES * number for number in numbers]  # those of turn 0
+        self.num_shards = PIPELINES * len(everywhere)
+        self.batch_size = batch_size
         pipes = [  # those of each device
             build_pipelines(
                 data,
@@ -167,15 +160,15 @@ class Loader:
                 device,
                 seed,
                 number,
-                jax.device_count(),
+                len(everywhere),
                 place.local_hardware_id or 0,
             )
-            for number, place in zip(numbers, self._devices, strict=True)
+            for number, place in zip(numbers, self.devices, strict=True)
         ]
-        self._samples = pipes[0][0].reader_meta("reader")["epoch_size"]
-        self._epoch, self._given = 0, 0  # batches of this epoch
+        self.samples = pipes[0][0].reader_meta("reader")["epoch_size"]
+        self.epoch, self.given = 0, 0  # batches of this epoch
         # An iterator for each pipeline: one for all of them would want a GPU for each.
-        self._iterators = [
+        self.iterators = [
             [
                 DALIGenericIterator(
                     [pipe], OUTPUTS, reader_name="reader", auto_reset=True
@@ -186,33 +179,30 @@ class Loader:
         ]
 
     def __len__(self) -> int:
-        return sum(len(turn[0]) for turn in self._iterators)
+        return sum(len(turn[0]) for turn in self.iterators)
 
     def __iter__(self) -> Iterator[dict[str, jax.Array]]:
-        for number in range(self._given, len(self)):
+        for number in range(self.given, len(self)):
             run, turn = divmod(number, PIPELINES)
             # With each epoch a reader goes on to the next shard.
-            now = [shard + turn + self._epoch for shard in self._shards]
-            count = self._num_shards
-            sizes = [shard_size(self._samples, shard % count, count) for shard in now]
-            parts = [next(batches) for batches in self._iterators[turn]]
+            shards = (np.array(self.shards) + turn + self.epoch) % self.num_shards
+            ends = (shards + 1) * self.samples // self.num_shards
+            sizes = ends - shards * self.samples // self.num_shards
+            parts = [next(batches) for batches in self.iterators[turn]]
             if number + PIPELINES >= len(self):
-                for batches in self._iterators[turn]:
+                for batches in self.iterators[turn]:
                     next(batches, None)  # its epoch is over: it begins the next
-            batch = {n: self._join([part[n] for part in parts]) for n in OUTPUTS}
+            batch = {name: self.join([p[name] for p in parts]) for name in OUTPUTS}
             batch["labels"] = batch["labels"].squeeze(-1)
-            seen = run * self._batch_size + np.arange(self._batch_size)
-            batch["valid"] = self._join([seen < size for size in sizes])
-            self._given = number + 1
+            seen = run * self.batch_size + np.arange(self.batch_size)
+            batch["valid"] = self.join([seen < size for size in sizes])
+            self.given = number + 1
             yield batch
-        self._epoch, self._given = self._epoch + 1, 0
+        self.epoch, self.given = self.epoch + 1, 0
 
-    def _join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
+    def join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
         """One array of the parts, each on its own device."""
-        batch_size = self._batch_size * (self._num_shards // PIPELINES)
-        placed = [
-            jax.device_put(part, place)
-            for part, place in zip(parts, self._devices, strict=True)
-        ]
+        batch_size = self.batch_size * (self.num_shards // PIPELINES)
+        placed = list(map(jax.device_put, parts, self.devices))
         shape = (batch_size, *parts[0].shape[1:])
-        return jax.make_array_from_single_device_arrays(shape, self._sharding, placed)
+        return jax.make_array_from_single_device_arrays(shape, self.sharding, placed)

@@ -8,7 +8,7 @@ A LightningDataModule of these batches:
 Needs lightning, torch and nvidia-dali-cuda120.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import lightning
@@ -95,17 +95,14 @@ def build_pipeline(
     device_id: int = 0,
     resumable: bool = False,
     checkpoint: bytes | None = None,
-    validation: bool = False,
+    define: Callable[..., Pipeline] = medical_gray_pipeline,
 ) -> Pipeline:
     """Return the built pipeline of one shard.
 
     ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
     A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.
-    For ``validation`` nothing is shuffled, and nothing drawn.
+    ``validation_pipeline`` shuffles nothing, and draws nothing.
     """
-    define = medical_gray_pipeline
-    if validation:
-        define = validation_pipeline
     pipe = define(
         data,
         device,
@@ -116,7 +113,7 @@ def build_pipeline(
         num_threads=num_threads,
         device_id=device_id if device == "mixed" else None,
         prefetch_queue_depth=2,
-        enable_checkpointing=resumable,
+        enable_checkpointing=resumable or checkpoint is not None,
         checkpoint=checkpoint,
     )
     pipe.build()
@@ -169,16 +166,20 @@ class PipelineData(lightning.LightningDataModule):
     ) -> None:
         super().__init__()
         self.data, self.val_data = data, val_data
-        self.settings = (batch_size, num_threads, device, seed)
+        self.batch_size, self.num_threads = batch_size, num_threads
+        self.device, self.seed = device, seed
         self.resumable = resumable
         self.loader: Loader | None = None
-        self.resume_from: list[bytes | None] = []
+        self.saved: bytes | None = None  # where to go on, once
 
     def build(self, data: str, **options: Any) -> Pipeline:
         assert self.trainer is not None, "a trainer calls this"
         return build_pipeline(
             data,
-            *self.settings,
+            self.batch_size,
+            self.num_threads,
+            self.device,
+            self.seed,
             shard_id=self.trainer.global_rank,
             num_shards=self.trainer.world_size,
             device_id=self.trainer.strategy.root_device.index or 0,
@@ -186,16 +187,14 @@ class PipelineData(lightning.LightningDataModule):
         )
 
     def train_dataloader(self) -> Loader:
-        assert self.trainer is not None, "a trainer calls this"
-        saved = self.resume_from[self.trainer.global_rank] if self.resume_from else None
-        pipe = self.build(self.data, resumable=self.resumable, checkpoint=saved)
-        self.loader = Loader(pipe)
+        pipe = self.build(self.data, resumable=self.resumable, checkpoint=self.saved)
+        self.loader, self.saved = Loader(pipe), None
         return self.loader
 
     def val_dataloader(self) -> Loader | list[Any]:
         if self.val_data is None:
             return []
-        return Loader(self.build(self.val_data, validation=True))
+        return Loader(self.build(self.val_data, define=validation_pipeline))
 
     def state_dict(self) -> dict[str, Any]:
         # Every rank comes here, but the file of rank 0 is the one that is kept.
@@ -207,4 +206,8 @@ class PipelineData(lightning.LightningDataModule):
         return {"loaders": every}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.resume_from = state_dict["loaders"]
+        assert self.trainer is not None, "a trainer calls this"
+        every, ranks = state_dict["loaders"], self.trainer.world_size
+        if len(every) != ranks:
+            raise ValueError(f"resume with {len(every)} ranks as saved, not {ranks}")
+        self.saved = every[self.trainer.global_rank]

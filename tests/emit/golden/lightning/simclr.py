@@ -108,7 +108,7 @@ def build_pipeline(
         num_threads=num_threads,
         device_id=device_id if device == "mixed" else None,
         prefetch_queue_depth=2,
-        enable_checkpointing=resumable,
+        enable_checkpointing=resumable or checkpoint is not None,
         checkpoint=checkpoint,
     )
     pipe.build()
@@ -159,23 +159,28 @@ class PipelineData(lightning.LightningDataModule):
         resumable: bool = True,
     ) -> None:
         super().__init__()
-        self.settings = (data, batch_size, num_threads, device, seed)
+        self.data = data
+        self.batch_size, self.num_threads = batch_size, num_threads
+        self.device, self.seed = device, seed
         self.resumable = resumable
         self.loader: Loader | None = None
-        self.resume_from: list[bytes | None] = []
+        self.saved: bytes | None = None  # where to go on, once
 
     def train_dataloader(self) -> Loader:
         assert self.trainer is not None, "a trainer calls this"
-        rank = self.trainer.global_rank
         pipe = build_pipeline(
-            *self.settings,
-            shard_id=rank,
+            self.data,
+            self.batch_size,
+            self.num_threads,
+            self.device,
+            self.seed,
+            shard_id=self.trainer.global_rank,
             num_shards=self.trainer.world_size,
             device_id=self.trainer.strategy.root_device.index or 0,
             resumable=self.resumable,
-            checkpoint=self.resume_from[rank] if self.resume_from else None,
+            checkpoint=self.saved,
         )
-        self.loader = Loader(pipe)
+        self.loader, self.saved = Loader(pipe), None
         return self.loader
 
     def state_dict(self) -> dict[str, Any]:
@@ -188,4 +193,8 @@ class PipelineData(lightning.LightningDataModule):
         return {"loaders": every}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.resume_from = state_dict["loaders"]
+        assert self.trainer is not None, "a trainer calls this"
+        every, ranks = state_dict["loaders"], self.trainer.world_size
+        if len(every) != ranks:
+            raise ValueError(f"resume with {len(every)} ranks as saved, not {ranks}")
+        self.saved = every[self.trainer.global_rank]

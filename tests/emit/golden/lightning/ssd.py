@@ -90,7 +90,7 @@ def ssd_pipeline(
     normalize = fn.crop_mirror_normalize(
         light, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD
     )
-    # In step with the images: boxes, labels = follow_boxes(boxes, normalize, labels, images)
+    # Boxes in step with normalize, from images on: boxes, labels
     follow_boxes_corners = fn.cat(
         boxes, types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])
     )
@@ -209,7 +209,7 @@ def build_pipeline(
         num_threads=num_threads,
         device_id=device_id if device == "mixed" else None,
         prefetch_queue_depth=2,
-        enable_checkpointing=resumable,
+        enable_checkpointing=resumable or checkpoint is not None,
         checkpoint=checkpoint,
     )
     pipe.build()
@@ -266,23 +266,28 @@ class PipelineData(lightning.LightningDataModule):
         resumable: bool = True,
     ) -> None:
         super().__init__()
-        self.settings = (data, batch_size, num_threads, device, seed)
+        self.data = data
+        self.batch_size, self.num_threads = batch_size, num_threads
+        self.device, self.seed = device, seed
         self.resumable = resumable
         self.loader: Loader | None = None
-        self.resume_from: list[bytes | None] = []
+        self.saved: bytes | None = None  # where to go on, once
 
     def train_dataloader(self) -> Loader:
         assert self.trainer is not None, "a trainer calls this"
-        rank = self.trainer.global_rank
         pipe = build_pipeline(
-            *self.settings,
-            shard_id=rank,
+            self.data,
+            self.batch_size,
+            self.num_threads,
+            self.device,
+            self.seed,
+            shard_id=self.trainer.global_rank,
             num_shards=self.trainer.world_size,
             device_id=self.trainer.strategy.root_device.index or 0,
             resumable=self.resumable,
-            checkpoint=self.resume_from[rank] if self.resume_from else None,
+            checkpoint=self.saved,
         )
-        self.loader = Loader(pipe)
+        self.loader, self.saved = Loader(pipe), None
         return self.loader
 
     def state_dict(self) -> dict[str, Any]:
@@ -295,4 +300,8 @@ class PipelineData(lightning.LightningDataModule):
         return {"loaders": every}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.resume_from = state_dict["loaders"]
+        assert self.trainer is not None, "a trainer calls this"
+        every, ranks = state_dict["loaders"], self.trainer.world_size
+        if len(every) != ranks:
+            raise ValueError(f"resume with {len(every)} ranks as saved, not {ranks}")
+        self.saved = every[self.trainer.global_rank]

@@ -112,7 +112,7 @@ def build_pipeline(
         num_threads=num_threads,
         device_id=device_id,
         prefetch_queue_depth=2,
-        enable_checkpointing=resumable,
+        enable_checkpointing=resumable or checkpoint is not None,
         checkpoint=checkpoint,
     )
     pipe.build()
@@ -153,9 +153,7 @@ class Loader:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
-    parser.add_argument(
-        "--data", required=True, help="folder with a folder of images for each class"
-    )
+    parser.add_argument("--data", required=True, help="folder of images by class")
     parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
     parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")

@@ -143,7 +143,7 @@ def build_pipeline(
         num_threads=num_threads,
         device_id=device_id,
         prefetch_queue_depth=2,
-        enable_checkpointing=resumable,
+        enable_checkpointing=resumable or checkpoint is not None,
         checkpoint=checkpoint,
     )
     pipe.build()

@@ -117,7 +117,7 @@ def key_points_pipeline(
         std=STD,
         mirror=mirror,
     )
-    # In step with the images: points, visible = follow_points(points, normalize)
+    # Points in step with normalize: points -> points, visible
     follow_points_at = fn.cat(points, types.Constant([0.0, 0.0], shape=[1, 2]))
     follow_points_at = fn.expand_dims(follow_points_at, axes=1)
     follow_points_seen = follow_points_at[:, 0, 0] == follow_points_at[:, 0, 0]
@@ -184,7 +184,7 @@ def build_pipeline(
         num_threads=num_threads,
         device_id=device_id if device == "mixed" else None,
         prefetch_queue_depth=2,
-        enable_checkpointing=resumable,
+        enable_checkpointing=resumable or checkpoint is not None,
         checkpoint=checkpoint,
     )
     pipe.build()

@@ -83,7 +83,7 @@ def build_pipeline(
         num_threads=num_threads,
         device_id=device_id if device == "mixed" else None,
         prefetch_queue_depth=2,
-        enable_checkpointing=resumable,
+        enable_checkpointing=resumable or checkpoint is not None,
         seed=seed + 100_000 * shard_id,
         checkpoint=checkpoint,
     )

@@ -63,7 +63,7 @@ def retinanet_pipeline(
     normalize = fn.crop_mirror_normalize(
         resize, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD
     )
-    # In step with the images: boxes, labels = follow_boxes(boxes, normalize, labels)
+    # Boxes in step with normalize: boxes, labels
     follow_boxes_corners = fn.cat(
         boxes, types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])
     )
@@ -181,7 +181,7 @@ def build_pipeline(
         num_threads=num_threads,
         device_id=device_id if device == "mixed" else None,
         prefetch_queue_depth=2,
-        enable_checkpointing=resumable,
+        enable_checkpointing=resumable or checkpoint is not None,
         checkpoint=checkpoint,
     )
     pipe.build()

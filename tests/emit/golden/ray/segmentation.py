@@ -85,7 +85,7 @@ def segmentation_pipeline(
         crop_pos_x=x,
         crop_pos_y=y,
     )
-    # In step with the images: masks = follow_masks(masks, images)
+    # Masks in step with images
     masks = fn.cast(masks, dtype=types.FLOAT)
     masks = fn.resize(masks, interp_type=types.INTERP_NN, resize_shorter=side)
     masks = fn.flip(masks, horizontal=mirror)

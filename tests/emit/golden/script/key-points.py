@@ -105,7 +105,7 @@ def key_points_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ..
         std=STD,
         mirror=mirror,
     )
-    # In step with the images: points, visible = follow_points(points, normalize)
+    # Points in step with normalize: points -> points, visible
     follow_points_at = fn.cat(points, types.Constant([0.0, 0.0], shape=[1, 2]))
     follow_points_at = fn.expand_dims(follow_points_at, axes=1)
     follow_points_seen = follow_points_at[:, 0, 0] == follow_points_at[:, 0, 0]

@@ -67,9 +67,7 @@ def build_pipeline(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the pipeline and print imgs/s.")
-    parser.add_argument(
-        "--data", required=True, help="folder with a folder of images for each class"
-    )
+    parser.add_argument("--data", required=True, help="folder of images by class")
     parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
     parser.add_argument("--threads", type=int, default=NUM_THREADS)

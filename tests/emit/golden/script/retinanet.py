@@ -50,7 +50,7 @@ def retinanet_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...
     normalize = fn.crop_mirror_normalize(
         resize, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD
     )
-    # In step with the images: boxes, labels = follow_boxes(boxes, normalize, labels)
+    # Boxes in step with normalize: boxes, labels
     follow_boxes_corners = fn.cat(
         boxes, types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])
     )

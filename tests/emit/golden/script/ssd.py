@@ -76,7 +76,7 @@ def ssd_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]:
     normalize = fn.crop_mirror_normalize(
         light, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD
     )
-    # In step with the images: boxes, labels = follow_boxes(boxes, normalize, labels, images)
+    # Boxes in step with normalize, from images on: boxes, labels
     follow_boxes_corners = fn.cat(
         boxes, types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])
     )

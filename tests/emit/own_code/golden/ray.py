@@ -219,9 +219,7 @@ class Shard:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write augmented shards with Ray.")
-    parser.add_argument(
-        "--data", required=True, help="folder with a folder of images for each class"
-    )
+    parser.add_argument("--data", required=True, help="folder of images by class")
     parser.add_argument("--out", required=True, help="folder to write")
     parser.add_argument("--format", choices=list(WRITERS), default="tar")
     parser.add_argument("--actors", type=int, default=2, help="as many as shards")

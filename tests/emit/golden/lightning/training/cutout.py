@@ -9,7 +9,7 @@ Needs lightning, torch and nvidia-dali-cuda120.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import lightning
@@ -105,17 +105,14 @@ def build_pipeline(
     device_id: int = 0,
     resumable: bool = False,
     checkpoint: bytes | None = None,
-    validation: bool = False,
+    define: Callable[..., Pipeline] = cutout_pipeline,
 ) -> Pipeline:
     """Return the built pipeline of one shard.
 
     ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
     A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.
-    For ``validation`` nothing is shuffled, and nothing drawn.
+    ``validation_pipeline`` shuffles nothing, and draws nothing.
     """
-    define = cutout_pipeline
-    if validation:
-        define = validation_pipeline
     pipe = define(
         data,
         device,
@@ -126,7 +123,7 @@ def build_pipeline(
         num_threads=num_threads,
         device_id=device_id if device == "mixed" else None,
         prefetch_queue_depth=2,
-        enable_checkpointing=resumable,
+        enable_checkpointing=resumable or checkpoint is not None,
         checkpoint=checkpoint,
     )
     pipe.build()
@@ -179,16 +176,20 @@ class PipelineData(lightning.LightningDataModule):
     ) -> None:
         super().__init__()
         self.data, self.val_data = data, val_data
-        self.settings = (batch_size, num_threads, device, seed)
+        self.batch_size, self.num_threads = batch_size, num_threads
+        self.device, self.seed = device, seed
         self.resumable = resumable
         self.loader: Loader | None = None
-        self.resume_from: list[bytes | None] = []
+        self.saved: bytes | None = None  # where to go on, once
 
     def build(self, data: str, **options: Any) -> Pipeline:
         assert self.trainer is not None, "a trainer calls this"
         return build_pipeline(
             data,
-            *self.settings,
+            self.batch_size,
+            self.num_threads,
+            self.device,
+            self.seed,
             shard_id=self.trainer.global_rank,
             num_shards=self.trainer.world_size,
             device_id=self.trainer.strategy.root_device.index or 0,
@@ -196,16 +197,14 @@ class PipelineData(lightning.LightningDataModule):
         )
 
     def train_dataloader(self) -> Loader:
-        assert self.trainer is not None, "a trainer calls this"
-        saved = self.resume_from[self.trainer.global_rank] if self.resume_from else None
-        pipe = self.build(self.data, resumable=self.resumable, checkpoint=saved)
-        self.loader = Loader(pipe)
+        pipe = self.build(self.data, resumable=self.resumable, checkpoint=self.saved)
+        self.loader, self.saved = Loader(pipe), None
         return self.loader
 
     def val_dataloader(self) -> Loader | list[Any]:
         if self.val_data is None:
             return []
-        return Loader(self.build(self.val_data, validation=True))
+        return Loader(self.build(self.val_data, define=validation_pipeline))
 
     def state_dict(self) -> dict[str, Any]:
         # Every rank comes here, but the file of rank 0 is the one that is kept.
@@ -217,7 +216,11 @@ class PipelineData(lightning.LightningDataModule):
         return {"loaders": every}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.resume_from = state_dict["loaders"]
+        assert self.trainer is not None, "a trainer calls this"
+        every, ranks = state_dict["loaders"], self.trainer.world_size
+        if len(every) != ranks:
+            raise ValueError(f"resume with {len(every)} ranks as saved, not {ranks}")
+        self.saved = every[self.trainer.global_rank]
 
 
 def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
@@ -256,9 +259,7 @@ class Model(lightning.LightningModule):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train on the pipeline's batches.")
-    parser.add_argument(
-        "--data", required=True, help="folder with a folder of images for each class"
-    )
+    parser.add_argument("--data", required=True, help="folder of images by class")
     parser.add_argument("--val-data", help="of the same kind")
     parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")

@@ -127,7 +127,7 @@ def build_pipelines(
             num_threads=num_threads,
             device_id=device_id if device == "mixed" else None,
             prefetch_queue_depth=2,
-            enable_checkpointing=resumable,
+            enable_checkpointing=resumable or checkpoint is not None,
             checkpoint=saved[len(pipes)],
         )
         pipe.build()
@@ -196,24 +196,29 @@ class PipelineData(lightning.LightningDataModule):
         resumable: bool = True,
     ) -> None:
         super().__init__()
-        self.settings = (data, batch_size, num_threads, device, seed)
+        self.data = data
+        self.batch_size, self.num_threads = batch_size, num_threads
+        self.device, self.seed = device, seed
         self.resumable = resumable
         self.loader: Loader | None = None
-        self.resume_from: list[dict[str, Any] | None] = []
+        self.saved: dict[str, Any] | None = None  # where to go on, once
 
     def train_dataloader(self) -> Loader:
         assert self.trainer is not None, "a trainer calls this"
-        rank = self.trainer.global_rank
-        saved = self.resume_from[rank] if self.resume_from else None
         pipes = build_pipelines(
-            *self.settings,
-            shard_id=rank,
+            self.data,
+            self.batch_size,
+            self.num_threads,
+            self.device,
+            self.seed,
+            shard_id=self.trainer.global_rank,
             num_shards=self.trainer.world_size,
             device_id=self.trainer.strategy.root_device.index or 0,
             resumable=self.resumable,
-            checkpoint=saved,
+            checkpoint=self.saved,
         )
-        self.loader = Loader(pipes, checkpoint=saved)
+        self.loader = Loader(pipes, checkpoint=self.saved)
+        self.saved = None
         return self.loader
 
     def state_dict(self) -> dict[str, Any]:
@@ -226,7 +231,11 @@ class PipelineData(lightning.LightningDataModule):
         return {"loaders": every}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.resume_from = state_dict["loaders"]
+        assert self.trainer is not None, "a trainer calls this"
+        every, ranks = state_dict["loaders"], self.trainer.world_size
+        if len(every) != ranks:
+            raise ValueError(f"resume with {len(every)} ranks as saved, not {ranks}")
+        self.saved = every[self.trainer.global_rank]
 
 
 def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
@@ -260,9 +269,7 @@ class Model(lightning.LightningModule):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train on the pipeline's batches.")
-    parser.add_argument(
-        "--data", required=True, help="folder with a folder of images for each class"
-    )
+    parser.add_argument("--data", required=True, help="folder of images by class")
     parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
     parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")

@@ -80,7 +80,7 @@ def segmentation_pipeline(
         crop_pos_x=x,
         crop_pos_y=y,
     )
-    # In step with the images: masks = follow_masks(masks, images)
+    # Masks in step with images
     masks = fn.cast(masks, dtype=types.FLOAT)
     masks = fn.resize(masks, interp_type=types.INTERP_NN, resize_shorter=side)
     masks = fn.flip(masks, horizontal=mirror)
@@ -117,7 +117,7 @@ def build_pipeline(
         num_threads=num_threads,
         device_id=device_id if device == "mixed" else None,
         prefetch_queue_depth=2,
-        enable_checkpointing=resumable,
+        enable_checkpointing=resumable or checkpoint is not None,
         checkpoint=checkpoint,
     )
     pipe.build()
