@@ -1,6 +1,9 @@
 """imgs/s of the exported PyTorch loader, second by second, at settings that are given.
 
-    python -m tests.perf.loader_rate --data DIR --pipelines 2 --threads 2 --seconds 60
+    python -m tests.perf.loader_rate --pipelines 2 --threads 2 --seconds 60
+
+Without ``--data`` of JPEGs as ``tune_live.py`` makes them, 4,096 that stand there sixteen times
+each: so an epoch has only whole batches, for what a loader pads is decoded and not counted.
 
 Of ``imagenet-train``, and of a crop that is turned, coloured and normalised (``heavy.py``): the
 median over the seconds, and what the slowest is of it. Decoded images alone are of many sizes, of
@@ -11,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import runpy
 import statistics
 import tempfile
@@ -20,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.perf.heavy import heavy
+from tests.perf.tune_live import SIZE, image_size, make_photos
 from workbench.bench.config import config_of
 from workbench.bench.tune import adopt_config
 from workbench.catalog import load_catalog
@@ -27,6 +32,7 @@ from workbench.emit.targets import export
 from workbench.graph import Graph, load_recipe
 
 WARM_UP_SECONDS = 3.0
+LINKS = 16
 
 
 def program(graph: Graph, folder: str) -> dict[str, Any]:
@@ -58,20 +64,42 @@ def rates(module: dict[str, Any], data: str, seconds: float) -> list[float]:
     return found
 
 
+def linked_photos(folder: Path, count: int, size: tuple[int, int]) -> str:
+    """A folder of so many photos, each under sixteen names."""
+    make_photos(str(folder), count, size)
+    for photo in list(folder.rglob("*.jpg")):
+        for link in range(1, LINKS):
+            os.link(photo, photo.with_stem(f"{photo.stem}-{link:02}"))
+    return str(folder)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True)
+    parser.add_argument("--data")
+    parser.add_argument("--size", type=image_size, default=SIZE, help="of the JPEGs: 1920x1280")
+    parser.add_argument("--files", type=int, default=4096)
     parser.add_argument("--device", choices=["mixed", "cpu"], default="mixed")
     parser.add_argument("--pipelines", type=int, default=2)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--batch-size", type=int, default=128)
     parser.add_argument("--depth", type=int, default=2)
     parser.add_argument("--load", type=float, default=1.0)
+    parser.add_argument("--mapped", action="store_true", help="without dont_use_mmap")
+    parser.add_argument("--work", choices=["imagenet-train", "heavy", "both"], default="both")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--json")
     args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        measure(args, args.data or linked_photos(Path(made), args.files, args.size))
+
+
+def measure(args: argparse.Namespace, data: str) -> None:
+    """Print and write down what was asked for."""
     told: dict[str, list[float]] = {}
-    for graph in (load_recipe("imagenet-train"), heavy()):
+    graphs = {"imagenet-train": load_recipe("imagenet-train"), "heavy": heavy()}
+    for name, graph in graphs.items():
+        if args.work not in (name, "both"):
+            continue
         config = replace(
             config_of(graph, args.device),
             batch_size=args.batch_size,
@@ -79,10 +107,11 @@ def main() -> None:
             pipelines=args.pipelines,
             prefetch=args.depth,
             hw_decoder_load=args.load if args.device == "mixed" else None,
+            dont_use_mmap=None if args.mapped else True,
         )
         with tempfile.TemporaryDirectory() as folder:
             module = program(adopt_config(graph, config), folder)
-            found = told[graph.name] = rates(module, args.data, args.seconds)
+            found = told[graph.name] = rates(module, data, args.seconds)
         median = statistics.median(found)
         slowest = min(found) / median
         print(f"{graph.name:28}{median:10,.0f}  slowest second {slowest:.2f}", flush=True)

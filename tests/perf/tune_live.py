@@ -1,7 +1,8 @@
 """The tuner live against a small grid and plain scripts of one pipeline, within a time budget.
 
-    python tests/perf/tune_live.py --json OUT/tune_live.json   # a GPU, 230 s at most
-    python tests/perf/tune_live.py --device cpu --budget 120 --files 300        # without one
+    python -m tests.perf.tune_live --json OUT/tune_live.json   # a GPU, 230 s at most
+    python -m tests.perf.tune_live --work decode --alone --budget 150         # no grid, no scripts
+    python -m tests.perf.tune_live --device cpu --budget 120 --files 300        # without one
 
 Needs DALI, NumPy, Pillow, msgspec, psutil and sortedcontainers; with nvidia-ml-py it also tells how
 full the JPEG engines were. In this order: synthetic 500x375 JPEGs; the tuner (at most 45 % of the
@@ -29,7 +30,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from workbench.bench.config import Config
+from tests.perf.heavy import heavy
+from workbench.bench.config import Config, Regime
 from workbench.bench.grid import Grid
 from workbench.bench.headroom import headroom_of
 from workbench.bench.measurement import Measurement, long_words
@@ -40,7 +42,7 @@ from workbench.bench.summary import best_measurement
 from workbench.bench.tune import SweepExperiment, TuningExperiment
 from workbench.engine.machine import usable_cores
 from workbench.errors import CancelledError
-from workbench.graph import load_recipe
+from workbench.graph import Graph, load_recipe
 from workbench.graph.model import Executor
 
 SIZE = (500, 375)
@@ -58,14 +60,27 @@ LAST_SECONDS, SETTING_SECONDS = 38.0, 9.0
 
 
 LEAST_LONG = 10.0
+WORKS: dict[str, tuple[Graph, Regime]] = {
+    "imagenet-train": (load_recipe("imagenet-train"), "pipeline"),
+    "crop-rotate-twist-normalise": (heavy(), "pipeline"),
+    "decode": (load_recipe("imagenet-train"), "decode"),
+}
 
 
-def write_photos(root: str, first: int, count: int, step: int) -> None:
+def image_size(text: str) -> tuple[int, int]:
+    """``500x375``: width and height in pixels."""
+    width, height = map(int, text.split("x"))
+    return width, height
+
+
+def write_photos(
+    root: str, first: int, count: int, step: int, size: tuple[int, int] = SIZE
+) -> None:
     """Every ``step``-th of so many JPEGs: coarse colour with fine noise, as photos compress."""
     for number in range(first, count, step):
         chance = np.random.default_rng(number)
         coarse = Image.fromarray(chance.integers(0, 256, (12, 16, 3), np.uint8))
-        image = np.asarray(coarse.resize(SIZE, Image.Resampling.BICUBIC), np.int16)
+        image = np.asarray(coarse.resize(size, Image.Resampling.BICUBIC), np.int16)
         noise = chance.normal(0, 6, image.shape).astype(np.int16)
         folder = Path(root, f"class_{number % 10}")
         folder.mkdir(parents=True, exist_ok=True)
@@ -73,10 +88,11 @@ def write_photos(root: str, first: int, count: int, step: int) -> None:
         photo.save(folder / f"{number:05}.jpg", quality=QUALITY)
 
 
-def make_photos(root: str, count: int) -> None:
+def make_photos(root: str, count: int, size: tuple[int, int] = SIZE) -> None:
+    """Class folders of so many photos, by all cores."""
     step = usable_cores()
     with ProcessPoolExecutor(step) as pool:
-        for done in [pool.submit(write_photos, root, k, count, step) for k in range(step)]:
+        for done in [pool.submit(write_photos, root, k, count, step, size) for k in range(step)]:
             done.result()
 
 
@@ -85,8 +101,9 @@ def grids(device: str, cores: int) -> tuple[Grid, Grid, tuple[int, ...]]:
     if device == "mixed":
         threads = tuple(sorted({2, 3, 6} & set(range(1, cores + 1)) or {1}))
         executors: tuple[Executor, ...] = ("dynamic", "static")
-        searched = Grid(threads, (64, 128, 256), (2, 4), (0.85, 1.0), (1, 2, 3), executors)
-        small = Grid((2, 6), (128,), (2, 4), (1.0,), (1, 2))
+        loads, unmapped = (0.85, 1.0), (None, True)
+        searched = Grid(threads, (64, 128, 256), (2, 4), loads, (1, 2, 3), executors, unmapped)
+        small = Grid((2, 6), (128,), (4,), (1.0,), (1, 2), dont_use_mmap=unmapped)
         return searched, small, (2, 3, 6, cores)
     threads = tuple(sorted({1, cores, 2 * cores}))
     searched = Grid(threads, (16, 32, 64), (1, 2, 4), pipelines=(1, 2))
@@ -125,12 +142,14 @@ def row(name: str, rate: float, words: str = "") -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", choices=["mixed", "cpu"], default="mixed")
+    parser.add_argument("--work", choices=[*WORKS], default="imagenet-train")
+    parser.add_argument("--alone", action="store_true", help="the tuner and its choice alone")
     parser.add_argument("--budget", type=float, default=230.0, help="seconds")
     parser.add_argument("--files", type=int, default=4000)
     parser.add_argument("--json")
     args = parser.parse_args()
     began = time.monotonic()
-    cores, graph = usable_cores(), load_recipe("imagenet-train")
+    cores, (graph, regime) = usable_cores(), WORKS[args.work]
     searched, small, plain_threads = grids(args.device, cores)
     with tempfile.TemporaryDirectory(prefix="jpegs_") as root:
         make_photos(root, args.files)
@@ -141,7 +160,8 @@ def main() -> None:
 
         start = time.monotonic()
         report = tuned(
-            TuningExperiment(graph, root, args.device, searched), TUNER_SHARE * args.budget
+            TuningExperiment(graph, root, args.device, searched, regime=regime),
+            TUNER_SHARE * args.budget,
         )
         tuner_seconds = time.monotonic() - start
         choice = best_measurement(report)
@@ -150,15 +170,17 @@ def main() -> None:
         plain = {
             threads: plain_rate(root, args.device, threads, batch, 3.0)
             for threads in plain_threads
-            if left() > LAST_SECONDS + 3 * SETTING_SECONDS
+            if not args.alone and left() > LAST_SECONDS + 3 * SETTING_SECONDS
         }
 
-        sweep = SweepExperiment(graph, root, args.device, small, measurement_config=GRID_CONFIG)
+        sweep = SweepExperiment(
+            graph, root, args.device, small, measurement_config=GRID_CONFIG, regime=regime
+        )
         catalog, machine, found, _ = sweep.prepare()
         places, rows = list(small.places()), list[Measurement]()
         start = time.monotonic()
         for place in random.Random(0).sample(places, len(places)):
-            if left() < LAST_SECONDS + SETTING_SECONDS:
+            if args.alone or left() < LAST_SECONDS + SETTING_SECONDS:
                 break
             rows.append(sweep.measure_one(small.config(place, sweep.base), catalog, found))
         each = (time.monotonic() - start) / max(1, len(rows))
@@ -167,7 +189,9 @@ def main() -> None:
         best = measured[0].config if measured else choice.config
         single = next((one.config for one in measured if one.config.pipelines == 1), None)
         usual = replace(choice.config, pipelines=1, threads=min(3, cores), hw_decoder_load=None)
-        last = dict.fromkeys([choice.config, best, single or usual])
+        last = dict.fromkeys(
+            [choice.config] if args.alone else [choice.config, best, single or usual]
+        )
         final = sweep.measure(
             [sweep.entry(config, catalog, found, config.settings) for config in last],
             lambda share, text: None,
@@ -179,7 +203,7 @@ def main() -> None:
             alone = sweep.measure_one(choice.config, catalog, found, long_config(seconds))
             choice = alone if alone.rounds else choice
 
-    print(f"\n{args.device}, imagenet-train, {machine.gpu or machine.cpu}{'':10} imgs/s")
+    print(f"\n{args.device}, {args.work}, {machine.gpu or machine.cpu}{'':10} imgs/s")
     for threads, rate in plain.items():
         row(f"plain script, batch {batch}, {threads} threads", rate)
     for one in measured:

@@ -27,6 +27,8 @@ Regime = Literal["decode", "pipeline"]
 REGIMES: tuple[Regime, ...] = ("decode", "pipeline")
 LOAD = "hw_decoder_load"
 """The decoder's argument: the share of a batch that the GPU's JPEG engines take."""
+UNMAPPED = "dont_use_mmap"
+"""The reader's argument: files are read, not mapped into memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Config:
     """Of each sample, where it is a sequence; 0: it is an image."""
     executor: Executor = "dynamic"
     """DALI's, or one of its earlier ones: ``graph.model.Settings.executor``."""
+    dont_use_mmap: bool | None = None
+    """Of the readers; None leaves them as the graph has them."""
 
     @property
     def label(self) -> str:
@@ -60,10 +64,12 @@ class Config:
         """The knobs in words: ``batch 64, 4 threads, prefetch 2``."""
         load = "" if self.hw_decoder_load is None else f", {LOAD} {self.hw_decoder_load:g}"
         executor = "" if self.executor == "dynamic" else f", {self.executor} executor"
+        unmapped = f", {UNMAPPED}" if self.dont_use_mmap else ""
         threads = f"{self.threads} thread{'s' * (self.threads != 1)}"
         if self.pipelines > 1:
             threads = f"{self.pipelines} pipelines of {threads}"
-        return f"batch {self.batch_size}, {threads}, prefetch {self.prefetch}{load}{executor}"
+        known = f"batch {self.batch_size}, {threads}, prefetch {self.prefetch}"
+        return f"{known}{load}{executor}{unmapped}"
 
 
 def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
@@ -79,6 +85,7 @@ def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
         pipelines=settings.pipelines,
         frames=sequence_length(graph),
         executor=settings.executor,
+        dont_use_mmap=any(node.args.get(UNMAPPED) is True for node in graph.nodes) or None,
     )
 
 
@@ -108,6 +115,8 @@ def with_config(graph: Graph, catalog: Catalog, config: Config) -> Graph:
             else node
             for node in nodes
         )
+    if config.dont_use_mmap is not None:
+        nodes = tuple(_mapping(node, catalog, not config.dont_use_mmap) for node in nodes)
     made = replace(graph, settings=settings, nodes=nodes)
     return decoding_only(made, catalog) if config.regime == "decode" else made
 
@@ -115,6 +124,18 @@ def with_config(graph: Graph, catalog: Catalog, config: Config) -> Graph:
 def takes_hw_decoder_load(node: Node, catalog: Catalog) -> bool:
     """Whether a node is a decoder that can share its work with JPEG engines."""
     return node.op in catalog and LOAD in catalog[node.op].args
+
+
+def takes_dont_use_mmap(node: Node, catalog: Catalog) -> bool:
+    """Whether a node is a reader that maps files into memory, or need not."""
+    return node.op in catalog and UNMAPPED in catalog[node.op].args
+
+
+def _mapping(node: Node, catalog: Catalog, mapped: bool) -> Node:
+    if not takes_dont_use_mmap(node, catalog):
+        return node
+    args = {name: value for name, value in node.args.items() if name != UNMAPPED}
+    return replace(node, args=args if mapped else {**args, UNMAPPED: True})
 
 
 def decoder_nodes(graph: Graph, catalog: Catalog) -> list[Node]:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from workbench.bench.config import LOAD, REGIMES, Config, Regime, config_of
+from workbench.bench.config import LOAD, REGIMES, UNMAPPED, Config, Regime, config_of
 from workbench.errors import GraphFormatError
 from workbench.graph.dataset_parameters import parameters
 from workbench.graph.io import dump_json, graph_to_json
@@ -19,7 +19,7 @@ from workbench.sources import PARAMETER
 
 
 def graph_hash(graph: Graph) -> str:
-    """SHA-256 of a graph but for what is compared apart: settings, ``hw_decoder_load``, the data.
+    """SHA-256 of a graph but for what is compared apart: settings, the knobs in nodes, the data.
 
     It is of the text that version 1 of the file format had for the graph, whatever the version is
     now: records of graphs that are still the same stay records of these.
@@ -29,9 +29,12 @@ def graph_hash(graph: Graph) -> str:
     entries = {entry["id"]: entry for entry in (*bare.pop("sources"), *bare.pop("nodes"))}
     for entry in _every_entry(entries.values()):
         entry.pop("kind", None)
-        if LOAD in (args := entry.get("args", {})):
-            del args[LOAD]
-            if not args:
+        args = entry.get("args", {})
+        if {LOAD, UNMAPPED} & {*args}:
+            kept = {name: value for name, value in args.items() if name not in (LOAD, UNMAPPED)}
+            if kept:
+                entry["args"] = kept
+            else:
                 del entry["args"]
     outputs = bare.pop("outputs")
     nodes = [entries[node.id] for node in graph.nodes]

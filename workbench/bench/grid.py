@@ -1,4 +1,4 @@
-"""The settings that a sweep tries: threads x batch x prefetch x load x pipelines x executor."""
+"""The settings that a sweep tries: all values of each knob with all of the others."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from itertools import product
 from typing import Any, get_args
 
 from workbench.arguments import Kind
-from workbench.bench.config import Config
+from workbench.bench.config import Config, config_of, takes_dont_use_mmap
 from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
 from workbench.graph.model import DecodeDevice, Executor, Graph
 from workbench.graph.pipelines import executor_faults, pipeline_faults
 
-KNOBS = ("hw_decoder_load", "threads", "batch_size", "prefetch", "pipelines", "executor")
+KNOBS = (
+    *("hw_decoder_load", "threads", "batch_size", "prefetch", "pipelines", "executor"),
+    "dont_use_mmap",
+)
 
 Value = int | float | str | None
 Place = tuple[int, ...]
@@ -31,6 +34,7 @@ class Grid:
     hw_decoder_load: tuple[float | None, ...] = (None,)
     pipelines: tuple[int, ...] = (1,)
     executor: tuple[Executor, ...] = ("dynamic",)
+    dont_use_mmap: tuple[bool | None, ...] = (None,)
 
     def __post_init__(self) -> None:
         for knob in KNOBS:
@@ -67,8 +71,9 @@ class Grid:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Grid:
-        """As ``to_json`` gave it; a grid of old had one pipeline and DALI's own executor."""
-        known = {"pipelines": [1], "executor": ["dynamic"], **values}
+        """As ``to_json`` gave it; what one of old has not is as DALI has it."""
+        old = {"pipelines": [1], "executor": ["dynamic"], "dont_use_mmap": [None]}
+        known = {**old, **values}
         return cls(**{knob: tuple(known[knob]) for knob in KNOBS})
 
 
@@ -76,9 +81,13 @@ def grid_for(graph: Graph, catalog: Catalog, machine: Machine, device: DecodeDev
     """``default_grid`` without what the graph cannot have.
 
     Of one pipeline where its reader cannot read a shard, with DALI's own executor where something
-    runs on the CPU behind the GPU.
+    runs on the CPU behind the GPU; files are read as the graph has it where it has no reader that
+    could do otherwise.
     """
     grid = default_grid(machine, device)
+    unmapped = config_of(graph).dont_use_mmap
+    if unmapped or not any(takes_dont_use_mmap(node, catalog) for node in graph.nodes):
+        grid = replace(grid, dont_use_mmap=(unmapped,))
     wanted = replace(graph.settings, device=device, pipelines=2, executor="static")
     other = replace(graph, settings=wanted)
     if any(pipeline_faults(other, catalog)):
@@ -91,16 +100,18 @@ def grid_for(graph: Graph, catalog: Catalog, machine: Machine, device: DecodeDev
 def default_grid(machine: Machine, device: DecodeDevice) -> Grid:
     """What is worth trying on a machine: threads up to its cores, and usual batches.
 
-    Where a GPU decodes, few threads are the fastest, several pipelines fill its engines, and the
-    executor says how host and device buffers are queued; on a CPU one pipeline works while another
-    waits for its slowest image.
+    Where a GPU decodes, few threads are the fastest, several pipelines fill its engines, the
+    executor says how host and device buffers are queued, and files that are read instead of mapped
+    take the reader's thread half the time; on a CPU one pipeline works while another waits for its
+    slowest image.
     """
     powers = [2**power for power in range(10) if 2**power < machine.cores]
     if device == "mixed":
         few = [count for count in (3, 6) if count < machine.cores]
         threads = sorted({*powers, *few, machine.cores})
         loads, executors = (0.65, 0.85, 1.0), get_args(Executor)
-        return Grid(tuple(threads), (32, 64, 128, 256), (2, 4), loads, (1, 2, 3), executors)
+        batches, unmapped = (32, 64, 128, 256), (None, True)
+        return Grid(tuple(threads), batches, (2, 4), loads, (1, 2, 3), executors, unmapped)
     threads = [*powers, machine.cores, 2 * machine.cores]
     return Grid(tuple(threads), (16, 32, 64, 128), (1, 2, 4), pipelines=(1, 2))
 

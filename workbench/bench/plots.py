@@ -105,11 +105,10 @@ def plot_scaling(report: Report) -> Figure:
 
 
 def plot_sweep(report: Report) -> Figure:
-    """Threads by batch: a column a queue depth, a row a load, pipelines and executor; best bold."""
+    """Threads by batch: a column a queue depth, a row for what else is turned; best bold."""
     grid = Grid.from_json(report.extra["grid"])
-    counted = [
-        range(len(grid.values(knob))) for knob in ("executor", "pipelines", "hw_decoder_load")
-    ]
+    kinds = ("dont_use_mmap", "executor", "pipelines", "hw_decoder_load")
+    counted = [range(len(grid.values(knob))) for knob in kinds]
     panels = list(product(*counted, range(len(grid.prefetch))))
     rows, columns = len(panels) // len(grid.prefetch), len(grid.prefetch)
     figure, first = new_axes(
@@ -121,14 +120,15 @@ def plot_sweep(report: Report) -> Figure:
     found = {row.config: row.median for row in report.measurements}
     base = report.measurements[0].config
     all_axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-    for axes, (executors, pipelines, loads, queues) in zip(all_axes.flat, panels, strict=True):
+    for axes, place in zip(all_axes.flat, panels, strict=True):
+        unmapped, executors, pipelines, loads, queues = place
         load, count = grid.hw_decoder_load[loads], grid.pipelines[pipelines]
         executor = grid.executor[executors]
         values: list[list[float]] = []
         for t in range(len(grid.threads)):
             line: list[float] = []
             for b in range(len(grid.batch_size)):
-                config = grid.config((loads, t, b, queues, pipelines, executors), base)
+                config = grid.config((loads, t, b, queues, pipelines, executors, unmapped), base)
                 rate = found.get(config)
                 line.append(rate if rate is not None else float("nan"))
                 text = rate_figure(rate, report.frames) if rate is not None else "failed"
@@ -146,6 +146,7 @@ def plot_sweep(report: Report) -> Figure:
         words += f", load {load:g}" if load is not None else ""
         words += f", {count} pipelines" if count > 1 else ""
         words += f", {executor}" if executor != "dynamic" else ""
+        words += ", dont_use_mmap" if grid.dont_use_mmap[unmapped] else ""
         axes.set_title(words, fontsize=8)
     for axes in all_axes[-1]:
         axes.set_xlabel("batch", fontsize=8)

@@ -365,6 +365,7 @@ CSV_COLUMNS = (
         "hw_decoder_load",
         "workers",
         "pipelines",
+        "dont_use_mmap",
         "median",
         "low",
         "high",

@@ -91,11 +91,11 @@ def _panels(
     for measured in report.measurements:  # what was measured with care comes first
         found.setdefault(_knobs(measured.config), measured)
     panels: list[HeatPanel] = []
-    kinds = grid.pipelines, grid.hw_decoder_load, grid.prefetch, grid.executor
-    for count, load, queue, executor in product(*kinds):
+    kinds = grid.pipelines, grid.hw_decoder_load, grid.prefetch, grid.executor, grid.dont_use_mmap
+    for count, load, queue, executor, unmapped in product(*kinds):
         cells: list[HeatCell] = []
         for threads, batch in product(grid.threads, grid.batch_size):
-            knobs = (load, threads, batch, queue, count, executor)
+            knobs = (load, threads, batch, queue, count, executor, unmapped)
             row = found.get(knobs)
             cells.append(
                 {
@@ -109,13 +109,15 @@ def _panels(
                 }
             )
         legacy = "" if executor == "dynamic" else f", {executor} executor"
-        if legacy and not any(cell["rate"] or cell["now"] for cell in cells):
+        rare = legacy or unmapped != grid.dont_use_mmap[-1]
+        if rare and not any(cell["rate"] or cell["now"] for cell in cells):
             continue  # the search mostly has no use for these
         side_by_side = f"{count} pipelines, " if count > 1 else ""
         share = "" if load is None else f", hw_decoder_load {load:g}"
+        words = ", dont_use_mmap" if unmapped else ""
         panels.append(
             {
-                "title": f"{side_by_side}prefetch {queue}{share}{legacy}",
+                "title": f"{side_by_side}prefetch {queue}{share}{legacy}{words}",
                 "threads": list(grid.threads),
                 "batches": list(grid.batch_size),
                 "cells": cells,

@@ -469,4 +469,4 @@ class SpeedPanel:
 
 def _settings(config: Config) -> tuple[object, ...]:
     known = config.batch_size, config.threads, config.prefetch, config.pipelines
-    return *known, config.executor
+    return *known, config.executor, config.dont_use_mmap
