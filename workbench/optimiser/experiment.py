@@ -24,7 +24,14 @@ from workbench.errors import CancelledError, EngineError
 from workbench.graph.check import require_sound
 from workbench.graph.difference import graph_differences
 from workbench.graph.model import Graph
-from workbench.graph.rewrites import Class, by_node, find_rewrite, in_order, load_rewrites, rewritten
+from workbench.graph.rewrites import (
+    Class,
+    by_node,
+    find_rewrite,
+    in_order,
+    load_rewrites,
+    rewritten,
+)
 from workbench.optimiser.difference import Difference, compare_outputs
 from workbench.optimiser.proposal import LEAST_PSNR, Proposal
 from workbench.sources import Data
