@@ -220,3 +220,17 @@ def test_a_worker_that_is_kept_is_ended_with_its_keeper() -> None:
     kept.close()
     kept.close()
     assert FakeWorkerGroup.made[0].closed
+
+
+def test_rounds_that_take_longer_than_they_should_are_no_end_in_sight() -> None:
+    """Four batches of a slow graph take 20 s where half a second was asked for."""
+    heard: list[tuple[float, str]] = []
+    run(
+        Script([100], seconds=20.0),
+        Script([50], seconds=20.0),
+        measurement_config=MeasurementConfig(0.5, rounds=6, budget=3.0),
+        on_progress=lambda share, text: heard.append((share, text)),
+    )
+    first = next(share for share, text in heard if "s0: round 1" in text or "s1: round 1" in text)
+    assert first < 0.4
+    assert 0.6 < heard[-1][0] < 1

@@ -84,3 +84,6 @@ def test_a_quick_look_says_how_wide_its_intervals_are() -> None:
     )
     assert low_precision_notice(MeasurementConfig(), found) == ""
     assert low_precision_notice(COARSE_CONFIG, []) == ""
+    long = median_interval([100.0])
+    assert "at 50% confidence" in low_precision_notice(COARSE_CONFIG, [*found, long])
+    assert low_precision_notice(COARSE_CONFIG, [long]) == ""

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from workbench.bench.record import dump_report, load_report
 from workbench.bench.summary import best_measurement
 from workbench.bench.tune import (
     NOTHING_MORE,
+    TIME_UP,
     SweepExperiment,
     TuningExperiment,
     adopt_config,
@@ -35,7 +37,7 @@ from workbench.bench.workload import TimedRound
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
 from workbench.engine.worker_progress import NO_ANSWER
-from workbench.errors import CancelledError, EngineError
+from workbench.errors import ArgumentError, CancelledError, EngineError
 from workbench.graph import load_recipe
 from workbench.graph.model import Source
 
@@ -329,6 +331,29 @@ def test_full_engines_end_the_search(photos: Path, monkeypatch: pytest.MonkeyPat
     assert "JPEG engines 98%; bus 31%. The JPEG engines end at 40,816 imgs/s" in told["headroom"]
     assert seen[0][1] == GPU_PROBE_CONFIG
     assert seen[-1][1].round_seconds == 46.08, "the choice for long: the grid has 144 settings"
+
+
+def test_it_takes_about_the_time_that_it_is_given(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search ends after 45 % of it; the best are measured anew all the same."""
+    clock = [0.0]
+
+    def rate_of(config: Config, how: MeasurementConfig) -> Measurement:
+        clock[0] += 5.0
+        return measured(rate(config))
+
+    monkeypatch.setattr("workbench.bench.tune.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    seen = rows_of(monkeypatch, rate_of)
+    graph = load_recipe("imagenet-train")
+    report = TuningExperiment(graph, str(photos), grid=GRID, seconds=40.0).run()
+    told = report.extra["tune"]
+    assert told["probes"] == 4, "20 of 18 s"
+    assert told["stopped"] == TIME_UP
+    assert {how.budget for _, how, _ in seen if how.rounds == 3} == {2.0}, "in turns"
+    assert seen[-1][1].round_seconds == 6.0
+    with pytest.raises(ArgumentError, match=r"seconds is 5. Give 20.0 or more"):
+        TuningExperiment(graph, str(photos), seconds=5)
 
 
 def test_a_reader_without_shards_is_tuned_as_one_pipeline(catalog: Catalog) -> None:

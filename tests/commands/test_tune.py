@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.bench.fakes import rounds
+from tests.bench.fakes import report, rounds
 from tests.damaged import REFUSED
 from tests.emit.targets.test_execute import some_of
 from workbench.bench import interleaved
+from workbench.bench.config import Config
 from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.record import load_report
 from workbench.bench.summary import best_measurement
 from workbench.cli import main
+from workbench.commands.measuring import print_rows
 from workbench.graph import load_graph
 
 SHORT = MeasurementConfig(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
@@ -108,3 +111,13 @@ def test_a_tuning_that_is_interrupted_keeps_what_it_has(
     kept = load_report(record.read_text())
     assert len(kept.measurements) == 2
     assert load_graph(tuned.read_text()).settings.pipelines == 2
+
+
+def test_a_long_round_by_itself_has_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    short = Measurement(Config(), rounds(100.0, 102.0), stop_reason="precise")
+    long = replace(short, rounds=(replace(short.rounds[0], seconds=6.0),), label="confirmed")
+    print_rows(report(short, long))
+    first, second = (line for line in capsys.readouterr().out.splitlines() if "imgs/s" in line)
+    assert first.endswith("2 rounds, precise enough)")
+    assert second.startswith("confirmed")
+    assert second.endswith("; one round of 6 s)")

@@ -164,6 +164,7 @@ def test_one_ended_before_the_rest_is_measured_again_has_the_first_figures(
     found = optimisation_of(slow_graph(), so_far)
     told = [one.name for one in (*found.proposals, *found.rejected)]
     assert sorted(told) == sorted(NAMES), "each once"
+    assert found.total is None, "nobody measured those that are left together"
     assert "slower" in next(o for o in found.rejected if o.name == "crop-in-decoder").rejected
 
 

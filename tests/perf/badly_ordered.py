@@ -82,9 +82,14 @@ def main(out: str, *records: str) -> None:
     gains = []
     for path in records:
         record = json.loads(Path(path).read_text())
-        gain, low, high, _ = record["extra"]["optimise"]["total"]
+        told = record["extra"]["optimise"]
+        gain, low, high, _ = told["total"] or (1.0, 1.0, 1.0, 1.0)  # nothing proposed: as it is
         gains.append(gain)
-        print(f"{record['graph']:26}{gain:.2f} ({low:.2f} to {high:.2f})")
+        _, least, most, _ = told["control"]
+        print(
+            f"{record['graph']:26}{gain:.2f} ({low:.2f} to {high:.2f}); "
+            f"the same graph again {least:.2f} to {most:.2f}"
+        )
     if gains:
         print(f"{'median':26}{statistics.median(gains):.2f}")
 

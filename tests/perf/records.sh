@@ -20,7 +20,7 @@ if nvidia-smi -L >/dev/null 2>&1; then
 else
   device=cpu devices=cpu several="1,$cores,$((2 * cores))" batches=32,64 small=16
 fi
-workbench() { timeout 420 python3 -m workbench.cli "$@" 2>/tmp/progress || tail -3 /tmp/progress; }
+workbench() { timeout -s INT -k 30 420 python3 -m workbench.cli "$@" 2>/tmp/progress || tail -3 /tmp/progress; }
 record() { echo "--json /tmp/records/$1-$tag.json --name $1-$tag"; }
 heavy() { python3 tests/perf/heavy.py "/tmp/heavy$1.json" "$1" "$2" 1.0; }
 heavy 64 4 && heavy 256 $((cores < 16 ? cores : 16))

@@ -24,7 +24,8 @@ from workbench.errors import CancelledError, EngineError
 
 _START_SECONDS = 3.0
 """What a worker takes to start, build and give its first batch, until one has done so."""
-
+_WARM = 2
+"""Rounds of warm-up that are expected."""
 
 OnRows = Callable[[tuple[Measurement, ...]], None]
 NOT_YET = "not measured yet"
@@ -100,7 +101,11 @@ class InterleavedRun:
         self._on_rows = on_rows
         self._order = random.Random()
         self._began = time.monotonic()
-        self._done = 0.0
+        self._starts = 0
+        self._rounds = 0
+        """So many are over: starts of workers, rounds that count for the progress."""
+        self._spans: list[float] = []
+        """What each round took, with what is untimed in it."""
         self._share = 0.0
         self._seconds = 0.0
         """What the timed rounds took."""
@@ -143,7 +148,7 @@ class InterleavedRun:
         startup = group.start(lambda _: self._check_cancelled())
         candidate.startup = candidate.startup or startup
         _require_room(entry, startup.host_bytes, startup.gpu_bytes)
-        self._advance(_START_SECONDS)
+        self._starts += 1
         rates: list[float] = []
         batches = 0
         while not config.is_warm(rates, batches) and len(rates) < config.warm_up_rounds:
@@ -153,7 +158,7 @@ class InterleavedRun:
             batches += one.batches
         candidate.settled &= config.is_warm(rates, batches)
         candidate.warm_up += rates
-        self._advance(2 * config.round_seconds)
+        self._rounds += _WARM
 
     def _interleave(self) -> None:
         last = self._process == self.measurement_config.processes - 1
@@ -180,17 +185,18 @@ class InterleavedRun:
         candidate.rounds.append(replace(one, process=self._process))
         self._seconds += one.seconds
         self._on_rows(tuple(_so_far(each) for each in self._candidates))
-        self._advance(one.seconds)
+        self._rounds += 1
 
     def _round(self, candidate: ConfigMeasurement) -> TimedRound:
         assert candidate.group is not None
+        began = time.monotonic()
         if self._before_round is not None:
             self._before_round()
 
         def on_report(share: float) -> None:
             self._check_cancelled()
             candidate.gpu_use += candidate.group.gpu_use()  # type: ignore[union-attr]
-            self._report("", share * self.measurement_config.round_seconds)
+            self._report("", share)
 
         one = candidate.group.run_round(
             self.measurement_config.round_seconds,
@@ -198,6 +204,7 @@ class InterleavedRun:
             on_report,
             self._pauses,
         )
+        self._spans.append(max(one.seconds, time.monotonic() - began))
         candidate.gpu_use += candidate.group.gpu_use()
         return one
 
@@ -242,17 +249,15 @@ class InterleavedRun:
         if self._stop.is_set():
             raise CancelledError("Cancelled.")
 
-    def _advance(self, seconds: float) -> None:
-        self._done += seconds
-
     def _report(self, text: str, in_round: float = 0.0) -> None:
         """Report the share of the expected work, which never falls, and the time that is left."""
         config = self.measurement_config
-        rounds = config.expected_rounds(config.round_seconds)
-        each = _START_SECONDS + (2 + rounds) * config.round_seconds
+        span = sum(self._spans) / len(self._spans) if self._spans else config.round_seconds
+        rounds = config.expected_rounds(max(span, config.round_seconds))
+        each = _START_SECONDS + (_WARM + rounds) * span
         whole = each * len(self._candidates) * config.processes
-        done = self._done + in_round
-        self._share = max(self._share, min(done / max(whole, done + config.round_seconds), 0.99))
+        done = _START_SECONDS * self._starts + span * (self._rounds + in_round)
+        self._share = max(self._share, min(done / max(whole, done + span, 1e-9), 0.99))
         spent = time.monotonic() - self._began
         left = ""
         if self._share > 0.1:

@@ -130,6 +130,7 @@ COARSE_CONFIG = MeasurementConfig(
 
 def low_precision_notice(config: MeasurementConfig, found: Sequence[Interval]) -> str:
     """That figures are of fewer rounds than usual, and how wide that leaves them; else empty."""
+    found = [one for one in found if one.level > 0]  # a single long round has no interval
     if config.rounds >= MeasurementConfig().rounds or not found:
         return ""
     widest = max(found, key=lambda one: one.spread)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from workbench.arguments import WHOLE, require_choice, require_kind
+from workbench.arguments import NUMBER, WHOLE, require_choice, require_kind
 from workbench.bench.config import Config, Regime, config_of, with_config
 from workbench.bench.data_fingerprint import Fingerprint
 from workbench.bench.grid import GRID, KNOBS, Grid, Place, grid_for
@@ -32,13 +32,21 @@ from workbench.bench.worker_group import KeptWorker
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine.machine import Machine
 from workbench.engine.worker_progress import Progress
-from workbench.errors import EngineError
+from workbench.errors import ArgumentError, EngineError
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Data
 
 INTERRUPTED = "interrupted: measured once, and not beside the others"
 _SAME = 0.03
 NOTHING_MORE = "the JPEG engines or the bus are busy all the time: no setting can bring more"
+TIME_UP = "the time was up: a longer search may find more"
+LEAST_SECONDS = 20.0
+"""The shortest time that a tuning may be given."""
+_SEARCH_WITHIN, _TURN_WITHIN, _LONG_WITHIN = 0.45, 0.05, 0.15
+"""Of the time that it is given: the search, the rounds of each of the best, the long run. The rest
+goes into starting and building."""
+_FEWEST_ROUNDS = 4
+"""In turns, where the time is given."""
 _SEARCH_SHARE, _CONFIRM_FROM = 0.7, 0.9
 """Of the time of a tuning: the search, then the best settings, then the choice for long."""
 _LONG_SECONDS = {"cpu": 10.0, "mixed": 60.0}
@@ -192,6 +200,46 @@ class TuningExperiment(SweepExperiment):
 
     kind = "tune"
 
+    def __init__(
+        self,
+        graph: Graph,
+        data: Data,
+        device: DecodeDevice | None = None,
+        grid: Grid | None = None,
+        *,
+        seconds: float | None = None,
+        regime: Regime = "pipeline",
+        host_limit: int | None = None,
+        gpu_limit: int | None = None,
+        measurement_config: MeasurementConfig | None = None,
+        cache: Cache = "warm",
+        name: str = "",
+    ) -> None:
+        """As a sweep; ``seconds`` is about how long it may take (without: as the grid needs).
+
+        The search then ends after 45 % of it, and the best are measured anew for less long.
+        """
+        super().__init__(
+            graph,
+            data,
+            device,
+            grid,
+            regime=regime,
+            host_limit=host_limit,
+            gpu_limit=gpu_limit,
+            measurement_config=measurement_config,
+            cache=cache,
+            name=name,
+        )
+        if seconds is not None:
+            require_kind("TuningExperiment: seconds", seconds, NUMBER)
+            if not seconds >= LEAST_SECONDS:
+                raise ArgumentError(
+                    f"TuningExperiment: seconds is {seconds}. Give {LEAST_SECONDS} or more: the "
+                    "choice is measured beside the graph's own setting, and for long."
+                )
+        self.seconds = seconds
+
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
         """Search, measure the best in turns with the graph's own, then the fastest for long.
 
@@ -225,17 +273,21 @@ class TuningExperiment(SweepExperiment):
             probes.append(replace(row, label=f"probe {len(probes) + 1}"))
             return probes[-1]
 
-        def exhausted() -> bool:
-            return any(
-                head.exhausted for row in probes if (head := headroom_of(row, machine.cores))
-            )
+        def stopped() -> str:
+            heads = (headroom_of(row, machine.cores) for row in probes)
+            if any(head is not None and head.exhausted for head in heads):
+                return NOTHING_MORE
+            late = self.seconds and time.monotonic() - began > _SEARCH_WITHIN * self.seconds
+            return TIME_UP if late and probes else ""
 
         search = TunerSearch(
-            grid, lambda place: try_one(grid.config(place, self.base)).median, exhausted=exhausted
+            grid,
+            lambda place: try_one(grid.config(place, self.base)).median,
+            exhausted=lambda: bool(stopped()),
         )
         most = search.allowance - search.confirmed
         best = [grid.config(place, self.base) for place in search.run()]
-        searched = time.monotonic() - began
+        searched, why = time.monotonic() - began, stopped()
         kept.close()
         self.publish(probes, None, machine, found, cache)
         finalists = self._finalists(best)
@@ -243,7 +295,8 @@ class TuningExperiment(SweepExperiment):
             replace(self.entry(config, catalog, found, label), limit=self.limit)
             for label, config in finalists.items()
         ]
-        rows = self.measure(entries, self.progress.part(_SEARCH_SHARE, _CONFIRM_FROM))
+        part = self.progress.part(_SEARCH_SHARE, _CONFIRM_FROM)
+        rows = self.measure(entries, part, self._within(self.measurement_config))
         tuned = sorted(
             (row for row in rows if row.rounds), key=lambda row: row.median or 0.0, reverse=True
         )
@@ -251,7 +304,10 @@ class TuningExperiment(SweepExperiment):
             first = [*probes, *rows][0].reason
             raise EngineError(f"No setting could be measured. The first: {first}")
         self.publish([*tuned, *probes], None, machine, found, cache)
-        chosen = self._confirm(tuned, catalog, found, long_seconds(len(grid), self.base.device))
+        long = long_seconds(len(grid), self.base.device)
+        if self.seconds:
+            long = max(_LEAST_LONG, min(long, _LONG_WITHIN * self.seconds))
+        chosen = self._confirm(tuned, catalog, found, long)
         self.progress(1.0, "done")
         head = headroom_of(chosen[0], machine.cores) if chosen else None
         extra = {
@@ -260,11 +316,18 @@ class TuningExperiment(SweepExperiment):
             "search_seconds": searched,
             "seconds": time.monotonic() - began,
             "headroom": head.words() if head else "",
-            "stopped": NOTHING_MORE if exhausted() else "",
+            "stopped": why,
         }
         failed = [row for row in rows if not row.rounds]
         measured = [*chosen, *tuned, *failed, *probes]
         return self.report(measured, machine, found, cache, grid=grid.to_json(), tune=extra)
+
+    def _within(self, config: MeasurementConfig) -> MeasurementConfig:
+        """How the best are measured in turns, in the time that there is."""
+        if self.seconds is None:
+            return config
+        budget = min(config.budget, _TURN_WITHIN * self.seconds)
+        return replace(config, rounds=min(config.rounds, _FEWEST_ROUNDS), budget=budget)
 
     def _finalists(self, best: Sequence[Config]) -> dict[str, Config]:
         """The best settings and the graph's own, by label, each once."""

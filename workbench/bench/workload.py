@@ -13,6 +13,7 @@ import statistics
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
@@ -244,10 +245,9 @@ def start_workload(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> Sta
 
 def _drop_the_last(worker: Worker) -> None:
     """Give back what the workload before took, so that the next begins as in a fresh process."""
-    from nvidia.dali import backend
-
     worker.kept.pop(_END, None)
     gc.collect()
+    backend: Any = import_module("nvidia.dali.backend")
     backend.ReleaseUnusedMemory()  # DALI's pools keep what pipelines of the past had
     give_back_free()
     forget_peak()

@@ -69,6 +69,12 @@ def _executors(_: click.Context, __: click.Parameter, text: str | None) -> tuple
     help="What is to be fast.",
 )
 @click.option("--exhaustive", is_flag=True, help="Measure all of them: five times as long.")
+@click.option(
+    "--seconds",
+    type=FiniteFloatRange(20),
+    metavar="S",
+    help="About how long it may take; without: a fifth of what all settings would.",
+)
 @click.option("--memory", type=FiniteFloatRange(0), metavar="GIB", help="Most host memory.")
 @click.option("--gpu-memory", type=FiniteFloatRange(0), metavar="GIB", help="Most GPU memory.")
 @click.option(
@@ -85,6 +91,7 @@ def tune(
     executors: tuple[str, ...] | None,
     regime: str,
     exhaustive: bool,
+    seconds: float | None,
     memory: float | None,
     gpu_memory: float | None,
     output: str | None,
@@ -131,8 +138,14 @@ def tune(
         "host_limit": None if memory is None else int(memory * 2**30),
         "gpu_limit": None if gpu_memory is None else int(gpu_memory * 2**30),
     }
-    kind = SweepExperiment if exhaustive else TuningExperiment
-    run = kind(graph, options.data, wanted, grid, name=options.name, **cast(Any, limits))
+    if exhaustive and seconds:
+        raise click.UsageError("--seconds is for the tuner: --exhaustive measures every setting.")
+    given: Any = (graph, options.data, wanted, grid)
+    run = (
+        SweepExperiment(*given, name=options.name, **cast(Any, limits))
+        if exhaustive
+        else TuningExperiment(*given, name=options.name, seconds=seconds, **cast(Any, limits))
+    )
     with progress_bar() as progress:
         try:
             report = run.run(progress)

@@ -283,7 +283,8 @@ class OptimisationExperiment(SpeedExperiment):
         judged = self._judged(rows, steps)
         kept = {one.name: one for one in judged if not one.rejected}
         rejected = self._rejected | {one.name: one for one in judged if one.rejected}
-        last = [row for row in rows[2:] if row.rounds]
+        # ended early it may hold what is not proposed: then nobody measured the rest together
+        last = [] if any(one.rejected for one in judged) else [r for r in rows[2:] if r.rounds]
         control = paired_ratio(rows[1].imgs_per_s, rows[0].imgs_per_s)
         total = paired_ratio((last or rows)[-1].imgs_per_s, rows[0].imgs_per_s) if last else None
         told = {

@@ -83,6 +83,7 @@ class Fake:
         before_round: object = None,
         on_rows: OnRows = lambda rows: None,
         best: float = 0.0,
+        kept: object = None,
     ) -> tuple[Measurement, ...]:
         on_progress(0.5, "cpu: round 3")
         self.calls += 1
