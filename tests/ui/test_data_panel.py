@@ -90,9 +90,29 @@ def test_a_list_of_files_is_opened_with_its_classes_and_their_counts(
     screen.wait(lambda s: s["data", "summary"]["count"] == 3, "the list counted")
     summary = screen["data", "summary"]
     assert summary["kind"].startswith("list of files")
-    assert (summary["classes"], summary["class_counts"]) == (["cat", "dog"], [2, 1])
+    assert (summary["classes"], summary["class_counts"]) == (
+        ["cat", "dog"],
+        [{"name": "cat", "count": 2}, {"name": "dog", "count": 1}],
+    )
     (parameter,) = summary["parameters"]
     assert (parameter["name"], parameter["reads"], parameter["error"]) == ("data", str(listed), "")
+
+
+def test_classes_are_counted_by_what_the_graph_reads(make: Make, shapes: Path) -> None:
+    model, screen = make(shapes / "webdataset")
+    screen.wait(lambda s: s["data", "summary"]["class_counts"], "the labels counted")
+    assert screen["data", "summary"]["counted_by"] == ""
+    labels = screen["data", "summary"]["class_counts"]
+    model.set_graph(small("ssd"))
+    screen.wait(lambda s: s["data", "summary"]["counted_by"] == "boxes of each", "the boxes")
+    boxes = screen["data", "summary"]["class_counts"]
+    assert [each["name"] for each in boxes] == ["triangle", "square", "star", "arrow", "hexagon"]
+    assert [each["name"] for each in labels] == ["0", "1", "2", "3", "4"]
+    model.act("data", {"do": "open", "path": str(shapes / "segmentation")})
+    by_masks = "masks that have it"
+    screen.wait(lambda s: s["data", "summary"]["counted_by"] == by_masks, "the masks")
+    assert {"name": "background", "count": 24} in screen["data", "summary"]["class_counts"]
+    assert screen["preview", "classes"] == []  # no label of a sample is read
 
 
 def test_each_parameter_says_what_it_reads_or_why_not(make: Make, photos: Path) -> None:

@@ -218,7 +218,9 @@ class ReaderCursor:
         self._rest = tempfile.TemporaryDirectory(prefix="workbench-rest-")
         rest = write_without(data, lacking, Path(self._rest.name, "rest"))
         self._data = replace(data, location=os.fspath(rest), items=(), title=str(data))
-        self.left_out = f"{said}. They are left out: `workbench check {data}` names all"
+        self.left_out = (
+            f"{said}. They are left out: `workbench check {data.text or data}` names all"
+        )
         if kind.lists_files:  # the list that is left names them in full
             self._prefix = os.path.join(data.root, "")
         self._position = None

@@ -35,7 +35,7 @@ from workbench.errors import ArgumentError, CancelledError, EngineError, Pipelin
 from workbench.figures import plot_counts
 from workbench.graph.active import active_graph
 from workbench.graph.check import require_sound
-from workbench.graph.dataset_parameters import parameters, with_datasets
+from workbench.graph.dataset_parameters import parameters, read_as, with_datasets
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.preview.exported_script import ExportedScript, ScriptError, read_batch
 from workbench.roots import Roots
@@ -188,6 +188,7 @@ class Verifier:
         progress.listener = on_progress
         require_sound(self.graph, load_catalog())
         self.graph = with_datasets(active_graph(self.graph, load_catalog()), self.data)
+        self.data = read_as(self.graph, self.data)
         for dataset in self.data.values():
             require_dataset(dataset, self.graph.settings.device)
         read = parameters(self.graph.nodes)

@@ -209,6 +209,7 @@ SOURCE = SourceKind(
     root=_root,
     class_names=_class_names,
     class_counts=_class_counts,
+    targets="boxes",
     watched=lambda dataset: iter([dataset.location]),
     nothing_found=_nothing_found,
     sample="coco/annotations.json",

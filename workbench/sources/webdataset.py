@@ -13,7 +13,7 @@ import contextlib
 import inspect
 import os
 import tarfile
-from collections.abc import Callable, Collection, Container, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby, islice
 from pathlib import Path
@@ -434,7 +434,22 @@ def _write_placeholder(folder: Path) -> Path:
     return path
 
 
-def places_of(path: str, component: str) -> dict[str, tuple[int, int]]:
+def with_component(
+    samples: Iterable[Sample], component: str
+) -> Iterator[tuple[Sample, tuple[int, int] | None]]:
+    """Each sample, and where in its archive a component of it begins and its size in bytes.
+
+    None where it has none. Those of an archive should follow on each other.
+    """
+    places: dict[str, dict[str, tuple[int, int]]] = {}
+    for sample in samples:
+        if sample.path not in places:
+            places = {sample.path: _places_of(sample.path, component)}
+        folder, name = os.path.split(sample.name.rsplit(":", 1)[-1])
+        yield sample, places[sample.path].get(os.path.join(folder, name.partition(".")[0]))
+
+
+def _places_of(path: str, component: str) -> dict[str, tuple[int, int]]:
     """Of a component of an archive's samples, by key, where it begins and its size in bytes."""
     found = {}
     with contextlib.suppress(_DamagedError, DataError):

@@ -16,7 +16,7 @@ from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.root_guard import require_listed
 from workbench.engine.worker_progress import NO_ANSWER
 from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
-from workbench.graph.dataset_parameters import missing_ports, parameter_of, parameters
+from workbench.graph.dataset_parameters import missing_ports, parameter_of, parameters, read_as
 from workbench.graph.model import Graph
 from workbench.health import FolderCheck, FolderFacts, check_folder
 from workbench.health.html_report import html_report
@@ -106,6 +106,7 @@ class DataPanel:
         self.folders: FolderListing = NO_FOLDERS
         """The folder that was looked into last, to find another to open."""
         self._count: SampleCount | None = None
+        self._read_as = self.dataset.kind
         self.found: FolderCheck | None = None
         """What the last check of these files found."""
         self.report: TextFile = {"number": 0, "text": ""}
@@ -125,6 +126,8 @@ class DataPanel:
             "read_all": "",
             "classes": [],
             "class_counts": [],
+            "counted_by": "",
+            "no_classes": "",
             "megabytes": 0.0,
             "formats": {},
             "size_counts": {},
@@ -209,8 +212,16 @@ class DataPanel:
                 lambda count: self._show(None, count=count, counted=False),
                 self._on_indexed,
                 self._counted,
+                self._read_as,
             )
             self._count.start()
+
+    def follow(self, graph: Graph) -> None:
+        """Count the classes of the targets that a graph reads from these data, where it does."""
+        kind = read_as(graph, self.datasets)[self.parameter].kind
+        if kind != self._read_as:
+            self._read_as = kind
+            self.scan()
 
     def seen(self, data: Datasets, state: str) -> None:
         """Count anew where ``state``, what a worker took the folder for, is another than before."""
@@ -325,7 +336,9 @@ class DataPanel:
             read_all=f"pillow_images:{self.dataset.location}" if facts.passed_over else "",
             counting=False,
             classes=list(facts.classes),
-            class_counts=list(facts.class_counts),
+            class_counts=[{"name": n, "count": c} for n, c in facts.class_counts.items()],
+            counted_by=_counted_by(facts),
+            no_classes=_no_classes(facts),
             megabytes=facts.megabytes,
             formats=facts.formats,
             size_counts=facts.size_counts,
@@ -426,6 +439,24 @@ def _passed_over(facts: FolderFacts) -> str:
         return ""
     named = ", ".join(f"{count:,} {name}" for name, count in facts.passed_over.items())
     return f"{named}: not read, for DALI decodes none. decoders.pillow does, {COST}."
+
+
+def _counted_by(facts: FolderFacts) -> str:
+    """``boxes of each, in 400 images``, where classes are not counted by images."""
+    if not facts.targets:
+        return ""
+    of = {"boxes": "boxes of each", "masks": "masks that have it"}[facts.targets]
+    return of + (f", in {facts.targets_of:,} images" if facts.targets_of else "")
+
+
+def _no_classes(facts: FolderFacts) -> str:
+    """Why none are counted, where targets are read."""
+    if facts.unnamed:
+        numbers = f"{facts.unnamed:,} numbers without a name in {_counted_by(facts)}"
+        return f"not counted: {numbers}, as of instances or colours"
+    if facts.targets and not facts.class_counts:
+        return f"none: no {facts.targets} can be read"
+    return ""
 
 
 def _sizes(facts: FolderFacts) -> str:

@@ -53,6 +53,13 @@ class FolderListing(TypedDict):
     """Why it cannot be listed, or empty."""
 
 
+class ClassCount(TypedDict):
+    """How often there is a class."""
+
+    name: str
+    count: int
+
+
 class DataView(TypedDict):
     """The data: a folder, or a list of files."""
 
@@ -78,8 +85,13 @@ class DataView(TypedDict):
     read_all: str
     """What to open so that they are read."""
     classes: list[str]
-    class_counts: list[int]
-    """Images of each class."""
+    """The names of labels, by number."""
+    class_counts: list[ClassCount]
+    """Of each class its images, or its boxes, or the masks that have it."""
+    counted_by: str
+    """``boxes of each, in 400 images``; empty where images are counted, and all."""
+    no_classes: str
+    """Why no classes are counted, or empty."""
     megabytes: float
     formats: dict[str, int]
     size_counts: dict[str, int]

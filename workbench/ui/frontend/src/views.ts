@@ -355,6 +355,12 @@ export interface FolderListing {
   error: string;
 }
 
+/** How often there is a class. */
+export interface ClassCount {
+  name: string;
+  count: number;
+}
+
 /** The data: a folder, or a list of files. */
 export interface DataView {
   root: string;
@@ -370,7 +376,9 @@ export interface DataView {
   passed_over: string;
   read_all: string;
   classes: string[];
-  class_counts: number[];
+  class_counts: ClassCount[];
+  counted_by: string;
+  no_classes: string;
   megabytes: number;
   formats: Record<string, number>;
   size_counts: Record<string, number>;
