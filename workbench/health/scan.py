@@ -167,15 +167,16 @@ def _count_classes(
         return dict(enumerate(kind.class_counts(dataset))), 0
     if kind.classes_in is None:
         return {label: times for label, times in labels.items() if times}, 0
-    looked_at = sorted(sample, key=lambda each: each.path)
+    looked_at = sorted(sample, key=lambda each: (each.path, each.offset))
     if roots is not None:
         looked_at = [each for each in looked_at if not each.mask or not roots.refusal(each.mask)]
     counts: Counter[int] = Counter()
-    of = 0
-    for of, found in enumerate(kind.classes_in(dataset, looked_at), 1):
+    images = 0
+    for found in kind.classes_in(dataset, looked_at):
+        images += 1
         counts.update(found)
         check()
-    return counts, of
+    return counts, images
 
 
 def _by_name(counts: Mapping[int, int], names: Sequence[str], targets: str) -> dict[str, int]:
