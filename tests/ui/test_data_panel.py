@@ -9,12 +9,15 @@ import pytest
 
 from tests.ui.hosts import small
 from tests.ui.screen import Screen
+from workbench.engine.encoded_images import placeholder_jpeg
 from workbench.graph.model import Graph, Source
 from workbench.health import check_folder
 from workbench.roots import Roots
+from workbench.samples.records import write_shard
 from workbench.sources import Data
 from workbench.ui.view_model import ViewModel
 
+JPEG = placeholder_jpeg().tobytes()
 Make = Callable[..., tuple[ViewModel, Screen]]
 
 
@@ -113,6 +116,24 @@ def test_classes_are_counted_by_what_the_graph_reads(make: Make, shapes: Path) -
     screen.wait(lambda s: s["data", "summary"]["counted_by"] == by_masks, "the masks")
     assert {"name": "background", "count": 24} in screen["data", "summary"]["class_counts"]
     assert screen["preview", "classes"] == []  # no label of a sample is read
+
+
+def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
+    make: Make, tmp_path: Path
+) -> None:
+    """Though no check has run: an exported program reads them as they are, or ends there."""
+    parts = [{"jpg": JPEG, "cls": b"1"}] * 3 + [{"jpg": JPEG, "cls": b"dog"}] * 2
+    write_shard(parts, tmp_path / "a.tar")
+    _, screen = make(tmp_path / "a.tar")
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    told = screen["data", "summary"]["at_fault"]
+    assert told.startswith("2 of 5 samples are at fault; the first: a.tar:")
+    assert "its cls is 'dog', no whole number" in told
+    command = f"`workbench check {tmp_path}/a.tar --good good` names all"
+    assert command in told
+    assert screen["code", "note"] == told
+    screen.wait(lambda s: s["preview", "picture"], "a picture")
+    assert "2 at fault among its first 5 samples" in screen.header["note"]
 
 
 def test_each_parameter_says_what_it_reads_or_why_not(make: Make, photos: Path) -> None:

@@ -59,6 +59,11 @@ class FolderFacts:
     """What is counted of each class: its boxes, or the masks that have it; empty for images."""
     targets_of: int = 0
     """In so many images, of which every one has a target that can be read; 0: in all."""
+    at_fault: int = 0
+    """Samples that lack what the others have, or whose targets cannot be, without looking at their
+    images, which ``check_folder`` does."""
+    first_fault: str = ""
+    """The name of the first of these, and why."""
     unnamed: int = 0
     """Numbers that a mask has and no class does, where they are too many to be any."""
     passed_over: dict[str, int] = field(default_factory=dict)
@@ -89,25 +94,31 @@ def scan_folder(
 ) -> FolderFacts:
     """Count the files that the exported script reads. About 2 s for a million files.
 
-    ``kind`` is that of the source which reads them, where it is not the data's own: classes are
-    then counted by the targets that it gives.
+    ``kind`` is that of the source which reads them, where it is not the data's own: classes, and
+    what is at fault, are then those of the targets that it gives.
 
     Those outside the ``roots`` are counted only. ``on_progress`` hears how many there are so far,
     each ``TOLD_EACH``; what it raises ends the count. Raises DataError for a folder that is
     missing, is a file, cannot be read or has no images.
     """
     dataset = open_dataset(data)
+    read = replace(dataset, kind=kind or dataset.kind)
     roots = None if dataset.in_memory else roots
     count = size = 0
     formats: Counter[str] = Counter()
     labels: Counter[int] = Counter()
     sample: list[Sample] = []
     chance = random.Random(0)
-    for file in list_samples(dataset):
+    faults, first_fault = 0, ""
+    for file in list_samples(read):
         count += 1
         if count % TOLD_EACH == 0:
             on_progress(count)
-        labels[file.label] += not file.fault
+        if file.fault:
+            faults += 1
+            first_fault = first_fault or f"{file.name}, {file.fault}"
+        else:
+            labels[file.label] += 1
         if file.nbytes is None:
             suffix = file.name.rpartition(".")[2].lower()
             formats[_FORMATS.get(suffix, suffix.upper())] += 1
@@ -123,7 +134,6 @@ def scan_folder(
             continue  # a dangling link: `check_folder` names it
     if not count:
         raise DataError(no_files_reason(dataset))
-    read = replace(dataset, kind=kind or dataset.kind)
     names = class_names(read)
     counts, targets_of = _count_classes(read, sample, labels, roots, lambda: on_progress(count))
     targets = load_source(read.kind).targets
@@ -143,6 +153,8 @@ def scan_folder(
         class_counts={} if unnamed > MOST_NUMBERS else _by_name(counts, names, targets),
         targets=targets,
         targets_of=targets_of if targets_of < count else 0,
+        at_fault=faults,
+        first_fault=first_fault,
         unnamed=unnamed if unnamed > MOST_NUMBERS else 0,
         size_counts=_size_counts(sizes),
         passed_over=dict(
@@ -166,7 +178,7 @@ def _count_classes(
     if kind.class_counts:
         return dict(enumerate(kind.class_counts(dataset))), 0
     if kind.classes_in is None:
-        return {label: times for label, times in labels.items() if times}, 0
+        return labels, 0
     looked_at = sorted(sample, key=lambda each: (each.path, each.offset))
     if roots is not None:
         looked_at = [each for each in looked_at if not each.mask or not roots.refusal(each.mask)]

@@ -122,6 +122,7 @@ class DataPanel:
             "counted": False,
             "counting": False,
             "provisional": False,
+            "at_fault": "",
             "passed_over": "",
             "read_all": "",
             "classes": [],
@@ -311,7 +312,7 @@ class DataPanel:
                 f"--data module:factory, a function of yours that returns them{left_out}."
             )
         if not bad:
-            return ""
+            return self.view["at_fault"]
         files = "file of the data is" if bad == 1 else "files of the data are"
         command = f"workbench check {shlex.quote(self.data)} --full --good "
         if not load_source(self.dataset.kind).lists_files:
@@ -332,6 +333,7 @@ class DataPanel:
             None,
             count=facts.count,
             counted=True,
+            at_fault=_at_fault(facts, replace(self.dataset, kind=self._read_as)),
             passed_over=_passed_over(facts),
             read_all=f"pillow_images:{self.dataset.location}" if facts.passed_over else "",
             counting=False,
@@ -432,6 +434,23 @@ def _missing(graph: Graph, name: str, dataset: Dataset) -> list[str]:
     reading = [source for source in graph.sources if parameter_of(source) == name]
     found = (port for each in reading for port in missing_ports(graph, each, dataset.kind))
     return list(dict.fromkeys(found))
+
+
+def _at_fault(facts: FolderFacts, dataset: Dataset) -> str:
+    if not facts.at_fault:
+        return ""
+    place = shlex.quote(dataset.text or str(dataset))
+    good = (
+        "good.txt` names all, and lists"
+        if load_source(dataset.kind).lists_files
+        else ("good` names all, and writes a folder of")
+    )
+    of = f"{facts.at_fault:,} of {facts.count:,} samples {'are' if facts.at_fault > 1 else 'is'}"
+    return (
+        f"{of} at fault; the first: {printable(facts.first_fault)}. Verify and the measurements "
+        "leave them out. An exported program reads them as they are, or ends there: "
+        f"`workbench check {place} --good {good} the others."
+    )
 
 
 def _passed_over(facts: FolderFacts) -> str:

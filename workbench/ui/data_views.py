@@ -80,6 +80,8 @@ class DataView(TypedDict):
     """Whether the count goes on; else it was stopped."""
     provisional: bool
     """Whether the pictures are of the first samples alone: the reader's index is being made."""
+    at_fault: str
+    """How many samples lack something or have targets that cannot be, and the first; or empty."""
     passed_over: str
     """Which images lie there that are not read, and why; or empty."""
     read_all: str

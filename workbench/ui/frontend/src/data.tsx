@@ -82,6 +82,7 @@ function Data({ link, root }: PanelProps<"data">) {
         {wrong}
       </p>
       <div class="wb-data-body">
+        <AtFault {...folder} />
         <PassedOver {...folder} open={(path) => link.ask("open", { path })} />
         <Inputs parameters={folder.parameters ?? []} />
         <Facts {...folder} />
@@ -167,6 +168,16 @@ function Facts(folder: Partial<Folder>) {
 
 interface PassedOverProps extends Partial<Folder> {
   open: (path: string) => void;
+}
+
+/** Samples that lack what others have, or whose targets cannot be. */
+function AtFault({ at_fault = "" }: Partial<Folder>) {
+  return (
+    <p class="wb-passed-over" role="status" data-wb="at-fault" hidden={!at_fault}>
+      <Icon name="warn" size={14} />
+      {at_fault}
+    </p>
+  );
 }
 
 /** Images that no decoder of DALI takes, and the way to read them. */

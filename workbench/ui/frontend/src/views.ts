@@ -373,6 +373,7 @@ export interface DataView {
   counted: boolean;
   counting: boolean;
   provisional: boolean;
+  at_fault: string;
   passed_over: string;
   read_all: string;
   classes: string[];
