@@ -1,5 +1,6 @@
 """The data folder of a view-model: opened, replaced, and changed behind its back."""
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -134,6 +135,27 @@ def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
     assert screen["code", "note"] == told
     screen.wait(lambda s: s["preview", "picture"], "a picture")
     assert "2 at fault among its first 5 samples" in screen.header["note"]
+
+
+def test_files_are_checked_with_the_targets_that_the_graph_reads(
+    make: Make, tmp_path: Path
+) -> None:
+    notes = ({"bbox": [1, 1, 4, 4 - 9 * (n == 2)], "category_id": 1} for n in range(5))
+    parts = [{"jpg": JPEG, "cls": b"1", "json": json.dumps([note]).encode()} for note in notes]
+    write_shard(parts, tmp_path / "a.tar")
+    model, screen = make(tmp_path / "a.tar")
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    model.act("data", {"do": "check"})
+    screen.wait(lambda s: s["data", "summary"]["checked"], "the check of images and labels")
+    assert screen["data", "summary"]["bad"] == 0
+    model.set_graph(small("ssd"))
+    assert not screen["data", "summary"]["checked"]
+    model.act("data", {"do": "check"})
+    screen.wait(lambda s: s["data", "summary"]["checked"], "the check of boxes")
+    (row,) = (row for row in screen["data", "summary"]["findings"] if row["level"] == "bad")
+    assert "its box 0 has a negative size" in row["reason"]
+    place = f"webdataset_boxes:{tmp_path}/a.tar"
+    assert f"`workbench check {place} --full --good good`" in screen["code", "note"]
 
 
 def test_each_parameter_says_what_it_reads_or_why_not(make: Make, photos: Path) -> None:

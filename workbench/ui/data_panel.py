@@ -106,7 +106,8 @@ class DataPanel:
         self.folders: FolderListing = NO_FOLDERS
         """The folder that was looked into last, to find another to open."""
         self._count: SampleCount | None = None
-        self._read_as = self.dataset.kind
+        self._read = self.dataset
+        """It as the graph's source reads it, which may be with its targets."""
         self.found: FolderCheck | None = None
         """What the last check of these files found."""
         self.report: TextFile = {"number": 0, "text": ""}
@@ -213,15 +214,16 @@ class DataPanel:
                 lambda count: self._show(None, count=count, counted=False),
                 self._on_indexed,
                 self._counted,
-                self._read_as,
+                self._read.kind,
             )
             self._count.start()
 
     def follow(self, graph: Graph) -> None:
         """Count the classes of the targets that a graph reads from these data, where it does."""
-        kind = read_as(graph, self.datasets)[self.parameter].kind
-        if kind != self._read_as:
-            self._read_as = kind
+        read = read_as(graph, self.datasets)[self.parameter]
+        if read != self._read:
+            self._read = read
+            self.view = {**self.view, **self._outdated()}  # type: ignore[typeddict-item]
             self.scan()
 
     def seen(self, data: Datasets, state: str) -> None:
@@ -314,7 +316,8 @@ class DataPanel:
         if not bad:
             return self.view["at_fault"]
         files = "file of the data is" if bad == 1 else "files of the data are"
-        command = f"workbench check {shlex.quote(self.data)} --full --good "
+        place = self.data if self._read == self.dataset else self._read.text
+        command = f"workbench check {shlex.quote(place)} --full --good "
         if not load_source(self.dataset.kind).lists_files:
             return (
                 f"{bad:,} {files} bad, and one ends this program. `{command}good` writes a folder "
@@ -333,7 +336,7 @@ class DataPanel:
             None,
             count=facts.count,
             counted=True,
-            at_fault=_at_fault(facts, replace(self.dataset, kind=self._read_as)),
+            at_fault=_at_fault(facts, self._read),
             passed_over=_passed_over(facts),
             read_all=f"pillow_images:{self.dataset.location}" if facts.passed_over else "",
             counting=False,
@@ -369,7 +372,7 @@ class DataPanel:
         try:
             with self._queue.turn(self._show, self._unwanted.is_set):
                 found = check_folder(
-                    self.dataset,
+                    self._read,
                     progress,
                     self._unwanted.is_set,
                     roots=self._roots,
