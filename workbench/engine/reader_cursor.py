@@ -31,9 +31,9 @@ from workbench.graph.dataset_parameters import parameter_of
 from workbench.graph.model import Settings, Source
 from workbench.sources import (
     Dataset,
+    failure_reason,
     list_samples,
     load_source,
-    no_files_reason,
     require_dataset,
     unreadable_reason,
     write_without,
@@ -50,8 +50,6 @@ _READ_AHEAD = 1024
 """Samples that DALI's readers keep to draw from where they shuffle (``initial_fill``)."""
 _REORDERING = ("random_shuffle", "shuffle_after_epoch", "pad_last_batch", "num_shards")
 """Options by which an epoch differs from the one before, or does not begin where that ended."""
-NO_FILES = ("No files found", "specified an empty list", "no video has as many")
-"""What DALI says of a folder without images."""
 
 
 def require_room(data: Dataset, batch_size: int) -> None:
@@ -165,8 +163,8 @@ class ReaderCursor:
                 require_dataset(self._data, self._device)
                 if self._leave_out():
                     continue
-                if any(words in str(error) for words in NO_FILES):
-                    raise DataError(no_files_reason(self._data)) from None
+                if reason := failure_reason(self._data, str(error)):
+                    raise DataError(reason) from None
                 if self._stand_ins is not None or not self._name_files():
                     raise
             except UnicodeDecodeError as error:

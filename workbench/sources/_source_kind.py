@@ -164,6 +164,8 @@ class SourceKind:
         Paths of which one changes when files come or go.
     nothing_found:
         Why there are no samples, and what to do.
+    explain:
+        Given a dataset and what DALI said when its reader failed: why, and what to do, or empty.
     leave_out:
         Given a dataset, names of samples and an empty folder, writes a dataset of the same kind
         without these there, and gives its path; nothing of what is kept is copied, but for LMDB.
@@ -229,6 +231,7 @@ class SourceKind:
     class_counts: Callable[[Dataset], list[int]] | None = None
     classes_in: Callable[[Dataset, Sequence[Sample]], Iterator[Collection[int]]] | None = None
     targets: Literal["", "boxes", "masks"] = ""
+    explain: Callable[[Dataset, str], str] | None = None
     helpers: str = ""
     imports: tuple[str, ...] = field(default=())
     outputs: tuple[str, ...] = ("jpegs", "labels")
