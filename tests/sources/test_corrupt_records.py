@@ -26,6 +26,7 @@ from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
 from workbench.samples.records import add_to_tar, datum, field, framed, recorded
 from workbench.sources import (
+    class_names,
     list_samples,
     open_dataset,
     open_datasets,
@@ -227,6 +228,65 @@ def test_what_dali_ends_at_is_left_out_by_name(
     assert told.exact, told.lines()
     reasons = [each.reason for each in check_folder(str(path), full=False).bad]
     assert len([each for each in reasons if words in each]) == bad
+
+
+@pytest.mark.parametrize(
+    ("entries", "key", "told"),
+    [
+        ("images", "file_name", {"images[1]": "the entry has no file_name"}),
+        ("images", "id", {"images[1]": "the entry has no id"}),
+        ("annotations", "image_id", {"annotations": "1 are of images that the file does not list"}),
+        ("annotations", "category_id", {"000002.jpg": "its annotation 2 has no category_id"}),
+        ("annotations", "bbox", {"000002.jpg": "is not four numbers"}),
+    ],
+)
+def test_entries_that_lack_something_are_left_out(
+    photos: Path, tmp_path: Path, engine: Engine, entries: str, key: str, told: dict[str, str]
+) -> None:
+    """DALI takes most of them in silence."""
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    assert found["annotations"][1]["image_id"] == found["images"][1]["id"]
+    del found[entries][1][key]
+    path.write_text(json.dumps(found))
+    require_dataset(open_dataset(path))
+    reasons = {each.file: each.reason for each in check_folder(str(path), full=False).bad}
+    assert reasons.keys() == told.keys() | ({"annotations"} if entries == "images" else set())
+    assert all(words in reasons[name] for name, words in told.items())
+    verified = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()
+    assert verified.exact, verified.lines()
+    assert {each.file for each in verified.left_out} == reasons.keys()
+    preview = preview_batch(engine, PreviewRequest(a_graph(shuffled=False), str(path), tiles=4))
+    assert next(iter(told)) in preview.note
+
+
+@pytest.mark.parametrize(
+    ("entries", "value", "words"),
+    [
+        ("images", [{"id": 1}, {"file_name": "a.jpg"}], "no image has both id and file_name"),
+        ("images", ["a.jpg"], "an entry is not as COCO's are"),
+        ("annotations", [7], "an entry is not as COCO's are"),
+        ("categories", [{"name": "cat"}], "a category has no 'id'"),
+    ],
+)
+def test_annotations_of_another_form_are_refused_with_the_remedy(
+    photos: Path, tmp_path: Path, entries: str, value: list[object], words: str
+) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    path.write_text(json.dumps({**json.loads(path.read_text()), entries: value}))
+    with pytest.raises(DataError, match=words):
+        require_dataset(open_dataset(path))
+
+
+def test_classes_without_names_are_numbers(photos: Path, tmp_path: Path) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    for category in found["categories"]:
+        category["name"] = None
+    del found["categories"][0]["name"]
+    path.write_text(json.dumps(found))
+    numbers = [str(category["id"]) for category in found["categories"]]
+    assert class_names(open_dataset(path)) == ["background", *numbers]
 
 
 def test_annotations_without_categories_or_images_without_annotations_are_told(

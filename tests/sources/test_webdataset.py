@@ -27,6 +27,7 @@ from workbench.sources import (
     open_dataset,
     require_dataset,
     webdataset,
+    write_without,
 )
 from workbench.sources._tar_files import TarDamage, TarFile, files_in_tar
 
@@ -59,6 +60,49 @@ def test_the_index_of_another_archive_is_named(tmp_path: Path) -> None:
     for read in (require_dataset, lambda dataset: next(list_samples(dataset))):
         with pytest.raises(DataError, match="is the index of another archive"):
             read(open_dataset(path))
+
+
+def indexed(path: Path, lines: list[str], count: int | None = None) -> Path:
+    text = [f"v1.2 {len(lines) if count is None else count}", *lines]
+    path.with_suffix(".idx").write_text("".join(f"{line}\n" for line in text))
+    return path
+
+
+def index_lines(path: Path) -> list[str]:
+    with tarfile.open(path) as archive:
+        return [f"jpg {m.offset_data} {m.size} {m.name}" for m in archive]
+
+
+def test_a_place_in_an_index_at_which_no_file_begins_is_at_fault(tmp_path: Path) -> None:
+    """The reader would take what is there for the image."""
+    path = write(tmp_path / "a.tar", {f"{number}.jpg": JPEG for number in range(6)})
+    lines = index_lines(path)
+    del lines[4]  # which is left out
+    lines[2] = "jpg 2048 4 2.jpg"  # its header
+    lines[3] = lines[3].replace(" 4 ", " 400 ")
+    data = open_dataset(indexed(path, lines))
+    require_dataset(data)
+    found = list(list_samples(data))
+    assert [each.name for each in found if not each.fault] == [
+        f"a.tar:{number * 1024 + 512}:{number}.jpg" for number in (0, 1, 5)
+    ]
+    assert [each.offset for each in found if each.fault] == [2048, 3 * 1024 + 512]
+    assert all("where none of this size begins" in each.fault for each in found[3:])
+    rest = write_without(data, {each.name for each in found if each.fault}, tmp_path / "rest")
+    assert [each.name for each in list_samples(open_dataset(rest))] == [
+        each.name for each in found if not each.fault
+    ]
+
+
+def test_an_index_with_another_number_than_it_says_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tar", {f"{number}.jpg": JPEG for number in range(6)})
+    data = open_dataset(indexed(path, index_lines(path)[:4], count=6))
+    with pytest.raises(DataError, match="begins with the number 6, and has 4 samples"):
+        require_dataset(data)
+    for text in ("", "v9 6\n", "v1.2 6\n"):
+        path.with_suffix(".idx").write_text(text)
+        with pytest.raises(DataError, match="is no index of a WebDataset"):
+            require_dataset(data)
 
 
 def test_an_archive_that_is_damaged_among_its_first_samples_is_read(tmp_path: Path) -> None:

@@ -145,8 +145,8 @@ class _ScriptWorkload:
         if isinstance(error, WorkbenchError):
             return error
         for dataset in self._job.data.values():
-            if reason := failure_reason(dataset, str(error)):
-                return DataError(reason)
+            if why := failure_reason(dataset, str(error)):
+                return DataError(why)
             try:
                 require_dataset(dataset)
             except DataError as reason:

@@ -13,7 +13,7 @@ import contextlib
 import inspect
 import os
 import tarfile
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -147,7 +147,7 @@ def _look(stamps: tuple[tuple[str, int], ...]) -> None:
     if not components:
         raise DataError(f"The archive {path} is empty. Give one with samples.")
     labelled = any(LABEL in found for found in components.values())
-    samples = list(islice(_samples(path, path, labelled, _EVERY), len(components)))
+    samples = list(islice(_samples(path, path, labelled), len(components)))
     if all(sample.fault for sample in samples):
         raise DataError(
             f"{path}: of the sample {next(iter(components))}, as of the {len(samples) - 1} after "
@@ -162,28 +162,32 @@ def _first(path: str) -> dict[str, set[str]]:
     return {key: {part for part, _ in parts} for key, parts in islice(whole, _LOOKED_AT)}
 
 
-class _Every:
-    def __contains__(self, place: object) -> bool:
-        return True
-
-
-_EVERY = _Every()
-
-
-class _IndexedPlaces:
-    """Where the components of an index begin; it is read as far as it is asked."""
+class _IndexedFiles:
+    """The files that an index names; it is read as far as they are asked for."""
 
     def __init__(self, index: str) -> None:
         self._lines = _indexed(index)
-        self._found: set[int] = set()
+        self._found: dict[int, int] = {}
+        """Place and size in bytes of those that were not asked for yet."""
 
-    def __contains__(self, place: object) -> bool:
-        while place not in self._found:
-            line = next(self._lines, None)
-            if line is None:
-                return False
-            self._found.update(begins for _, begins, _ in line[1])
-        return True
+    def take(self, file: TarFile) -> bool:
+        """Whether it names a file."""
+        while file.offset_data not in self._found and self._read_line():
+            pass
+        if self._found.get(file.offset_data) != file.size:
+            return False
+        return self._found.pop(file.offset_data) is not None
+
+    def left(self) -> list[int]:
+        """Where those begin that were not asked for."""
+        while self._read_line():
+            pass
+        return list(self._found)
+
+    def _read_line(self) -> bool:
+        _, files = next(self._lines, ("", None))
+        self._found |= {place: size for _, place, size in files or ()}
+        return files is not None
 
 
 def _require_index(path: str) -> None:
@@ -198,8 +202,11 @@ def _look_at_index(path: str, index: str, *stamps: int) -> None:
     """As of ``_require_index``. ``stamps`` are times of change."""
     remedy = f"Make it anew (`wds2idx {path} {index}`) or remove it."
     try:
-        (_, found), *_ = _indexed(index)  # to its end: each line must be one
-        _, place, size = found[0]
+        lines = _indexed(index)
+        _, place, size = next(lines)[1][0]
+        count = 1 + sum(1 for _ in lines)
+        with open(index, encoding="utf-8", errors="surrogateescape") as opened:
+            told = int(opened.readline().split()[1])
         with open(path, "rb") as file:
             file.seek(place - tarfile.BLOCKSIZE)
             head = tarfile.TarInfo.frombuf(
@@ -207,8 +214,12 @@ def _look_at_index(path: str, index: str, *stamps: int) -> None:
             )
     except tarfile.TarError:
         head = None
-    except (OSError, ValueError, IndexError):
+    except (OSError, ValueError, LookupError, StopIteration):
         raise DataError(f"{index} is no index of a WebDataset. {remedy}") from None
+    if told != count:
+        raise DataError(
+            f"{index} begins with the number {told:,}, and has {count:,} samples. {remedy}"
+        )
     if head is None or head.size != size:
         raise DataError(f"{index} is the index of another archive than {path}. {remedy}")
 
@@ -219,7 +230,7 @@ def _indexed(index: str) -> Iterator[tuple[str, list[tuple[str, int, int]]]]:
     Raises ValueError for what is no index.
     """
     with open(index, encoding="utf-8", errors="surrogateescape") as lines:
-        step = {"v1.1": 3, "v1.2": 4}[next(lines).split()[0]]
+        step = {"v1.1": 3, "v1.2": 4}[next(lines, "").partition(" ")[0]]
         for line in lines:
             parts = line.split()
             yield (
@@ -232,23 +243,31 @@ def _indexed(index: str) -> Iterator[tuple[str, list[tuple[str, int, int]]]]:
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    """In the order of the archives; those alone that are in the indices, where all have one."""
+    """In the order of the archives; those alone that are in the indices, where all have one.
+
+    A place in an index at which no file begins is at fault.
+    """
     root, paths = _root(dataset), _shards(dataset)
     for path in paths:
         _require_index(path)
     indices = [os.path.splitext(path)[0] + ".idx" for path in paths]
     labelled = any(LABEL in found for found in _first(paths[0]).values())
-    kept: Container[int] = _EVERY
+    are_indexed = all(map(os.path.isfile, indices))
     for path, index in zip(paths, indices, strict=True):
-        if all(map(os.path.isfile, indices)):
-            kept = _IndexedPlaces(index)
-        yield from _samples(path, os.path.relpath(path, root), labelled, kept)
+        holder = os.path.relpath(path, root)
+        kept = _IndexedFiles(index) if are_indexed else None
+        yield from _samples(path, holder, labelled, kept)
+        for at in kept.left() if kept else ():
+            fault = f"its index names a file at byte {at:,}, where none of this size begins"
+            yield Sample(path, f"{holder}:{at}:damaged", 0, at, 0, fault)
 
 
-def _samples(path: str, holder: str, labelled: bool, kept: Container[int]) -> Iterator[Sample]:
-    """Those of an archive of which a component begins at a place in ``kept``.
+def _samples(
+    path: str, holder: str, labelled: bool, kept: _IndexedFiles | None = None
+) -> Iterator[Sample]:
+    """Those of an archive of which an index names a component; without it all.
 
-    For each damage of the archive one that is at fault stands between.
+    For each damage of the archive one that is at fault stands between, of which no index knows.
     """
     with open(path, "rb") as opened:
         groups = _groups(path)
@@ -256,18 +275,18 @@ def _samples(path: str, holder: str, labelled: bool, kept: Container[int]) -> It
             try:
                 group = next(groups, None)
             except DataError as error:  # none at all, where others are
-                if kept is _EVERY:  # an index knows no more than it names
+                if kept is None:
                     yield Sample(path, f"{holder}:0:damaged", 0, 0, 0, str(error))
                 return
             if group is None:
                 return
             if isinstance(group, TarDamage):
-                if kept is _EVERY:
+                if kept is None:
                     name = f"{holder}:{group.at}:damaged"
                     yield Sample(path, name, 0, group.at, 0, group.fault)
                 continue
             parts = dict(group[1])
-            if not any(member.offset_data in kept for member in parts.values()):
+            if kept is not None and not sum(map(kept.take, parts.values())):
                 continue
             image = next((parts[each] for each in parts if f".{each}" in IMAGES), None)
             fault, label = "", 0
@@ -370,7 +389,9 @@ def _watched(dataset: Dataset) -> Iterator[str]:
     if dataset.location:
         yield dataset.location
     try:
-        yield from list_shards(dataset.argument)
+        paths = list_shards(dataset.argument)
+        yield from paths
+        yield from (f"{os.path.splitext(path)[0]}.idx" for path in paths)
     except OSError:
         return  # the reader says what is wrong
 
