@@ -24,6 +24,7 @@ from workbench.emit.code import Code
 from workbench.engine.batch_distance import require_near
 from workbench.engine.batch_store import Batch, tensor_list
 from workbench.engine.encoded_images import placeholder_jpeg
+from workbench.engine.image_targets import mask_fault
 from workbench.engine.machine import describe_machine
 from workbench.engine.pipelines import CompiledSource
 from workbench.errors import DataError, PipelineError
@@ -31,6 +32,7 @@ from workbench.graph.dataset_parameters import parameter_of
 from workbench.graph.model import Settings, Source
 from workbench.sources import (
     Dataset,
+    Sample,
     failure_reason,
     list_samples,
     load_source,
@@ -142,6 +144,8 @@ class ReaderCursor:
         self._looked_at = 0
         self._at_fault: dict[str, str] = {}
         """Name and fault of the samples that were looked at, and that the reader takes."""
+        self._masked: dict[str, Sample] = {}
+        """Samples with a mask that were looked at, and not read yet."""
         self.unreadable: dict[str, str] = {}
         self.folder = self._folder()
         """What the files of its batches are relative to."""
@@ -179,6 +183,8 @@ class ReaderCursor:
         most = _READ_AHEAD + (index + 2) * self._batch_size - self._looked_at
         for sample in islice(self._ahead, max(0, most)):
             self._looked_at += 1
+            if sample.mask:
+                self._masked[sample.name] = sample
             if sample.fault:
                 self._at_fault[sample.name] = sample.fault
             if kind.ends_process and kind.ends_process in sample.fault:
@@ -200,12 +206,13 @@ class ReaderCursor:
         if data is None or self._rest is not None:
             return False
         kind = load_source(data.kind)
+        in_mask = mask_fault if kind.targets == "masks" else lambda each: ""
         in_files = kind.holder is None and not kind.lists_files
         samples = list(list_samples(data))
         lacking = {
             each.name: fault
             for each in samples
-            if (fault := each.fault or (in_files and unreadable_reason(each.path)))
+            if (fault := each.fault or (in_files and unreadable_reason(each.path)) or in_mask(each))
         }
         if not lacking:
             return False
@@ -340,10 +347,14 @@ class ReaderCursor:
             samples = told(self._data, meta["samples"](at.next_batch))
             self.unreadable.update((each.name, each.fault) for each in samples if each.fault)
             paths = [each.name for each in samples]
+        names = tuple(self._originals.get(path, self._name(path)) for path in paths)
+        for sample in filter(None, (self._masked.pop(name, None) for name in names)):
+            if fault := mask_fault(sample):
+                self.unreadable[sample.name] = fault
         copies = tuple(tensor_list([output[i] for i in range(len(output))]) for output in outputs)
         return ReadBatch(
             copies,
-            tuple(self._originals.get(path, self._name(path)) for path in paths),
+            names,
             sum(Batch(output).nbytes for output in copies),
         )
 
