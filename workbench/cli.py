@@ -295,7 +295,7 @@ def export(graph: str, data: Datasets, target: str, with_: str | None, output: s
     """
     from workbench.emit.targets import export as export_graph
     from workbench.files import write_folder, write_text
-    from workbench.graph.dataset_parameters import with_datasets
+    from workbench.graph.dataset_parameters import read_as, with_datasets
 
     _spare(graph, output)
     opened = _load_source_graph(graph)
@@ -314,7 +314,7 @@ def export(graph: str, data: Datasets, target: str, with_: str | None, output: s
         for path in write_folder(output, files):
             click.echo(path)
     if data:
-        _tell_bad_files(data)
+        _tell_bad_files(read_as(opened, datasets or data))
 
 
 def _tell_bad_files(data: Datasets) -> None:

@@ -1,7 +1,10 @@
 import json
 import os
+import shutil
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -82,5 +85,58 @@ def test_of_coco_the_boxes_of_each_class_are_counted(shapes: Path) -> None:
     names = {one["id"]: one["name"] for one in notes["categories"]}
     for one in notes["annotations"]:
         each[names[one["category_id"]]] += 1
-    assert dict(zip(found.classes, found.class_counts, strict=True)) == {"background": 0, **each}
+    assert found.class_counts == each
+    assert (found.targets, found.targets_of) == ("boxes", 0)
     assert min(each.values()) > 0
+
+
+@pytest.mark.parametrize(
+    ("place", "kind", "targets"),
+    [
+        ("segmentation", "", "masks"),
+        ("webdataset", "webdataset_masks", "masks"),
+        ("webdataset", "webdataset_boxes", "boxes"),
+        ("tfrecord", "tfrecord_boxes", "boxes"),
+    ],
+)
+def test_classes_are_counted_by_the_targets_that_a_graph_reads(
+    shapes: Path, place: str, kind: str, targets: str
+) -> None:
+    notes = json.loads((shapes / "coco" / "annotations.json").read_text())
+    names = {one["id"]: one["name"] for one in notes["categories"]}
+    each = Counter(names[one["category_id"]] for one in notes["annotations"])
+    images = {(one["image_id"], one["category_id"]) for one in notes["annotations"]}
+    assert len(images) == sum(each.values())  # no image has two of a shape
+    found = scan_folder(shapes / place, kind=kind)
+    background = {"background": found.count} if targets == "masks" else {}
+    numbers = ["background", *(names[number] for number in sorted(names))]
+    named = {name: number for number, name in enumerate(numbers)}
+    expected = background | dict(each)
+    if kind == "webdataset_masks":  # no file names its numbers
+        expected = {str(named[name]): count for name, count in expected.items()}
+    assert found.class_counts == expected
+    assert (found.targets, found.targets_of) == (targets, 0)
+
+
+def test_numbers_of_instances_are_no_classes(tmp_path: Path) -> None:
+    for name in ("images", "masks"):
+        (tmp_path / name).mkdir()
+    ids = np.arange(400, dtype=np.uint16).reshape(20, 20)
+    for number in range(3):
+        Image.new("RGB", (20, 20)).save(tmp_path / "images" / f"{number}.png")
+        Image.fromarray(ids + 100 * number).save(tmp_path / "masks" / f"{number}.png")
+    (tmp_path / "masks" / "2.png").write_bytes(b"no mask")
+    found = scan_folder(tmp_path)
+    assert (found.class_counts, found.unnamed, found.targets_of) == ({}, 500, 2)
+    Image.fromarray((ids % 2).astype(np.uint8) * 255).save(tmp_path / "masks" / "2.png")
+    for number in range(2):
+        shutil.copy(tmp_path / "masks" / "2.png", tmp_path / "masks" / f"{number}.png")
+    (tmp_path / "masks.names").write_text("road\ncar\n")
+    assert scan_folder(tmp_path).class_counts == {"road": 3, "car": 0, "255": 3}
+
+
+def test_labels_without_a_name_are_counted_by_number(shapes: Path) -> None:
+    found = scan_folder(shapes / "tfrecord")
+    assert (found.classes, found.targets) == ((), "")
+    assert set(found.class_counts) == {"0", "1", "2", "3", "4"}
+    assert sum(found.class_counts.values()) == found.count

@@ -1,5 +1,8 @@
 """A stand-in for S3 that lists and hands out the files of a folder as the bucket ``bucket``.
 
+The bucket ``denied`` may not be read, ``empty`` holds nothing, of ``silent`` nothing is heard;
+there is no other.
+
 ``python s3_server.py FOLDER`` prints its port. A process of its own: DALI holds the interpreter's
 lock while it waits.
 """
@@ -7,12 +10,37 @@ lock while it waits.
 from __future__ import annotations
 
 import sys
+import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 FOLDER = Path(sys.argv[1])
+
+
+ENDED = threading.Event()
+ERROR = b"<Error><Code>%b</Code><Message>%b</Message></Error>"
+
+
+def files_below(prefix: str) -> dict[str, int]:
+    """Keys and sizes in bytes."""
+    files = sorted(path for path in FOLDER.rglob("*") if path.is_file())
+    named = {path.relative_to(FOLDER).as_posix(): path.stat().st_size for path in files}
+    return {name: size for name, size in named.items() if name.startswith(prefix)}
+
+
+def listing(sizes: dict[str, int]) -> bytes:
+    """S3's answer of all objects at once."""
+    found = "".join(
+        f"<Contents><Key>{escape(name)}</Key><Size>{size}</Size></Contents>"
+        for name, size in sizes.items()
+    )
+    space = "http://s3.amazonaws.com/doc/2006-03-01/"
+    return (
+        f'<ListBucketResult xmlns="{space}"><Name>bucket</Name>'
+        f"<IsTruncated>false</IsTruncated>{found}</ListBucketResult>"
+    ).encode()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -27,27 +55,26 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         asked = urlsplit(self.path)
         query = parse_qs(asked.query)
-        path = FOLDER / unquote(asked.path).removeprefix("/bucket").lstrip("/")
+        bucket = asked.path.strip("/").partition("/")[0]
+        if bucket == "silent":
+            ENDED.wait()
+        elif bucket == "denied":
+            self._answer(403, ERROR % (b"AccessDenied", b"Access Denied"))
+        elif bucket not in ("bucket", "empty"):
+            self._answer(404, ERROR % (b"NoSuchBucket", b"The bucket does not exist"))
+        elif bucket == "empty":
+            self._answer(200, listing({}))
+        else:
+            self._hand_out_bucket(asked.path, query)
+
+    def _hand_out_bucket(self, place: str, query: dict[str, list[str]]) -> None:
+        path = FOLDER / unquote(place).removeprefix("/bucket").lstrip("/")
         if "list-type" in query:
-            self._answer(200, self._listing(query.get("prefix", [""])[0]))
+            self._answer(200, listing(files_below(query.get("prefix", [""])[0])))
         elif not path.is_file():
             self._answer(404, b"")
         else:
             self._hand_out(path.read_bytes())
-
-    def _listing(self, prefix: str) -> bytes:
-        files = sorted(path for path in FOLDER.rglob("*") if path.is_file())
-        named = {path.relative_to(FOLDER).as_posix(): path.stat().st_size for path in files}
-        found = "".join(
-            f"<Contents><Key>{escape(name)}</Key><Size>{size}</Size></Contents>"
-            for name, size in named.items()
-            if name.startswith(prefix)
-        )
-        space = "http://s3.amazonaws.com/doc/2006-03-01/"
-        return (
-            f'<ListBucketResult xmlns="{space}"><Name>bucket</Name>'
-            f"<IsTruncated>false</IsTruncated>{found}</ListBucketResult>"
-        ).encode()
 
     def _hand_out(self, content: bytes) -> None:
         wanted = self.headers.get("Range")

@@ -26,6 +26,7 @@ from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
 from workbench.samples.records import add_to_tar, datum, field, framed, recorded
 from workbench.sources import (
+    class_names,
     list_samples,
     open_dataset,
     open_datasets,
@@ -229,6 +230,65 @@ def test_what_dali_ends_at_is_left_out_by_name(
     assert len([each for each in reasons if words in each]) == bad
 
 
+@pytest.mark.parametrize(
+    ("entries", "key", "told"),
+    [
+        ("images", "file_name", {"images[2]": "the entry has no file_name"}),
+        ("images", "id", {"images[2]": "the entry has no id"}),
+        ("annotations", "image_id", {"annotations": "1 are of images that the file does not list"}),
+        ("annotations", "category_id", {"000002.jpg": "its annotation 2 has no category_id"}),
+        ("annotations", "bbox", {"000002.jpg": "is not four numbers"}),
+    ],
+)
+def test_entries_that_lack_something_are_left_out(
+    photos: Path, tmp_path: Path, engine: Engine, entries: str, key: str, told: dict[str, str]
+) -> None:
+    """DALI takes most of them in silence."""
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    assert found["annotations"][1]["image_id"] == found["images"][2]["id"]
+    del found[entries][2 if entries == "images" else 1][key]
+    path.write_text(json.dumps(found))
+    require_dataset(open_dataset(path))
+    reasons = {each.file: each.reason for each in check_folder(str(path), full=False).bad}
+    assert reasons.keys() == told.keys() | ({"annotations"} if entries == "images" else set())
+    assert all(words in reasons[name] for name, words in told.items())
+    verified = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()
+    assert verified.exact, verified.lines()
+    assert {each.file for each in verified.left_out} == reasons.keys()
+    preview = preview_batch(engine, PreviewRequest(a_graph(shuffled=False), str(path), tiles=4))
+    assert next(iter(told)) in preview.note
+
+
+@pytest.mark.parametrize(
+    ("entries", "value", "words"),
+    [
+        ("images", [{"id": 1}, {"file_name": "a.jpg"}], "no image has both id and file_name"),
+        ("images", ["a.jpg"], "an entry is not as COCO's are"),
+        ("annotations", [7], "an entry is not as COCO's are"),
+        ("categories", [{"name": "cat"}], "a category has no 'id'"),
+    ],
+)
+def test_annotations_of_another_form_are_refused_with_the_remedy(
+    photos: Path, tmp_path: Path, entries: str, value: list[object], words: str
+) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    path.write_text(json.dumps({**json.loads(path.read_text()), entries: value}))
+    with pytest.raises(DataError, match=words):
+        require_dataset(open_dataset(path))
+
+
+def test_classes_without_names_are_numbers(photos: Path, tmp_path: Path) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    for category in found["categories"]:
+        category["name"] = None
+    del found["categories"][0]["name"]
+    path.write_text(json.dumps(found))
+    numbers = [str(category["id"]) for category in found["categories"]]
+    assert class_names(open_dataset(path)) == ["background", *numbers]
+
+
 def test_annotations_without_categories_or_images_without_annotations_are_told(
     photos: Path, tmp_path: Path, engine: Engine
 ) -> None:
@@ -391,24 +451,107 @@ def test_damage_between_records_is_named_and_left_out(
     assert len(told.left_out) == 2
 
 
-@pytest.mark.parametrize("cut", [False, True], ids=["middle", "end"])
-def test_a_damaged_archive_is_named_and_its_rest_left_out(
-    cut: bool, photos: Path, engine: Engine, tmp_path: Path
+@pytest.fixture
+def damaged_archive(photos: Path, tmp_path: Path) -> Path:
+    """Ten samples ``0000.jpg, 0000.cls``, of which tests damage the headers."""
+    path = tmp_path / "damaged" / "a.tar"
+    path.parent.mkdir()
+    with tarfile.open(path, "w") as archive:
+        for number, (image, label) in enumerate(read_photos(photos)[:10]):
+            add_to_tar(archive, f"{number:04}.jpg", image)
+            add_to_tar(archive, f"{number:04}.cls", str(label).encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("broken", "lost"),
+    [
+        (["0004.jpg"], {"0004.cls": "it has no image"}),
+        (["0004.cls"], {"0004.jpg": "it has no cls"}),
+        (["0004.jpg", "0004.cls"], {}),
+        (["0000.jpg"], {"0000.cls": "it has no image"}),
+        (["0009.cls"], {"0009.jpg": "it has no cls"}),
+        (["0002.cls", "0003.jpg", "0007.jpg"], dict.fromkeys(["0002.jpg", "0003.cls", "0007.cls"])),
+    ],
+    ids=lambda value: " ".join(value) or "none",
+)
+def test_damage_in_an_archive_costs_the_samples_that_it_hits(
+    broken: list[str], lost: dict[str, str | None], engine: Engine, damaged_archive: Path
 ) -> None:
     """``tarfile`` takes a header that is none for the end; DALI names neither file nor place."""
-    archive = WRITERS["webdataset"](read_photos(photos), tmp_path / "damaged")
-    path = archive if archive.is_file() else min(archive.glob("*.tar"))  # which is looked at
+    path = damaged_archive
+    whole = {each.name for each in list_samples(open_dataset(path))}
+    with tarfile.open(path) as archive:
+        headers = {member.name: member.offset for member in archive}
+    content = bytearray(path.read_bytes())
+    for name in broken:
+        content[headers[name] : headers[name] + 512] = b"\xff" * 512
+    path.write_bytes(content)
+    found = {each.name: each.fault for each in list_samples(open_dataset(path))}
+    hit = {name[:4] for name in broken}
+    expected = {name for name in whole if name.rpartition(":")[2][:4] not in hit}
+    assert {name for name, fault in found.items() if not fault} == expected
+    faults = {name.rpartition(":")[2]: fault for name, fault in found.items() if fault}
+    damages = [fault for name, fault in faults.items() if name == "damaged"]
+    assert all("it is damaged at byte" in fault for fault in damages)
+    assert {name for name in faults if name != "damaged"} == lost.keys()
+    assert all(words in faults[name] for name, words in lost.items() if words)
+    assert {one.file for one in check_folder(str(path), full=False).bad} == {
+        name for name, fault in found.items() if fault
+    }
+    told = Verifier(a_graph(shuffled=False), str(path), 2, engine=engine).run()
+    assert told.exact, told.lines()
+    assert len(told.left_out) == len(found) - len(expected)
+    shown = preview_batch(engine, PreviewRequest(a_graph(shuffled=False), str(path), tiles=4))
+    assert f"{len(told.left_out)} " in shown.note
+    assert not any(each.sample.error for each in shown.tiles)
+
+
+@pytest.mark.parametrize("at", [0.1, 0.5, 0.93])
+def test_an_archive_that_is_cut_short_costs_its_last_sample(
+    at: float, engine: Engine, damaged_archive: Path
+) -> None:
+    path = damaged_archive
+    whole = [each.name for each in list_samples(open_dataset(path))]
+    with tarfile.open(path) as archive:
+        ends = {m.name: m.offset_data + m.size for m in archive}
     content = path.read_bytes()
-    middle = len(content) // 1024 * 512
-    rest = b"" if cut else b"\xff" * 512 * 100 + content[middle + 512 * 100 :]
-    path.write_bytes(content[:middle] + rest)
-    (lost,) = (each for each in list_samples(open_dataset(archive)) if each.fault)
-    assert "damaged at byte" in lost.fault
-    (bad,) = check_folder(str(archive), full=False).bad
-    assert bad.file == lost.name
-    told = Verifier(a_graph(shuffled=False), str(archive), 2, engine=engine).run()
+    cut = int(len(content) * at) + 7
+    path.write_bytes(content[:cut])
+    found = list(list_samples(open_dataset(path)))
+    left = [name for name in whole if ends[name.rpartition(":")[2].replace("jpg", "cls")] <= cut]
+    assert [each.name for each in found if not each.fault] == left
+    assert "it is damaged at byte" in found[-1].fault
+    told = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()
+    assert told.exact, told.lines()
+    assert [one.file for one in told.left_out] == [each.name for each in found if each.fault]
+
+
+def test_files_behind_the_end_of_an_archive_are_told(engine: Engine, damaged_archive: Path) -> None:
+    """As of two archives that were put together; DALI reads the first."""
+    path = damaged_archive
+    content = path.read_bytes()
+    path.write_bytes(content * 2)
+    found = list(list_samples(open_dataset(path)))
+    assert [each.name.endswith(":damaged") for each in found] == [n == 10 for n in range(21)]
+    told = Verifier(a_graph(shuffled=False), str(path), 2, engine=engine).run()
     assert told.exact, told.lines()
     assert len(told.left_out) == 1
+
+
+def test_a_header_with_another_size_is_not_believed(damaged_archive: Path) -> None:
+    """It would lead over samples that are whole."""
+    path = damaged_archive
+    with tarfile.open(path) as archive:
+        headers = {member.name: member.offset for member in archive}
+    content = bytearray(path.read_bytes())
+    at = headers["0004.jpg"]
+    content[at + 124 : at + 136] = b"%011o\0" % (headers["0006.jpg"] - at)
+    path.write_bytes(content)
+    faults = [
+        each.name.rpartition(":")[2] for each in list_samples(open_dataset(path)) if each.fault
+    ]
+    assert faults == ["damaged", "0004.cls"]
 
 
 def test_an_archive_among_others_that_is_none_is_named_and_left_out(

@@ -120,6 +120,24 @@ def test_what_is_no_pair_is_named_counted_and_left_out(copied: Path, engine: Eng
     assert "3 at fault among its first " in preview.note
 
 
+def test_a_mask_of_another_size_is_told_on_its_tile_and_one_that_is_none_left_out(
+    copied: Path, engine: Engine
+) -> None:
+    names = sorted(path.name for path in (copied / "masks").iterdir())
+    Image.new("L", (33, 44), 1).save(copied / "masks" / names[1])
+    graph = with_settings(load_recipe("segmentation"), batch_size=8)
+    shown = preview_batch(engine, PreviewRequest(graph, str(copied), tiles=8))
+    (bad,) = (each.sample for each in shown.tiles if each.sample.error)
+    assert bad.file == f"images/{Path(names[1]).stem}.jpg"
+    assert "its mask is 33×44, and it is" in bad.error
+
+    (copied / "masks" / names[3]).write_bytes(b"no mask")
+    with Engine() as fresh:
+        shown = preview_batch(fresh, PreviewRequest(graph, str(copied), tiles=4))
+    assert "2 of its samples cannot be read" in shown.note
+    assert not any(each.sample.error for each in shown.tiles)
+
+
 def test_two_images_of_one_mask_are_kept_where_others_are_left_out(
     copied: Path, tmp_path: Path
 ) -> None:

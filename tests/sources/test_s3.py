@@ -65,6 +65,30 @@ def test_a_bucket_gives_the_pixels_of_the_same_folder(
     assert verified.identical == verified.samples == graph.settings.batch_size
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("denied", ["AccessDenied", "Check AWS_ACCESS_KEY_ID"]),
+        ("missing", ["NoSuchBucket", "Check the bucket's name"]),
+        ("empty", ["There is no image in class folders below s3://empty/photos"]),
+        ("silent", ["does not answer as it should", "AWS_ENDPOINT_URL"]),
+    ],
+)
+def test_a_bucket_that_gives_nothing_is_told_with_the_remedy(
+    bucket: str, name: str, words: list[str]
+) -> None:
+    """By the preview, and by Verify's script; a silent one is given up within seconds by DALI."""
+    place, graph = f"s3://{name}/photos", load_recipe("rotate-jitter")
+    with Engine() as engine, pytest.raises(DataError) as caught:
+        preview_batch(engine, PreviewRequest(graph, open_datasets(place), tiles=2))
+    failure = Verifier(graph, place, 1).run().failure
+    for said in (str(caught.value), failure):
+        assert place in said
+        assert all(each in said for each in words), said
+        assert name == "empty" or f"`aws s3 sync {place} photos`" in said
+
+
 def test_without_a_connection_the_remedy_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     port = closed_port()
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.helpers import script_batches, with_settings
+from workbench.bench.benchmark import Benchmark
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
 from workbench.emit.targets import export
@@ -22,7 +23,7 @@ from workbench.engine.importing import from_file
 from workbench.errors import DataError
 from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.source_targets import with_opened
-from workbench.health import check_folder
+from workbench.health import check_folder, scan_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
 from workbench.samples.records import example, framed, write_shard
@@ -253,3 +254,38 @@ def test_without_targets_it_says_what_is_there(kind: str, tmp_path: Path) -> Non
         require_dataset(open_dataset(f"{kind}:{path}"))
     with pytest.raises(DataError, match=r"found: .*(label|cls)"):
         opened(RECIPES[kind], path)
+
+
+@pytest.mark.parametrize("kind", [BOXES, ANNOTATED])
+def test_a_bad_box_of_plainly_given_data_is_told_wherever_it_is(
+    kind: str, tmp_path: Path, engine: Engine
+) -> None:
+    """The reader takes it in silence. A preview looks as far ahead as its reader draws from; the
+    count, Verify and the measurements look at all."""
+    far, count = 1400, 1500
+    if kind == BOXES:
+        path = tmp_path / "boxes.tfrecord"
+        good, bad = _record((0.1, 0.1, 0.5, 0.9)), _record((float("nan"), 0.1, 0.5, 0.9))
+        path.write_bytes(b"".join(bad if n == far else good for n in range(count)))
+    else:
+        path = tmp_path / "boxes.tar"
+        one = {"bbox": [10, 5, 20, 20], "category_id": 1}
+        notes = [json.dumps([one]).encode()] * count
+        notes[far] = json.dumps([{**one, "bbox": [10, 5, 20, -20]}]).encode()
+        write_shard([{"jpg": _jpeg(), "json": note} for note in notes], path)
+    graph = with_settings(load_recipe("ssd"), batch_size=4)
+    told = [
+        preview_batch(engine, PreviewRequest(graph, str(path), batch=batch, tiles=1)).note
+        for batch in (0, 100)
+    ]
+    assert "at fault" not in told[0]
+    facts = scan_folder(str(path), kind=kind)
+    name = facts.first_fault.partition(",")[0]
+    assert (facts.count, facts.at_fault) == (count, 1)
+    assert f"1 at fault among its first {1024 + 102 * 4:,} samples; of the first, {name}" in told[1]
+    report = Verifier(graph, str(path), 1, engine=engine).run()
+    assert report.exact, report.lines()
+    assert [one.file for one in report.left_out] == [name]
+    experiment = Benchmark(graph, str(path))
+    experiment.usable.leave_out(full=False)
+    assert [one.file for one in experiment.usable.left_out] == [name]

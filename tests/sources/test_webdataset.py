@@ -27,7 +27,9 @@ from workbench.sources import (
     open_dataset,
     require_dataset,
     webdataset,
+    write_without,
 )
+from workbench.sources._tar_files import TarDamage, TarFile, files_in_tar
 
 JPEG = b"\xff\xd8\xff\xd9"
 
@@ -60,34 +62,84 @@ def test_the_index_of_another_archive_is_named(tmp_path: Path) -> None:
             read(open_dataset(path))
 
 
-def test_an_archive_that_is_damaged_after_its_first_samples_is_read_up_to_there(
-    tmp_path: Path,
-) -> None:
-    path = write(tmp_path / "a.tar", {"0.jpg": JPEG, "1.jpg": JPEG, "2.jpg": JPEG})
-    content = bytearray(Path(path).read_bytes())
+def indexed(path: Path, lines: list[str], count: int | None = None) -> Path:
+    text = [f"v1.2 {len(lines) if count is None else count}", *lines]
+    path.with_suffix(".idx").write_text("".join(f"{line}\n" for line in text))
+    return path
+
+
+def index_lines(path: Path) -> list[str]:
+    with tarfile.open(path) as archive:
+        return [f"jpg {m.offset_data} {m.size} {m.name}" for m in archive]
+
+
+def test_a_place_in_an_index_at_which_no_file_begins_is_at_fault(tmp_path: Path) -> None:
+    """The reader would take what is there for the image."""
+    path = write(tmp_path / "a.tar", {f"{number}.jpg": JPEG for number in range(6)})
+    lines = index_lines(path)
+    del lines[4]  # which is left out
+    lines[2] = "jpg 2048 4 2.jpg"  # its header
+    lines[3] = lines[3].replace(" 4 ", " 400 ")
+    data = open_dataset(indexed(path, lines))
+    require_dataset(data)
+    found = list(list_samples(data))
+    assert [each.name for each in found if not each.fault] == [
+        f"a.tar:{number * 1024 + 512}:{number}.jpg" for number in (0, 1, 5)
+    ]
+    assert [each.offset for each in found if each.fault] == [2048, 3 * 1024 + 512]
+    assert all("where none of this size begins" in each.fault for each in found[3:])
+    rest = write_without(data, {each.name for each in found if each.fault}, tmp_path / "rest")
+    assert [each.name for each in list_samples(open_dataset(rest))] == [
+        each.name for each in found if not each.fault
+    ]
+
+
+def test_an_index_with_another_number_than_it_says_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tar", {f"{number}.jpg": JPEG for number in range(6)})
+    data = open_dataset(indexed(path, index_lines(path)[:4], count=6))
+    with pytest.raises(DataError, match="begins with the number 6, and has 4 samples"):
+        require_dataset(data)
+    for text in ("", "v9 6\n", "v1.2 6\n"):
+        path.with_suffix(".idx").write_text(text)
+        with pytest.raises(DataError, match="is no index of a WebDataset"):
+            require_dataset(data)
+
+
+def test_an_archive_that_is_damaged_among_its_first_samples_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tar", {"0.jpg": JPEG, "1.jpg": JPEG, "2.jpg": JPEG, "3.jpg": JPEG})
+    content = bytearray(path.read_bytes())
     content[2 * 1024 : 2 * 1024 + 512] = b"\7" * 512
-    Path(path).write_bytes(content)
+    path.write_bytes(content)
     require_dataset(open_dataset(path))
-    whole, lost = list_samples(open_dataset(path))  # of the one between parts may be lost
-    assert (whole.name, whole.fault) == ("a.tar:512:0.jpg", "")
+    first, second, lost, last = list_samples(open_dataset(path))
+    assert [each.name for each in (first, second, last)] == [
+        f"a.tar:{number * 1024 + 512}:{number}.jpg" for number in (0, 1, 3)
+    ]
     assert "damaged at byte 2,048" in lost.fault
+    assert [each for each in (first, second, last) if each.fault] == []
 
 
-@pytest.mark.parametrize("kind", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
-def test_the_files_of_an_archive_are_those_that_tarfile_finds(tmp_path: Path, kind: int) -> None:
-    long = "long/" + "n" * 90 + "/" + "m" * 90 + ".jpg"
-    names = ["a.jpg", "a.cls", "folder/b.jpg", long, "c.jpg", "ä.jpg"]
-    with tarfile.open(tmp_path / "a.tar", "w", format=kind) as archive:
-        for name in names:
-            add_to_tar(archive, name, JPEG * (1 + len(name) * 40))
-        folder = tarfile.TarInfo("empty")
-        folder.type = tarfile.DIRTYPE
-        archive.addfile(folder)
-        add_to_tar(archive, "d.jpg", JPEG)
-    with tarfile.open(tmp_path / "a.tar") as archive:
-        expected = [(m.name, m.offset_data, m.size) for m in archive if m.isfile()]
-    assert [name for name, *_ in expected] == [*names, "d.jpg"]
-    assert list(webdataset._files(str(tmp_path / "a.tar"))) == expected
+def test_targets_beside_images_are_found_without_reading_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        f"{n}.{end}": JPEG for n in range(9) for end in ("jpg", "json") if (n, end) != (2, "json")
+    }
+    path = write(tmp_path / "a.tar", files)
+    read: list[str] = []
+
+    def watched(path: str) -> Iterator[TarFile | TarDamage]:
+        for each in files_in_tar(path):
+            read.append(each.name if isinstance(each, TarFile) else "")
+            yield each
+
+    samples = list(list_samples(open_dataset(path)))
+    monkeypatch.setattr(webdataset, "files_in_tar", watched)
+    found = list(webdataset.with_component([samples[n] for n in (1, 2, 4)], "json"))
+    assert [bool(place) for _, place in found] == [True, False, True]
+    assert read[-1] == "5.jpg"
+    with tarfile.open(path) as archive:
+        assert found[0][1] == (archive.getmember("1.json").offset_data, len(JPEG))
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The data folder of a view-model: opened, replaced, and changed behind its back."""
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -9,12 +10,15 @@ import pytest
 
 from tests.ui.hosts import small
 from tests.ui.screen import Screen
+from workbench.engine.encoded_images import placeholder_jpeg
 from workbench.graph.model import Graph, Source
 from workbench.health import check_folder
 from workbench.roots import Roots
+from workbench.samples.records import write_shard
 from workbench.sources import Data
 from workbench.ui.view_model import ViewModel
 
+JPEG = placeholder_jpeg().tobytes()
 Make = Callable[..., tuple[ViewModel, Screen]]
 
 
@@ -90,9 +94,68 @@ def test_a_list_of_files_is_opened_with_its_classes_and_their_counts(
     screen.wait(lambda s: s["data", "summary"]["count"] == 3, "the list counted")
     summary = screen["data", "summary"]
     assert summary["kind"].startswith("list of files")
-    assert (summary["classes"], summary["class_counts"]) == (["cat", "dog"], [2, 1])
+    assert (summary["classes"], summary["class_counts"]) == (
+        ["cat", "dog"],
+        [{"name": "cat", "count": 2}, {"name": "dog", "count": 1}],
+    )
     (parameter,) = summary["parameters"]
     assert (parameter["name"], parameter["reads"], parameter["error"]) == ("data", str(listed), "")
+
+
+def test_classes_are_counted_by_what_the_graph_reads(make: Make, shapes: Path) -> None:
+    model, screen = make(shapes / "webdataset")
+    screen.wait(lambda s: s["data", "summary"]["class_counts"], "the labels counted")
+    assert screen["data", "summary"]["counted_by"] == ""
+    labels = screen["data", "summary"]["class_counts"]
+    model.set_graph(small("ssd"))
+    screen.wait(lambda s: s["data", "summary"]["counted_by"] == "boxes of each", "the boxes")
+    boxes = screen["data", "summary"]["class_counts"]
+    assert [each["name"] for each in boxes] == ["triangle", "square", "star", "arrow", "hexagon"]
+    assert [each["name"] for each in labels] == ["0", "1", "2", "3", "4"]
+    model.act("data", {"do": "open", "path": str(shapes / "segmentation")})
+    by_masks = "masks that have it"
+    screen.wait(lambda s: s["data", "summary"]["counted_by"] == by_masks, "the masks")
+    assert {"name": "background", "count": 24} in screen["data", "summary"]["class_counts"]
+    assert screen["preview", "classes"] == []  # no label of a sample is read
+
+
+def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
+    make: Make, tmp_path: Path
+) -> None:
+    """Though no check has run: an exported program reads them as they are, or ends there."""
+    parts = [{"jpg": JPEG, "cls": b"1"}] * 3 + [{"jpg": JPEG, "cls": b"dog"}] * 2
+    write_shard(parts, tmp_path / "a.tar")
+    _, screen = make(tmp_path / "a.tar")
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    told = screen["data", "summary"]["at_fault"]
+    assert told.startswith("2 of 5 samples are at fault; the first: a.tar:")
+    assert "its cls is 'dog', no whole number" in told
+    command = f"`workbench check {tmp_path}/a.tar --good good` names all"
+    assert command in told
+    assert screen["code", "note"] == told
+    screen.wait(lambda s: s["preview", "picture"], "a picture")
+    assert "2 at fault among its first 5 samples" in screen.header["note"]
+
+
+def test_files_are_checked_with_the_targets_that_the_graph_reads(
+    make: Make, tmp_path: Path
+) -> None:
+    notes = ({"bbox": [1, 1, 4, 4 - 9 * (n == 2)], "category_id": 1} for n in range(5))
+    parts = [{"jpg": JPEG, "cls": b"1", "json": json.dumps([note]).encode()} for note in notes]
+    write_shard(parts, tmp_path / "a.tar")
+    model, screen = make(tmp_path / "a.tar")
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    model.act("data", {"do": "check"})
+    screen.wait(lambda s: s["data", "summary"]["checked"], "the check of images and labels")
+    assert screen["data", "summary"]["bad"] == 0
+    model.set_graph(small("ssd"))
+    assert not screen["data", "summary"]["checked"]
+    model.act("data", {"do": "check"})
+    screen.wait(lambda s: s["data", "summary"]["checked"], "the check of boxes")
+    (row,) = (row for row in screen["data", "summary"]["findings"] if row["level"] == "bad")
+    assert "its box 0 has a negative size" in row["reason"]
+    place = f"webdataset_boxes:{tmp_path}/a.tar"
+    assert f"`workbench check {place} --full --good good`" in screen["code", "note"]
 
 
 def test_each_parameter_says_what_it_reads_or_why_not(make: Make, photos: Path) -> None:

@@ -39,7 +39,7 @@ from workbench.engine.worker_progress import Progress, WorkerProgress
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.active import active_graph, without_loose
 from workbench.graph.check import stopping_faults
-from workbench.graph.dataset_parameters import parameters, require_datasets, with_datasets
+from workbench.graph.dataset_parameters import parameters, read_as, require_datasets, with_datasets
 from workbench.graph.model import Graph
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
 
@@ -75,9 +75,10 @@ class SpeedExperiment(ABC):
             require_kind(f"{where}: measurement_config", measurement_config, MEASUREMENT)
         given, graph = open_datasets(data), without_loose(graph)
         wanted = parameters(graph.nodes)
-        self.data: Datasets = {name: given[name] for name in wanted if name in given}
-        """What the graph's sources read; empty where it names its data itself."""
         self.graph = graph if wanted.keys() - given.keys() else with_datasets(graph, given)
+        read = {name: given[name] for name in wanted if name in given}
+        self.data: Datasets = read_as(self.graph, read)
+        """What the graph's sources read; empty where it names its data itself."""
         self.measurement_config = measurement_config or MeasurementConfig()
         self.name = name
         self._reads_data = bool(wanted)

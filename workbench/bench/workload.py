@@ -29,11 +29,10 @@ from workbench.emit.code import Code
 from workbench.engine.gpu import Gpu, first_visible_gpu
 from workbench.engine.pipelines import CompiledSource
 from workbench.engine.process_memory import give_back_free
-from workbench.engine.reader_cursor import NO_FILES
 from workbench.engine.registry import sendable, task
 from workbench.engine.worker import Worker
 from workbench.errors import DataError, EngineError, PipelineError, WorkbenchError
-from workbench.sources import Datasets, no_files_reason, require_dataset
+from workbench.sources import Datasets, failure_reason, require_dataset
 
 REPORT_EVERY = 0.5
 """Seconds between reports in a round. One takes 12 µs to send; the listener draws it, on the cores
@@ -153,9 +152,9 @@ class _ScriptWorkload:
     def _explained(self, error: Exception) -> WorkbenchError:
         if isinstance(error, WorkbenchError):
             return error
-        if self._job.data and any(words in str(error) for words in NO_FILES):
-            return DataError(no_files_reason(next(iter(self._job.data.values()))))
         for dataset in self._job.data.values():
+            if why := failure_reason(dataset, str(error)):
+                return DataError(why)
             try:
                 require_dataset(dataset)
             except DataError as reason:

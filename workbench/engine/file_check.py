@@ -13,12 +13,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from PIL import ExifTags, Image, ImageFile
+from PIL import ImageFile
 
 from workbench.catalog.python_decoder import decode_with_pillow
 from workbench.engine.encoded_images import corruption_reason, open_image
 from workbench.engine.findings import CheckedFile, Finding
 from workbench.engine.image_hash import image_hash
+from workbench.engine.image_targets import LAST_UPRIGHT, orientation, targets_fit
 from workbench.engine.pipelines import plain_reason
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
@@ -36,8 +37,6 @@ _ENDINGS = {
 }
 _TRAILERS = {"JPEG": b"\xff\xd9", "MPO": b"\xff\xd9", "PNG": b"IEND"}
 """What stands at the end of a whole file."""
-_LAST_UPRIGHT = 4
-"""EXIF's orientations beyond are turned by a quarter."""
 _TAIL = 12
 _READ_AT_ONCE = 2**20
 _METADATA = re.compile(
@@ -92,38 +91,13 @@ def _look(image: ImageFile.ImageFile, file: Sample) -> Iterator[Finding]:
         yield Finding("alpha", "an alpha channel")
     if mode in ("CMYK", "YCCK"):
         yield Finding("CMYK", "CMYK, as printers take it")
-    turned = _orientation(image)
+    turned = orientation(image)
     if turned not in (None, 0, 1):
         yield Finding("EXIF turned", f"to be turned before it is shown (EXIF orientation {turned})")
     if kind != "MPO" and getattr(image, "is_animated", False):
         yield Finding("animated", "several pictures; the first is decoded")
-    sides = image.size[::-1] if (turned or 0) > _LAST_UPRIGHT else image.size
-    yield from _targets_fit(file, sides)
-
-
-def _targets_fit(file: Sample, sides: tuple[int, int]) -> Iterator[Finding]:
-    """Whether the targets of an image were written for one of its width and height."""
-    shown = "×".join(map(str, sides))
-    if file.sides and tuple(file.sides) != sides:
-        wanted = "×".join(map(str, file.sides))
-        yield Finding("annotated size", f"its annotations are for {wanted}, and it is {shown}")
-    if file.mask:
-        try:
-            with file.open_mask() as opened, Image.open(opened) as mask:
-                if mask.size != sides:
-                    size = "×".join(map(str, mask.size))
-                    yield Finding("other size", f"its mask is {size}, and it is {shown}")
-        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
-            yield Finding("unreadable", "its mask cannot be opened")
-
-
-def _orientation(image: ImageFile.ImageFile) -> Any:
-    if image.format != "TIFF" and "exif" not in image.info:
-        return None
-    try:
-        return image.getexif().get(ExifTags.Base.Orientation)
-    except (SyntaxError, ValueError, KeyError, TypeError, IndexError, OSError):
-        return None  # EXIF that cannot be read turns nothing
+    sides = image.size[::-1] if (turned or 0) > LAST_UPRIGHT else image.size
+    yield from targets_fit(file, sides)
 
 
 def _has_trailer(file: Any, trailer: bytes) -> bool:

@@ -24,6 +24,7 @@ from workbench.emit.code import Code
 from workbench.engine.batch_distance import require_near
 from workbench.engine.batch_store import Batch, tensor_list
 from workbench.engine.encoded_images import placeholder_jpeg
+from workbench.engine.image_targets import mask_fault
 from workbench.engine.machine import describe_machine
 from workbench.engine.pipelines import CompiledSource
 from workbench.errors import DataError, PipelineError
@@ -31,9 +32,10 @@ from workbench.graph.dataset_parameters import parameter_of
 from workbench.graph.model import Settings, Source
 from workbench.sources import (
     Dataset,
+    Sample,
+    failure_reason,
     list_samples,
     load_source,
-    no_files_reason,
     require_dataset,
     unreadable_reason,
     write_without,
@@ -50,8 +52,6 @@ _READ_AHEAD = 1024
 """Samples that DALI's readers keep to draw from where they shuffle (``initial_fill``)."""
 _REORDERING = ("random_shuffle", "shuffle_after_epoch", "pad_last_batch", "num_shards")
 """Options by which an epoch differs from the one before, or does not begin where that ended."""
-NO_FILES = ("No files found", "specified an empty list", "no video has as many")
-"""What DALI says of a folder without images."""
 
 
 def require_room(data: Dataset, batch_size: int) -> None:
@@ -144,6 +144,8 @@ class ReaderCursor:
         self._looked_at = 0
         self._at_fault: dict[str, str] = {}
         """Name and fault of the samples that were looked at, and that the reader takes."""
+        self._masked: dict[str, Sample] = {}
+        """Samples with a mask that were looked at, and not read yet."""
         self.unreadable: dict[str, str] = {}
         self.folder = self._folder()
         """What the files of its batches are relative to."""
@@ -165,8 +167,8 @@ class ReaderCursor:
                 require_dataset(self._data, self._device)
                 if self._leave_out():
                     continue
-                if any(words in str(error) for words in NO_FILES):
-                    raise DataError(no_files_reason(self._data)) from None
+                if reason := failure_reason(self._data, str(error)):
+                    raise DataError(reason) from None
                 if self._stand_ins is not None or not self._name_files():
                     raise
             except UnicodeDecodeError as error:
@@ -181,6 +183,8 @@ class ReaderCursor:
         most = _READ_AHEAD + (index + 2) * self._batch_size - self._looked_at
         for sample in islice(self._ahead, max(0, most)):
             self._looked_at += 1
+            if sample.mask:
+                self._masked[sample.name] = sample
             if sample.fault:
                 self._at_fault[sample.name] = sample.fault
             if kind.ends_process and kind.ends_process in sample.fault:
@@ -202,12 +206,13 @@ class ReaderCursor:
         if data is None or self._rest is not None:
             return False
         kind = load_source(data.kind)
+        in_mask = mask_fault if kind.targets == "masks" else lambda each: ""
         in_files = kind.holder is None and not kind.lists_files
         samples = list(list_samples(data))
         lacking = {
             each.name: fault
             for each in samples
-            if (fault := each.fault or (in_files and unreadable_reason(each.path)))
+            if (fault := each.fault or (in_files and unreadable_reason(each.path)) or in_mask(each))
         }
         if not lacking:
             return False
@@ -218,7 +223,9 @@ class ReaderCursor:
         self._rest = tempfile.TemporaryDirectory(prefix="workbench-rest-")
         rest = write_without(data, lacking, Path(self._rest.name, "rest"))
         self._data = replace(data, location=os.fspath(rest), items=(), title=str(data))
-        self.left_out = f"{said}. They are left out: `workbench check {data}` names all"
+        self.left_out = (
+            f"{said}. They are left out: `workbench check {data.text or data}` names all"
+        )
         if kind.lists_files:  # the list that is left names them in full
             self._prefix = os.path.join(data.root, "")
         self._position = None
@@ -340,10 +347,14 @@ class ReaderCursor:
             samples = told(self._data, meta["samples"](at.next_batch))
             self.unreadable.update((each.name, each.fault) for each in samples if each.fault)
             paths = [each.name for each in samples]
+        names = tuple(self._originals.get(path, self._name(path)) for path in paths)
+        for sample in filter(None, (self._masked.pop(name, None) for name in names)):
+            if fault := mask_fault(sample):
+                self.unreadable[sample.name] = fault
         copies = tuple(tensor_list([output[i] for i in range(len(output))]) for output in outputs)
         return ReadBatch(
             copies,
-            tuple(self._originals.get(path, self._name(path)) for path in paths),
+            names,
             sum(Batch(output).nbytes for output in copies),
         )
 

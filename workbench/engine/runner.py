@@ -46,7 +46,7 @@ from workbench.engine.undecodable_samples import (
     replace_samples,
 )
 from workbench.errors import PipelineError
-from workbench.graph.dataset_parameters import parameter_of, with_datasets
+from workbench.graph.dataset_parameters import parameter_of, read_as, with_datasets
 from workbench.graph.model import Graph, Node, Port, Source, region_of
 from workbench.graph.pipelines import pipeline_of_batch, single_pipelines
 from workbench.graph.ports import output_ports
@@ -122,7 +122,9 @@ class Runner:
         pipelines = graph.settings.pipelines
         graph, batch = pipeline_of_batch(graph, batch)
         refuse_named_files(graph.walk())
-        plan = self._plan(with_datasets(graph, datasets), datasets, batch, count, taps, repeat)
+        graph = with_datasets(graph, datasets)
+        datasets = read_as(graph, datasets)
+        plan = self._plan(graph, datasets, batch, count, taps, repeat)
         job = _Job(plan, pipelines)
         missing = self._missing(job, taps)
         for part in plan.parts:

@@ -186,6 +186,21 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
     return _with_decoders(graph)
 
 
+def read_as(graph: Graph, data: Datasets) -> Datasets:
+    """The data of the kinds that the graph's sources read them as, with the targets in them.
+
+    So a sample whose targets are at fault is one that cannot be used. ``graph`` as of
+    ``with_datasets``.
+    """
+    kinds = {parameter_of(source): source.kind for source in graph.sources}
+    return {
+        name: replace(each, kind=kinds[name])
+        if kinds.get(name) in load_source(each.kind).with_targets
+        else each
+        for name, each in data.items()
+    }
+
+
 def _with_decoders(graph: Graph) -> Graph:
     """The graph with the decoder in the place of DALI's whose sources need another."""
     decoders = {

@@ -33,7 +33,10 @@ class CheckRecord:
     """The files of one dataset that were checked. A record that cannot be kept is not kept."""
 
     def __init__(self, dataset: Dataset, full: bool) -> None:
-        name = hashlib.sha256(os.fsencode(dataset.identity)).hexdigest()[:24]
+        read = (
+            f"{dataset.kind}\n{dataset.identity}"  # boxes of records are faults of one kind alone
+        )
+        name = hashlib.sha256(os.fsencode(read)).hexdigest()[:24]
         kind = "full" if full else "quick"
         self.path = cache_folder() / "checks" / f"{name}-{kind}.jsonl"
         self._kept = not dataset.in_memory  # which goes with its process

@@ -250,7 +250,7 @@ def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
         if key not in worker.kept:
             document = json.loads(Path(file).read_bytes()) if stat.st_size < _LARGEST_FILE else {}
             listed = document.get("categories", [])  # DALI numbers them in this order
-            worker.kept[key] = [str(each.get("name", each["id"])) for each in listed]
+            worker.kept[key] = [str(each.get("name") or each["id"]) for each in listed]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []  # the reader itself says what is wrong with the file
     names: list[str] = worker.kept[key]

@@ -26,7 +26,6 @@ from workbench.emit.targets import export
 from workbench.engine.findings import CheckedFile
 from workbench.engine.process import Engine
 from workbench.engine.progress_bar import with_progress_bar
-from workbench.engine.reader_cursor import NO_FILES
 from workbench.engine.registry import task
 from workbench.engine.usable_data import UsableData, is_file_fault
 from workbench.engine.worker import Worker
@@ -35,11 +34,11 @@ from workbench.errors import ArgumentError, CancelledError, EngineError, Pipelin
 from workbench.figures import plot_counts
 from workbench.graph.active import active_graph
 from workbench.graph.check import require_sound
-from workbench.graph.dataset_parameters import parameters, with_datasets
+from workbench.graph.dataset_parameters import parameters, read_as, with_datasets
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.preview.exported_script import ExportedScript, ScriptError, read_batch
 from workbench.roots import Roots
-from workbench.sources import Data, Datasets, no_files_reason, open_datasets, require_dataset
+from workbench.sources import Data, Datasets, failure_reason, open_datasets, require_dataset
 from workbench.system_limits import describe_refusal
 
 if TYPE_CHECKING:
@@ -188,6 +187,7 @@ class Verifier:
         progress.listener = on_progress
         require_sound(self.graph, load_catalog())
         self.graph = with_datasets(active_graph(self.graph, load_catalog()), self.data)
+        self.data = read_as(self.graph, self.data)
         for dataset in self.data.values():
             require_dataset(dataset, self.graph.settings.device)
         read = parameters(self.graph.nodes)
@@ -273,8 +273,9 @@ class Verifier:
 
 def _explain(error: ScriptError, data: Datasets) -> str:
     """Why the script ended, and what to do."""
-    if data and any(words in str(error) for words in NO_FILES):
-        return no_files_reason(next(iter(data.values())))
+    for dataset in data.values():
+        if reason := failure_reason(dataset, str(error)):
+            return reason
     if error.node:
         return f"{error} Change the values of {error.node} or what feeds it."
     if error.silent:

@@ -35,6 +35,8 @@ _DIRECTLY = {
     "file_list": "list of files and labels",
 }
 """What is read by an argument of DALI's reader alone."""
+_NO_FILES = ("No files found", "specified an empty list", "no video has as many")
+"""What DALI says of a folder without images."""
 PARAMETER = "data"
 """The parameter of an exported program that says where the data lie, where a graph says none."""
 
@@ -327,6 +329,14 @@ def class_names(dataset: Dataset) -> list[str]:
 def no_files_reason(dataset: Dataset) -> str:
     """Why a dataset that can be read has no files, and what to do."""
     return load_source(dataset.kind).nothing_found(dataset)
+
+
+def failure_reason(dataset: Dataset, said: str) -> str:
+    """Why a dataset's reader failed, by what DALI said, and what to do; empty: it is not known."""
+    if any(words in said for words in _NO_FILES):
+        return no_files_reason(dataset)
+    explain = load_source(dataset.kind).explain
+    return explain(dataset, said) if explain is not None else ""
 
 
 def unreadable_reason(path: str) -> str | None:

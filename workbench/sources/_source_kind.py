@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from workbench.sources import Dataset
@@ -154,11 +154,18 @@ class SourceKind:
     class_names:
         The name of each label, in order; empty where they have none.
     class_counts:
-        How often there is each, where a sample has not one label; None: by the samples' labels.
+        Targets of each class, where they stand in one place; None: by the samples' labels.
+    classes_in:
+        Of each of some samples the classes of its targets: of every box, or once each that its mask
+        has. Those at fault are passed over.
+    targets:
+        What those are counted by: ``boxes`` or ``masks``; empty where a sample has one label.
     watched:
         Paths of which one changes when files come or go.
     nothing_found:
         Why there are no samples, and what to do.
+    explain:
+        Given a dataset and what DALI said when its reader failed: why, and what to do, or empty.
     leave_out:
         Given a dataset, names of samples and an empty folder, writes a dataset of the same kind
         without these there, and gives its path; nothing of what is kept is copied, but for LMDB.
@@ -222,6 +229,9 @@ class SourceKind:
     nothing_found: Callable[[Dataset], str]
     write_placeholder: Callable[[Path], Path]
     class_counts: Callable[[Dataset], list[int]] | None = None
+    classes_in: Callable[[Dataset, Sequence[Sample]], Iterator[Collection[int]]] | None = None
+    targets: Literal["", "boxes", "masks"] = ""
+    explain: Callable[[Dataset, str], str] | None = None
     helpers: str = ""
     imports: tuple[str, ...] = field(default=())
     outputs: tuple[str, ...] = ("jpegs", "labels")

@@ -63,46 +63,61 @@ def annotations_of(dataset: Dataset) -> dict[str, Any]:
 def _require(dataset: Dataset) -> None:
     found = annotations_of(dataset)
     try:
-        known = {image["id"] for image in found["images"]}
+        known = _known(found)
         classes = {category["id"] for category in found["categories"]}
-        unnamed = {one["category_id"] for one in found["annotations"]} - classes
-    except (KeyError, TypeError) as error:
-        raise DataError(f"{dataset}: an entry has no {error}. Write it, or remove it.") from None
+        listed = list(_list_samples(dataset))
+        unnamed = {one.get("category_id") for one in found["annotations"]} - classes - {None}
+    except KeyError as error:
+        raise DataError(f"{dataset}: a category has no {error}. Write it.") from None
+    except (AttributeError, TypeError) as error:
+        raise DataError(
+            f"{dataset}: an entry is not as COCO's are: {error}. Write it anew, or remove it."
+        ) from None
+    if found["images"] and not known:
+        raise DataError(f"{dataset}: no image has both id and file_name. Write them.")
     if not known and (lost := _without_image(found)):
         raise DataError(f"{dataset}: {lost.fault}. List the images.")
     if unnamed and not classes:
         raise DataError(
-            f"{dataset}: annotations are of category {min(unnamed)}, and it lists no categories. "
+            f"{dataset}: annotations are of category {next(iter(unnamed))}, and it lists no "
+            "categories. "
             "Add them."
         )
-    listed = list(_list_samples(dataset))
-    if listed and not any(os.path.isfile(each.path) for each in listed):
+    named = [each for each in listed if each.path]
+    if named and not any(os.path.isfile(each.path) for each in listed):
         raise DataError(
             f"{dataset}: none of its {len(known):,} images is in {_root(dataset)}, the first is "
-            f"{listed[0].name}. Put them there, or into a folder images beside."
+            f"{named[0].name}. Put them there, or into a folder images beside."
         )
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     """In the order of the file.
 
-    At fault is an image with a box that cannot be one, with an annotation of a category that is not
-    listed, or with the id of another. So is, last, what stands for all annotations of images that
-    are not listed.
+    At fault is an image without id or file_name, with a box that cannot be one, with an annotation
+    of a category that is not listed, or with the id of another. So is, last, what stands for all
+    annotations of images that are not listed.
     """
     root, found = _root(dataset), annotations_of(dataset)
-    sizes = {each["id"]: (each.get("width"), each.get("height")) for each in found["images"]}
+    whole = [image for image in found["images"] if not _lacking(image)]
+    sizes = {each["id"]: (each.get("width"), each.get("height")) for each in whole}
     classes = {category["id"] for category in found["categories"]}
-    times = Counter(image["id"] for image in found["images"])
+    times = Counter(image["id"] for image in whole)
     faults = {each: f"its id {each} is another's too" for each, n in times.items() if n > 1}
     for number, one in enumerate(found["annotations"]):
-        called, category = f"its annotation {one.get('id', number)}", one["category_id"]
-        if category not in classes:
+        called, category = f"its annotation {one.get('id', number)}", one.get("category_id")
+        image_id = one.get("image_id")
+        if category is None:
+            faults.setdefault(image_id, f"{called} has no category_id")
+        elif category not in classes:
             shown = f"{called} is of category {category}, which the file does not list"
-            faults.setdefault(one["image_id"], shown)
-        if fault := box_fault(one.get("bbox"), *sizes.get(one["image_id"], (None, None))):
-            faults.setdefault(one["image_id"], f"the box {one.get('bbox')} of {called} {fault}")
-    for image in found["images"]:
+            faults.setdefault(image_id, shown)
+        if fault := box_fault(one.get("bbox"), *sizes.get(image_id, (None, None))):
+            faults.setdefault(image_id, f"the box {one.get('bbox')} of {called} {fault}")
+    for number, image in enumerate(found["images"]):
+        if lacking := _lacking(image):
+            yield Sample("", f"images[{number}]", 0, fault=f"the entry has no {lacking}")
+            continue
         name, fault = image["file_name"], faults.get(image["id"], "")
         sides = sizes[image["id"]] if None not in sizes[image["id"]] else ()
         yield Sample(os.path.join(root, name), name, 0, fault=fault, sides=sides)
@@ -110,13 +125,24 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
         yield lost
 
 
+def _lacking(image: dict[str, Any]) -> str:
+    """What an entry of an image must have and has not, or empty."""
+    return " and no ".join(key for key in ("id", "file_name") if image.get(key) is None)
+
+
+def _known(found: dict[str, Any]) -> set[Any]:
+    """The ids of the images that can be read."""
+    return {image["id"] for image in found["images"] if not _lacking(image)}
+
+
 def _without_image(found: dict[str, Any]) -> Sample | None:
     """What stands for the annotations of images that the file does not list: DALI skips them."""
-    known = {image["id"] for image in found["images"]}
-    lost = [one["image_id"] for one in found["annotations"] if one["image_id"] not in known]
+    known = _known(found)
+    lost = [one.get("image_id") for one in found["annotations"] if one.get("image_id") not in known]
     if not lost:
         return None
-    fault = f"{len(lost):,} are of images that the file does not list, the first of {lost[0]}"
+    first = "of none" if lost[0] is None else f"of {lost[0]}"
+    fault = f"{len(lost):,} are of images that the file does not list, the first {first}"
     return Sample("", "annotations", 0, fault=fault)
 
 
@@ -139,9 +165,13 @@ def box_fault(box: Any, width: float | None, height: float | None) -> str:
 def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
     """The annotations of the other images, beside a link to the folder of these."""
     found = annotations_of(dataset)
-    images = [image for image in found["images"] if image["file_name"] not in names]
+    images = [
+        image
+        for image in found["images"]
+        if not _lacking(image) and image["file_name"] not in names
+    ]
     known = {image["id"] for image in images}
-    annotations = [one for one in found["annotations"] if one["image_id"] in known]
+    annotations = [one for one in found["annotations"] if one.get("image_id") in known]
     os.symlink(os.path.abspath(_root(dataset)), folder / "images")
     path = folder / "annotations.json"
     left = {**found, "images": images, "annotations": annotations}
@@ -164,13 +194,13 @@ def _root(dataset: Dataset) -> str:
 def _class_names(dataset: Dataset) -> list[str]:
     """DALI numbers the categories from 1, in the order in which the file lists them."""
     listed = annotations_of(dataset)["categories"]
-    return ["background", *(str(category.get("name", category["id"])) for category in listed)]
+    return ["background", *(str(category.get("name") or category["id"]) for category in listed)]
 
 
 def _class_counts(dataset: Dataset) -> list[int]:
     """Annotations of each category, of those that the file lists."""
     found = annotations_of(dataset)
-    times = Counter(one["category_id"] for one in found["annotations"])
+    times = Counter(one.get("category_id") for one in found["annotations"])
     return [0, *(times[category["id"]] for category in found["categories"])]
 
 
@@ -209,6 +239,7 @@ SOURCE = SourceKind(
     root=_root,
     class_names=_class_names,
     class_counts=_class_counts,
+    targets="boxes",
     watched=lambda dataset: iter([dataset.location]),
     nothing_found=_nothing_found,
     sample="coco/annotations.json",

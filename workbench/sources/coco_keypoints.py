@@ -54,7 +54,7 @@ def _require(dataset: Dataset) -> None:
     if bad:
         raise DataError(
             f"{dataset}: {len(bad):,} annotations have no key points, the first of image "
-            f"{bad[0]['image_id']}. Write three or more of three numbers each, or leave "
+            f"{bad[0].get('image_id')}. Write three or more of three numbers each, or leave "
             "keypoints out of the file's name."
         )
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import inspect
 import io
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ from workbench.sources.folder import IMAGES, IMAGES_SOURCE
 
 if TYPE_CHECKING:
     from nvidia.dali import fn  # the exported program has it
+
+_FEW = 65_536
+"""Numbers that a mask of 16 bits can have."""
 
 
 def pair_folders(data: str) -> tuple[str, str]:
@@ -125,6 +129,21 @@ def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
     return folder
 
 
+def classes_of_masks(samples: Iterable[Sample]) -> Iterator[Collection[int]]:
+    """The numbers in the mask of each sample; one that cannot be read is passed over."""
+    import numpy as np
+    from PIL import Image
+
+    unread = (OSError, ValueError, SyntaxError, Image.DecompressionBombError)
+    for sample in samples:
+        with suppress(*unread), sample.open_mask() as file:
+            numbers = mask_numbers(file.read()).ravel()
+            few = numbers.size and numbers.min() >= 0 and numbers.max() < _FEW
+            # Sorting, as ``unique`` does, takes ten times as long.
+            found = np.flatnonzero(np.bincount(numbers)) if few else np.unique(numbers)
+            yield found.tolist()
+
+
 def _names_file(dataset: Dataset) -> str:
     return os.path.join(dataset.location, f"{pair_folders(dataset.location)[1]}.names")
 
@@ -183,6 +202,8 @@ SOURCE = SourceKind(
     leave_out=_leave_out,
     root=lambda dataset: dataset.location,
     class_names=_class_names,
+    classes_in=lambda dataset, samples: classes_of_masks(each for each in samples if each.mask),
+    targets="masks",
     watched=_watched,
     nothing_found=_nothing_found,
     sample="segmentation",

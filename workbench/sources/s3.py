@@ -54,6 +54,32 @@ def _unreachable(endpoint: tuple[str, int]) -> str:
     return reason
 
 
+_REMEDIES = {
+    ("NoSuchBucket",): "Check the bucket's name, and AWS_ENDPOINT_URL and AWS_REGION in the "
+    "environment",
+    ("AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "Forbidden"): (
+        "Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, where there is one, AWS_SESSION_TOKEN "
+        "in the environment, and that they may list the bucket and get its objects"
+    ),
+    ("curlCode", "Unable to connect", "SlowDown", "InternalError", "ServiceUnavailable"): (
+        "The endpoint does not answer as it should: try again, or check the network, and "
+        "AWS_ENDPOINT_URL in the environment"
+    ),
+}
+"""By what S3, or what asks it, says."""
+
+
+def _explain(dataset: Dataset, said: str) -> str:
+    remedy = next((r for words, r in _REMEDIES.items() if any(w in said for w in words)), "")
+    if not remedy:
+        return ""
+    place, first = dataset.location, said.strip().splitlines()[0]
+    words = first.partition(": ")[2].strip(" :.") or first  # behind the node
+    return (
+        f"{place} cannot be read: {words}. {remedy}; or copy it here: `aws s3 sync {place} photos`."
+    )
+
+
 def _require(dataset: Dataset) -> None:
     place = dataset.location
     if not _PLACE.fullmatch(place) or Path(place).suffix.lower() in (".tar", ".csv", ".txt"):
@@ -77,6 +103,7 @@ SOURCE = SourceKind(
     find=find_objects,
     accepts=lambda path: False,
     require=_require,
+    explain=_explain,
     list_samples=lambda dataset: iter(()),
     root=lambda dataset: dataset.location,
     class_names=lambda dataset: [],

@@ -322,7 +322,9 @@ def _watched(dataset: Dataset) -> Iterator[str]:
     if dataset.location:
         yield dataset.location
     try:
-        yield from list_records(dataset.argument)
+        paths = list_records(dataset.argument)
+        yield from paths
+        yield from (f"{os.path.splitext(path)[0]}.idx" for path in paths)
     except OSError:
         return  # the reader says what is wrong
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import inspect
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -201,6 +202,16 @@ def _points_fault(record: bytes, points: list[str], label: str) -> str:
     return f"it has {across} key points of {objects} boxes" if uneven else ""
 
 
+def _classes_in(dataset: Dataset, samples: Sequence[Sample]) -> Iterator[Collection[int]]:
+    sides, label = _boxes_of(dataset)
+    for sample in samples:
+        record = b"" if sample.nbytes == 0 else _record_of(sample)
+        with suppress(IndexError, KeyError, ValueError):  # it is damaged, or no example
+            if not _box_fault(record, sides, label):
+                _, start, end = read_features(record)[label]
+                yield list(varints_of(record, start, end))
+
+
 def _class_names(dataset: Dataset) -> list[str]:
     """By the texts beside the numbers, where there are some."""
     _, label = _boxes_of(dataset)
@@ -240,6 +251,8 @@ SOURCE = replace(
     require=_require,
     list_samples=_list_samples,
     class_names=_class_names,
+    classes_in=_classes_in,
+    targets="boxes",
     options=frozenset(
         {
             *(

@@ -13,15 +13,16 @@ import contextlib
 import inspect
 import os
 import tarfile
-from collections.abc import Callable, Collection, Container, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Index, Sample, SourceKind
 from workbench.sources._record_index import begins_late, index_of, index_place
+from workbench.sources._tar_files import TarDamage, TarFile, files_in_tar
 from workbench.sources.folder import IMAGES
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def list_shards(data: Any) -> list[str]:
 def first_components(path: str) -> set[str]:
     """The components of the first files of an archive."""
     names = []
-    with tarfile.open(path) as archive, contextlib.suppress(tarfile.ReadError):  # cut short
+    with contextlib.suppress(tarfile.ReadError), tarfile.open(path) as archive:  # damaged
         for _, member in zip(range(64), archive, strict=False):
             names += [member.name] if member.isfile() else []
     return {os.path.basename(name).partition(".")[2].lower() for name in names}
@@ -101,70 +102,31 @@ def _shards(dataset: Dataset) -> list[str]:
     return paths
 
 
-class _DamagedError(tarfile.ReadError):
-    """At the byte ``at`` of an archive stands no header of a file and no end."""
+def _groups(path: str) -> Iterator[tuple[str, list[tuple[str, TarFile]]] | TarDamage]:
+    """Key and files of each sample in an archive, by component, and what is damaged between.
 
-    def __init__(self, at: int) -> None:
-        super().__init__(f"it is damaged at byte {at:,}, and what follows there cannot be found")
-        self.at = at
-
-
-class _Member(NamedTuple):
-    name: str
-    offset_data: int
-    size: int
-
-
-def _files(path: str) -> Iterator[_Member]:
-    """The files of an archive, by plain headers in a tenth of the time that ``tarfile`` takes.
-
-    From the first header on that is another (a long name, a folder, a damaged one) that reads them.
-    Raises _DamagedError where the archive goes on with no header: ``tarfile`` ends there silently.
+    A sample ends before a damage: the files that it has by then are whole. Raises DataError.
     """
-    block = tarfile.BLOCKSIZE
-    with open(path, "rb") as opened:
-        at, end = 0, os.fstat(opened.fileno()).st_size
-        while True:
-            head = os.pread(opened.fileno(), block, at)
-            plain = head[257:262] == b"ustar" and head[156:157] == b"0" and not head[345]
-            if not plain or not (digits := head[124:136].strip(b"\0 ")).isdigit():
-                break
-            size = int(digits, 8)
-            following = at + block + -(-size // block) * block
-            if following > end:
-                break
-            name = head[:100].partition(b"\0")[0].decode("utf-8", "surrogateescape")
-            yield _Member(name, at + block, size)
-            at = following
-        opened.seek(at)
-        if at and not os.pread(opened.fileno(), block, at).strip(b"\0"):
-            return
-        with tarfile.open(fileobj=opened, mode="r:") as archive:
-            try:
-                for member in archive:
-                    if member.isfile():
-                        yield _Member(member.name, member.offset_data, member.size)
-                    archive.members = []  # type: ignore[attr-defined]  # it keeps all that it saw
-            except tarfile.ReadError:
-                raise _DamagedError(min(archive.offset, end)) from None
-            if os.pread(opened.fileno(), block, archive.offset).strip(b"\0"):
-                raise _DamagedError(archive.offset)
-
-
-def _members(path: str) -> Iterator[tuple[str, str, _Member]]:
-    """Key, component and place of each file in an archive. Raises DataError."""
-    try:
-        for member in _files(path):
-            folder, name = os.path.split(member.name)
-            key, _, component = name.partition(".")
-            if key:
-                yield os.path.join(folder, key), component.lower(), member
-    except _DamagedError:
-        raise
-    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
-        raise DataError(
-            f"{path} cannot be read as a tar archive: {error}. Write it anew, or leave it out."
-        ) from None
+    key = ""
+    parts: list[tuple[str, TarFile]] = []
+    for found in files_in_tar(path):
+        if isinstance(found, TarDamage):
+            if parts:
+                yield key, parts
+                parts = []
+            yield found
+            continue
+        folder, name = os.path.split(found.name)
+        stem, _, component = name.partition(".")
+        if not stem:
+            continue
+        if parts and os.path.join(folder, stem) != key:
+            yield key, parts
+            parts = []
+        key = os.path.join(folder, stem)
+        parts.append((component.lower(), found))
+    if parts:
+        yield key, parts
 
 
 def _require(dataset: Dataset) -> None:
@@ -185,7 +147,7 @@ def _look(stamps: tuple[tuple[str, int], ...]) -> None:
     if not components:
         raise DataError(f"The archive {path} is empty. Give one with samples.")
     labelled = any(LABEL in found for found in components.values())
-    samples = list(islice(_samples(path, path, labelled, _EVERY), len(components)))
+    samples = list(islice(_samples(path, path, labelled), len(components)))
     if all(sample.fault for sample in samples):
         raise DataError(
             f"{path}: of the sample {next(iter(components))}, as of the {len(samples) - 1} after "
@@ -196,32 +158,55 @@ def _look(stamps: tuple[tuple[str, int], ...]) -> None:
 
 def _first(path: str) -> dict[str, set[str]]:
     """The components of the first samples of an archive."""
-    components: dict[str, set[str]] = {}
-    with contextlib.suppress(_DamagedError):  # those before the damage tell
-        for key, component, _ in islice(_members(path), 8 * _LOOKED_AT):
-            if key not in components and len(components) == _LOOKED_AT:
-                break
-            components.setdefault(key, set()).add(component)
-    return components
+    whole = (group for group in _groups(path) if not isinstance(group, TarDamage))
+    return {key: {part for part, _ in parts} for key, parts in islice(whole, _LOOKED_AT)}
 
 
-class _Every:
-    def __contains__(self, place: object) -> bool:
-        return True
+class _IndexedFiles:
+    """The files that an index names; it is read as far as they are asked for."""
 
+    def __init__(self, index: str) -> None:
+        self._lines = _indexed(index)
+        self._found: dict[int, int] = {}
+        """Place and size in bytes of those that were not asked for yet."""
 
-_EVERY = _Every()
+    def take(self, file: TarFile) -> bool:
+        """Whether it names a file."""
+        while file.offset_data not in self._found and self._read_line():
+            pass
+        if self._found.get(file.offset_data) != file.size:
+            return False
+        return self._found.pop(file.offset_data) is not None
+
+    def left(self) -> list[int]:
+        """Where those begin that were not asked for."""
+        while self._read_line():
+            pass
+        return list(self._found)
+
+    def _read_line(self) -> bool:
+        _, files = next(self._lines, ("", None))
+        self._found |= {place: size for _, place, size in files or ()}
+        return files is not None
 
 
 def _require_index(path: str) -> None:
     """Raise DataError where the index beside an archive is that of another."""
     index = os.path.splitext(path)[0] + ".idx"
-    if not os.path.isfile(index):
-        return
+    if os.path.isfile(index):
+        _look_at_index(path, index, os.stat(path).st_mtime_ns, os.stat(index).st_mtime_ns)
+
+
+@lru_cache(maxsize=4096)
+def _look_at_index(path: str, index: str, *stamps: int) -> None:
+    """As of ``_require_index``. ``stamps`` are times of change."""
     remedy = f"Make it anew (`wds2idx {path} {index}`) or remove it."
     try:
-        (_, found), *_ = _indexed(index)
-        _, place, size = found[0]
+        lines = _indexed(index)
+        _, place, size = next(lines)[1][0]
+        count = 1 + sum(1 for _ in lines)
+        with open(index, encoding="utf-8", errors="surrogateescape") as opened:
+            told = int(opened.readline().split()[1])
         with open(path, "rb") as file:
             file.seek(place - tarfile.BLOCKSIZE)
             head = tarfile.TarInfo.frombuf(
@@ -229,8 +214,12 @@ def _require_index(path: str) -> None:
             )
     except tarfile.TarError:
         head = None
-    except (OSError, ValueError, IndexError):
+    except (OSError, ValueError, LookupError, StopIteration):
         raise DataError(f"{index} is no index of a WebDataset. {remedy}") from None
+    if told != count:
+        raise DataError(
+            f"{index} begins with the number {told:,}, and has {count:,} samples. {remedy}"
+        )
     if head is None or head.size != size:
         raise DataError(f"{index} is the index of another archive than {path}. {remedy}")
 
@@ -241,7 +230,7 @@ def _indexed(index: str) -> Iterator[tuple[str, list[tuple[str, int, int]]]]:
     Raises ValueError for what is no index.
     """
     with open(index, encoding="utf-8", errors="surrogateescape") as lines:
-        step = {"v1.1": 3, "v1.2": 4}[next(lines).split()[0]]
+        step = {"v1.1": 3, "v1.2": 4}[next(lines, "").partition(" ")[0]]
         for line in lines:
             parts = line.split()
             yield (
@@ -254,41 +243,50 @@ def _indexed(index: str) -> Iterator[tuple[str, list[tuple[str, int, int]]]]:
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    """In the order of the archives; those alone that are in the indices, where all have one."""
+    """In the order of the archives; those alone that are in the indices, where all have one.
+
+    A place in an index at which no file begins is at fault.
+    """
     root, paths = _root(dataset), _shards(dataset)
     for path in paths:
         _require_index(path)
     indices = [os.path.splitext(path)[0] + ".idx" for path in paths]
     labelled = any(LABEL in found for found in _first(paths[0]).values())
-    kept: Container[int] = _EVERY
+    are_indexed = all(map(os.path.isfile, indices))
     for path, index in zip(paths, indices, strict=True):
-        if all(map(os.path.isfile, indices)):
-            kept = {place for _, found in _indexed(index) for _, place, _ in found}
-        yield from _samples(path, os.path.relpath(path, root), labelled, kept)
+        holder = os.path.relpath(path, root)
+        kept = _IndexedFiles(index) if are_indexed else None
+        yield from _samples(path, holder, labelled, kept)
+        for at in kept.left() if kept else ():
+            fault = f"its index names a file at byte {at:,}, where none of this size begins"
+            yield Sample(path, f"{holder}:{at}:damaged", 0, at, 0, fault)
 
 
-def _samples(path: str, holder: str, labelled: bool, kept: Container[int]) -> Iterator[Sample]:
-    """Those of an archive of which a component begins at a place in ``kept``.
+def _samples(
+    path: str, holder: str, labelled: bool, kept: _IndexedFiles | None = None
+) -> Iterator[Sample]:
+    """Those of an archive of which an index names a component; without it all.
 
-    Where the archive is damaged, one that is at fault stands for the rest.
+    For each damage of the archive one that is at fault stands between, of which no index knows.
     """
     with open(path, "rb") as opened:
-        groups = groupby(_members(path), lambda found: found[0])
+        groups = _groups(path)
         while True:
             try:
-                parts = {part: member for _, part, member in next(groups, ("", ()))[1]}
-            except _DamagedError as error:
-                if kept is _EVERY:  # an index knows no more than it names
-                    name = f"{holder}:{error.at}:damaged"
-                    yield Sample(path, name, 0, error.at, 0, f"the archive: {error}")
-                return
+                group = next(groups, None)
             except DataError as error:  # none at all, where others are
-                if kept is _EVERY:
+                if kept is None:
                     yield Sample(path, f"{holder}:0:damaged", 0, 0, 0, str(error))
                 return
-            if not parts:
+            if group is None:
                 return
-            if not any(member.offset_data in kept for member in parts.values()):
+            if isinstance(group, TarDamage):
+                if kept is None:
+                    name = f"{holder}:{group.at}:damaged"
+                    yield Sample(path, name, 0, group.at, 0, group.fault)
+                continue
+            parts = dict(group[1])
+            if kept is not None and not sum(map(kept.take, parts.values())):
                 continue
             image = next((parts[each] for each in parts if f".{each}" in IMAGES), None)
             fault, label = "", 0
@@ -323,18 +321,8 @@ def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
 
 
 def _index_lines(path: str) -> Iterator[tuple[str, list[int]]]:
-    """The line of an index for each sample of an archive, and where its components begin.
-
-    Of a damaged one those before the damage.
-    """
-    groups = groupby(_members(path), lambda found: found[0])
-    while True:
-        try:
-            parts = [(part, member) for _, part, member in next(groups, ("", ()))[1]]
-        except (_DamagedError, DataError):
-            return
-        if not parts:
-            return
+    """The line of an index for each sample of an archive, and where its components begin."""
+    for _, parts in _whole_groups(path):
         fields = [f"{c} {m.offset_data} {m.size} {m.name}" for c, m in parts]
         yield " ".join(fields), [member.offset_data for _, member in parts]
 
@@ -401,7 +389,9 @@ def _watched(dataset: Dataset) -> Iterator[str]:
     if dataset.location:
         yield dataset.location
     try:
-        yield from list_shards(dataset.argument)
+        paths = list_shards(dataset.argument)
+        yield from paths
+        yield from (f"{os.path.splitext(path)[0]}.idx" for path in paths)
     except OSError:
         return  # the reader says what is wrong
 
@@ -434,14 +424,33 @@ def _write_placeholder(folder: Path) -> Path:
     return path
 
 
-def places_of(path: str, component: str) -> dict[str, tuple[int, int]]:
-    """Of a component of an archive's samples, by key, where it begins and its size in bytes."""
-    found = {}
-    with contextlib.suppress(_DamagedError, DataError):
-        for key, name, member in _members(path):
-            if name == component:
-                found[key] = member.offset_data, member.size
-    return found
+def with_component(
+    samples: Iterable[Sample], component: str
+) -> Iterator[tuple[Sample, tuple[int, int] | None]]:
+    """Each sample, and where in its archive a component of it begins and its size in bytes.
+
+    None where it has none. They are in the order in which they lie in their archives, which are
+    read no further than to the last of them.
+    """
+    path = ""
+    for sample in samples:
+        if sample.path != path:
+            path, groups, key, parts = sample.path, _whole_groups(sample.path), "", {}
+        folder, name = os.path.split(sample.name.rsplit(":", 1)[-1])
+        wanted = os.path.join(folder, name.partition(".")[0])
+        damaged = sample.name.endswith(":damaged")
+        while not damaged and key != wanted and (group := next(groups, None)):
+            key, parts = group[0], dict(group[1])
+        found = parts.get(component) if key == wanted else None
+        yield sample, found and (found.offset_data, found.size)
+
+
+def _whole_groups(path: str) -> Iterator[tuple[str, list[tuple[str, TarFile]]]]:
+    """Those of ``_groups`` that are samples, up to where the archive cannot be read."""
+    with contextlib.suppress(DataError):
+        for group in _groups(path):
+            if not isinstance(group, TarDamage):
+                yield group
 
 
 _HELPERS: tuple[Any, ...] = (list_shards, first_components)
@@ -466,6 +475,7 @@ SOURCE = SourceKind(
     watched=_watched,
     nothing_found=_nothing_found,
     sample="webdataset",
+    looks_ahead=True,
     with_targets=("webdataset_masks", "webdataset_boxes"),
     write_placeholder=_write_placeholder,
 )

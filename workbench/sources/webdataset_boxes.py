@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -89,14 +88,9 @@ def _require(dataset: Dataset) -> None:
         )
 
 
-def _annotated(dataset: Dataset) -> Iterator[tuple[Sample, bytes | None]]:
+def _annotated(samples: Iterable[Sample]) -> Iterator[tuple[Sample, bytes | None]]:
     """Each sample, and what stands in its annotations; None where it has none."""
-    places: dict[str, Any] = {}
-    for sample in webdataset.SOURCE.list_samples(dataset):
-        if sample.path not in places:
-            places = {sample.path: webdataset.places_of(sample.path, _COMPONENT)}
-        folder, name = os.path.split(sample.name.rsplit(":", 1)[-1])
-        place = places[sample.path].get(os.path.join(folder, name.partition(".")[0]))
+    for sample, place in webdataset.with_component(samples, _COMPONENT):
         if place is None:
             yield sample, None
             continue
@@ -108,7 +102,7 @@ def _annotated(dataset: Dataset) -> Iterator[tuple[Sample, bytes | None]]:
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     """A sample without annotations is at fault, or with some that are none."""
     _require(dataset)
-    for sample, content in _annotated(dataset):
+    for sample, content in _annotated(webdataset.SOURCE.list_samples(dataset)):
         missing = f"it has no {_COMPONENT}, as others have"
         fault = missing if content is None else _fault(content)
         yield sample._replace(label=0, fault=sample.fault or fault)
@@ -132,14 +126,25 @@ def _fault(content: bytes) -> str:
     return ""
 
 
+def _objects(samples: Iterable[Sample]) -> Iterator[list[Any]]:
+    """The annotations of each sample that is not at fault."""
+    for _, content in _annotated(samples):
+        if content is not None and not _fault(content):
+            found = json.loads(content)
+            yield found["annotations"] if isinstance(found, dict) else found
+
+
+def _classes_in(dataset: Dataset, samples: Sequence[Sample]) -> Iterator[Collection[int]]:
+    for objects in _objects(samples):
+        yield [one["category_id"] for one in objects]
+
+
 def _class_names(dataset: Dataset) -> list[str]:
     """By the names beside the numbers, where there are some."""
     named: dict[int, str] = {}
-    for _, content in islice(_annotated(dataset), _LOOKED_AT):
-        if content is None or _fault(content):
-            continue
-        found = json.loads(content)
-        for one in found["annotations"] if isinstance(found, dict) else found:
+    samples = islice(webdataset.SOURCE.list_samples(dataset), _LOOKED_AT)
+    for objects in _objects(samples):
+        for one in objects:
             if isinstance(one.get("category_name"), str):
                 named[one["category_id"]] = one["category_name"]
     if not named:
@@ -165,6 +170,8 @@ SOURCE = replace(
     require=_require,
     list_samples=_list_samples,
     class_names=_class_names,
+    classes_in=_classes_in,
+    targets="boxes",
     options=frozenset(
         {
             *("ltrb", "ratio", "polygon_masks", "random_shuffle", "initial_fill"),

@@ -7,14 +7,13 @@ archive is read so where a graph takes masks, or its kind is named (``webdataset
 from __future__ import annotations
 
 import inspect
-import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, webdataset
-from workbench.sources.image_masks import mask_numbers
+from workbench.sources.image_masks import classes_of_masks, mask_numbers
 from workbench.sources.webdataset import find_shards, first_components, list_shards
 
 if TYPE_CHECKING:
@@ -64,19 +63,18 @@ def _require(dataset: Dataset) -> None:
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     """A sample without a mask is at fault, or with one of another size than its image."""
     component = _component(dataset)
-    masks: dict[str, Any] = {}
-    for sample in webdataset.SOURCE.list_samples(dataset):
-        if sample.path not in masks:
-            masks = {sample.path: webdataset.places_of(sample.path, component)}
-        stem = os.path.join(*_parted(sample.name.rsplit(":", 1)[-1]))
-        place = masks[sample.path].get(stem)
+    for sample, place in webdataset.with_component(
+        webdataset.SOURCE.list_samples(dataset), component
+    ):
         fault = sample.fault or ("" if place else f"it has no {component}, as others have")
         yield sample._replace(label=0, fault=fault, mask=sample.path, mask_place=place or ())
 
 
-def _parted(name: str) -> tuple[str, str]:
-    folder, file = os.path.split(name)
-    return folder, file.partition(".")[0]
+def _classes_in(dataset: Dataset, samples: Sequence[Sample]) -> Iterator[Collection[int]]:
+    found = webdataset.with_component(samples, _component(dataset))
+    return classes_of_masks(
+        sample._replace(mask=sample.path, mask_place=place) for sample, place in found if place
+    )
 
 
 _HELPERS: tuple[Any, ...] = (find_shards, mask_numbers, mask_component)
@@ -95,6 +93,8 @@ SOURCE = replace(
     index=None,
     require=_require,
     list_samples=_list_samples,
+    classes_in=_classes_in,
+    targets="masks",
     options=frozenset(
         {
             *("random_shuffle", "initial_fill", "pad_last_batch", "num_shards", "shard_id"),

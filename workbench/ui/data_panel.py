@@ -16,7 +16,7 @@ from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.root_guard import require_listed
 from workbench.engine.worker_progress import NO_ANSWER
 from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
-from workbench.graph.dataset_parameters import missing_ports, parameter_of, parameters
+from workbench.graph.dataset_parameters import missing_ports, parameter_of, parameters, read_as
 from workbench.graph.model import Graph
 from workbench.health import FolderCheck, FolderFacts, check_folder
 from workbench.health.html_report import html_report
@@ -106,6 +106,8 @@ class DataPanel:
         self.folders: FolderListing = NO_FOLDERS
         """The folder that was looked into last, to find another to open."""
         self._count: SampleCount | None = None
+        self._read = self.dataset
+        """It as the graph's source reads it, which may be with its targets."""
         self.found: FolderCheck | None = None
         """What the last check of these files found."""
         self.report: TextFile = {"number": 0, "text": ""}
@@ -121,10 +123,13 @@ class DataPanel:
             "counted": False,
             "counting": False,
             "provisional": False,
+            "at_fault": "",
             "passed_over": "",
             "read_all": "",
             "classes": [],
             "class_counts": [],
+            "counted_by": "",
+            "no_classes": "",
             "megabytes": 0.0,
             "formats": {},
             "size_counts": {},
@@ -209,8 +214,17 @@ class DataPanel:
                 lambda count: self._show(None, count=count, counted=False),
                 self._on_indexed,
                 self._counted,
+                self._read.kind,
             )
             self._count.start()
+
+    def follow(self, graph: Graph) -> None:
+        """Count the classes of the targets that a graph reads from these data, where it does."""
+        read = read_as(graph, self.datasets)[self.parameter]
+        if read != self._read:
+            self._read = read
+            self.view = {**self.view, **self._outdated()}  # type: ignore[typeddict-item]
+            self.scan()
 
     def seen(self, data: Datasets, state: str) -> None:
         """Count anew where ``state``, what a worker took the folder for, is another than before."""
@@ -300,9 +314,10 @@ class DataPanel:
                 f"--data module:factory, a function of yours that returns them{left_out}."
             )
         if not bad:
-            return ""
+            return self.view["at_fault"]
         files = "file of the data is" if bad == 1 else "files of the data are"
-        command = f"workbench check {shlex.quote(self.data)} --full --good "
+        place = self.data if self._read == self.dataset else self._read.text
+        command = f"workbench check {shlex.quote(place)} --full --good "
         if not load_source(self.dataset.kind).lists_files:
             return (
                 f"{bad:,} {files} bad, and one ends this program. `{command}good` writes a folder "
@@ -321,11 +336,14 @@ class DataPanel:
             None,
             count=facts.count,
             counted=True,
+            at_fault=_at_fault(facts, self._read),
             passed_over=_passed_over(facts),
             read_all=f"pillow_images:{self.dataset.location}" if facts.passed_over else "",
             counting=False,
             classes=list(facts.classes),
-            class_counts=list(facts.class_counts),
+            class_counts=[{"name": n, "count": c} for n, c in facts.class_counts.items()],
+            counted_by=_counted_by(facts),
+            no_classes=_no_classes(facts),
             megabytes=facts.megabytes,
             formats=facts.formats,
             size_counts=facts.size_counts,
@@ -354,7 +372,7 @@ class DataPanel:
         try:
             with self._queue.turn(self._show, self._unwanted.is_set):
                 found = check_folder(
-                    self.dataset,
+                    self._read,
                     progress,
                     self._unwanted.is_set,
                     roots=self._roots,
@@ -421,11 +439,46 @@ def _missing(graph: Graph, name: str, dataset: Dataset) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def _at_fault(facts: FolderFacts, dataset: Dataset) -> str:
+    if not facts.at_fault:
+        return ""
+    place = shlex.quote(dataset.text or str(dataset))
+    good = (
+        "good.txt` names all, and lists"
+        if load_source(dataset.kind).lists_files
+        else ("good` names all, and writes a folder of")
+    )
+    of = f"{facts.at_fault:,} of {facts.count:,} samples {'are' if facts.at_fault > 1 else 'is'}"
+    return (
+        f"{of} at fault; the first: {printable(facts.first_fault)}. Verify and the measurements "
+        "leave them out. An exported program reads them as they are, or ends there: "
+        f"`workbench check {place} --good {good} the others."
+    )
+
+
 def _passed_over(facts: FolderFacts) -> str:
     if not facts.passed_over:
         return ""
     named = ", ".join(f"{count:,} {name}" for name, count in facts.passed_over.items())
     return f"{named}: not read, for DALI decodes none. decoders.pillow does, {COST}."
+
+
+def _counted_by(facts: FolderFacts) -> str:
+    """``boxes of each, in 400 images``, where classes are not counted by images."""
+    if not facts.targets:
+        return ""
+    of = {"boxes": "boxes of each", "masks": "masks that have it"}[facts.targets]
+    return of + (f", in {facts.targets_of:,} images" if facts.targets_of else "")
+
+
+def _no_classes(facts: FolderFacts) -> str:
+    """Why none are counted, where targets are read."""
+    if facts.unnamed:
+        numbers = f"{facts.unnamed:,} numbers without a name in {_counted_by(facts)}"
+        return f"not counted: {numbers}, as of instances or colours"
+    if facts.targets and not facts.class_counts:
+        return f"none: no {facts.targets} can be read"
+    return ""
 
 
 def _sizes(facts: FolderFacts) -> str:

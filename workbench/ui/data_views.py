@@ -53,6 +53,13 @@ class FolderListing(TypedDict):
     """Why it cannot be listed, or empty."""
 
 
+class ClassCount(TypedDict):
+    """How often there is a class."""
+
+    name: str
+    count: int
+
+
 class DataView(TypedDict):
     """The data: a folder, or a list of files."""
 
@@ -73,13 +80,20 @@ class DataView(TypedDict):
     """Whether the count goes on; else it was stopped."""
     provisional: bool
     """Whether the pictures are of the first samples alone: the reader's index is being made."""
+    at_fault: str
+    """How many samples lack something or have targets that cannot be, and the first; or empty."""
     passed_over: str
     """Which images lie there that are not read, and why; or empty."""
     read_all: str
     """What to open so that they are read."""
     classes: list[str]
-    class_counts: list[int]
-    """Images of each class."""
+    """The names of labels, by number."""
+    class_counts: list[ClassCount]
+    """Of each class its images, or its boxes, or the masks that have it."""
+    counted_by: str
+    """``boxes of each, in 400 images``; empty where images are counted, and all."""
+    no_classes: str
+    """Why no classes are counted, or empty."""
     megabytes: float
     formats: dict[str, int]
     size_counts: dict[str, int]

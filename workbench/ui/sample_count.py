@@ -26,8 +26,13 @@ class SampleCount:
         on_progress: Callable[[int], None],
         on_indexed: Callable[[], None],
         on_done: Callable[[FolderFacts | DataError], None],
+        kind: str = "",
     ) -> None:
-        """All are called from a thread of this object, ``on_progress`` with the count so far."""
+        """All are called from a thread of this object, ``on_progress`` with the count so far.
+
+        ``kind`` as of ``scan_folder``.
+        """
+        self._kind = kind
         self._dataset = dataset
         self._roots = roots
         self._on_progress = on_progress
@@ -59,7 +64,9 @@ class SampleCount:
     def _work(self) -> None:
         try:
             self._make_index()
-            done: FolderFacts | DataError = scan_folder(self._dataset, self._roots, self._hear)
+            done: FolderFacts | DataError = scan_folder(
+                self._dataset, self._roots, self._hear, self._kind
+            )
         except CancelledError:
             return
         except DataError as error:

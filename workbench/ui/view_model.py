@@ -434,6 +434,7 @@ class ViewModel:
             return str(error)
         if graph is not self.graph:
             self.history.document = self.history.document.with_graph(graph)
+        self.data_panel.follow(graph)
         return ""
 
     def _on_folder(self, message: str | None) -> None:

@@ -82,6 +82,7 @@ function Data({ link, root }: PanelProps<"data">) {
         {wrong}
       </p>
       <div class="wb-data-body">
+        <AtFault {...folder} />
         <PassedOver {...folder} open={(path) => link.ask("open", { path })} />
         <Inputs parameters={folder.parameters ?? []} />
         <Facts {...folder} />
@@ -142,13 +143,14 @@ function Inputs({ parameters }: { parameters: DataParameter[] }) {
 }
 
 function Facts(folder: Partial<Folder>) {
-  const { kind = "", noun = "image", count, counted, provisional, megabytes, sizes = "" } = folder;
+  const { kind = "", noun = "image", count, counted, provisional, megabytes, sizes = "", no_classes = "" } = folder;
   const facts: [string, string][] = [
     ["kind", kind],
     [`${noun}s`, count === undefined ? "" : `${thousands(count)}${counted ? "" : "+"}`],
     ["pictures", provisional ? "provisional: of the first samples, until an index of all is made" : ""],
     ["size", megabytes ? `${thousands(megabytes)} MB` : ""],
     ["pixels", sizes],
+    ["classes", no_classes],
   ];
   return (
     <dl class="wb-facts" data-wb="facts">
@@ -166,6 +168,16 @@ function Facts(folder: Partial<Folder>) {
 
 interface PassedOverProps extends Partial<Folder> {
   open: (path: string) => void;
+}
+
+/** Samples that lack what others have, or whose targets cannot be. */
+function AtFault({ at_fault = "" }: Partial<Folder>) {
+  return (
+    <p class="wb-passed-over" role="status" data-wb="at-fault" hidden={!at_fault}>
+      <Icon name="warn" size={14} />
+      {at_fault}
+    </p>
+  );
 }
 
 /** Images that no decoder of DALI takes, and the way to read them. */
@@ -188,7 +200,7 @@ interface ChartsProps {
 
 function Charts({ link, folder }: ChartsProps) {
   const chosen = useField(link, "shown_classes", []);
-  const { classes = [], class_counts = [], size_counts = {}, formats = {} } = folder;
+  const { classes = [], class_counts = [], counted_by = "", size_counts = {}, formats = {} } = folder;
   const rows = (counts: Record<string, number>) =>
     Object.entries(counts).map(([name, count]) => ({ name, count }));
   const sizes = rows(size_counts);
@@ -197,14 +209,17 @@ function Charts({ link, folder }: ChartsProps) {
   const sum = (shown: typeof sizes) => shown.reduce((all, { count }) => all + count, 0);
   const of = (shown: typeof sizes) =>
     sum(shown) < (folder.count ?? 0) ? `, of ${thousands(sum(shown))} ${folder.noun ?? "image"}s` : "";
+  const by = counted_by && `: ${counted_by}`;
+  // Targets may have classes where no label of a sample is read.
+  const labelled = !counted_by || classes.length > 0;
   return (
     <div class="wb-charts">
       <CountChart
-        title={`${thousands(classes.length)} ${classes.length === 1 ? "class" : "classes"}`}
+        title={`${thousands(class_counts.length)} ${class_counts.length === 1 ? "class" : "classes"}${by}`}
         name="classes"
-        rows={classes.map((name, at) => ({ name, count: class_counts[at] ?? 0 }))}
+        rows={class_counts}
         chosen={chosen}
-        choose={(name) => link.ask("show_class", { name })}
+        choose={labelled ? (name) => link.ask("show_class", { name }) : undefined}
       />
       <CountChart
         title={exact ? `Width × height${of(sizes)}` : `Longer side in pixels${of(sizes)}`}

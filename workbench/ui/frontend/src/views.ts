@@ -355,6 +355,12 @@ export interface FolderListing {
   error: string;
 }
 
+/** How often there is a class. */
+export interface ClassCount {
+  name: string;
+  count: number;
+}
+
 /** The data: a folder, or a list of files. */
 export interface DataView {
   root: string;
@@ -367,10 +373,13 @@ export interface DataView {
   counted: boolean;
   counting: boolean;
   provisional: boolean;
+  at_fault: string;
   passed_over: string;
   read_all: string;
   classes: string[];
-  class_counts: number[];
+  class_counts: ClassCount[];
+  counted_by: string;
+  no_classes: string;
   megabytes: number;
   formats: Record<string, number>;
   size_counts: Record<string, number>;

@@ -45,7 +45,7 @@ export function SheetRemarks({ header, mode, originals, manyPhotos, children }: 
         </span>
         <Icon name="close" size={10} />
       </button>
-      <span class="wb-note" data-wb="note" data-tip={words || undefined}>
+      <span class="wb-note" data-wb="note">
         {words}
       </span>
       <span class="wb-said">{children}</span>

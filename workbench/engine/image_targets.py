@@ -1,0 +1,58 @@
+"""Whether the targets of an image were written for one of its width and height."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from PIL import ExifTags, Image, ImageFile
+
+from workbench.engine.findings import KINDS, Finding
+from workbench.sources import Sample
+
+LAST_UPRIGHT = 4
+"""EXIF's orientations beyond are turned by a quarter."""
+
+
+def orientation(image: ImageFile.ImageFile) -> Any:
+    """EXIF's, from 1 to 8; None where there is none that can be read."""
+    if image.format != "TIFF" and "exif" not in image.info:
+        return None
+    try:
+        return image.getexif().get(ExifTags.Base.Orientation)
+    except (SyntaxError, ValueError, KeyError, TypeError, IndexError, OSError):
+        return None  # EXIF that cannot be read turns nothing
+
+
+def targets_fit(file: Sample, sides: tuple[int, int]) -> Iterator[Finding]:
+    """Whether the targets of an image were written for one of its width and height."""
+    shown = "×".join(map(str, sides))
+    if file.sides and tuple(file.sides) != sides:
+        wanted = "×".join(map(str, file.sides))
+        yield Finding("annotated size", f"its annotations are for {wanted}, and it is {shown}")
+    if file.mask:
+        try:
+            with file.open_mask() as opened, Image.open(opened) as mask:
+                if mask.size != sides:
+                    size = "×".join(map(str, mask.size))
+                    yield Finding("other size", f"its mask is {size}, and it is {shown}")
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+            yield Finding("unreadable", "its mask cannot be opened")
+
+
+def mask_fault(file: Sample) -> str:
+    """Why the mask of an image is not of its size, or cannot be opened; or empty.
+
+    Of an image that Pillow cannot open it says nothing.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with file.open() as opened, Image.open(opened) as image:
+                turned = (orientation(image) or 0) > LAST_UPRIGHT
+                sides = image.size[::-1] if turned else image.size
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return ""
+    bad = (finding for finding in targets_fit(file, sides) if KINDS[finding.kind] == "bad")
+    return next((finding.reason for finding in bad), "")
