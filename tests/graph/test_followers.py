@@ -341,7 +341,7 @@ def test_an_image_made_from_what_a_follower_gives_has_one_more(folder: Path) -> 
     assert further.inputs["boxes"] == Port("follow_boxes", "boxes")
     assert further.inputs["labels"] == Port("follow_boxes", "labels")
     assert further.inputs["before"] == made.node("follow_boxes").inputs["image"]
-    images, boxes, labels = run_graph(made)
+    _, boxes, labels = run_graph(made)
     assert all(len(b) == len(n) for b, n in zip(boxes, labels, strict=True))
     assert made.outputs["labels"] == Port(further.id, "labels")
 
