@@ -23,10 +23,10 @@ from workbench.sources import Dataset, Sample, SourceKind
 def find_annotations(data: str) -> dict[str, str]:
     """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
     file = pathlib.Path(data).absolute()
-    first: dict[str, str] = next(iter(json.loads(file.read_text(encoding="utf-8"))["images"]), {})
+    images = json.loads(file.read_text(encoding="utf-8"))["images"][:100]
     beside, above, split = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
     folders = (beside, beside / "images", above / "images", above / split, beside / split)
-    found = next((f for f in folders if (f / first.get("file_name", "")).is_file()), beside)
+    found = max(folders, key=lambda f: sum((f / i["file_name"]).is_file() for i in images))
     return {"annotations_file": data, "file_root": str(found)}
 
 
@@ -60,14 +60,20 @@ def annotations_of(dataset: Dataset) -> dict[str, Any]:
     return _read(dataset.location, stamp)
 
 
+_WHOLE = {
+    "images": ("id", "width", "height"),
+    "annotations": ("image_id", "category_id", "iscrowd"),
+    "categories": ("id",),
+}
+"""What DALI takes whole numbers of 32 bits for, and how it ends, or leaves all boxes behind out."""
+
+
 def _require(dataset: Dataset) -> None:
     found = annotations_of(dataset)
-    try:
-        known = {image["id"] for image in found["images"]}
-        classes = {category["id"] for category in found["categories"]}
-        unnamed = {one["category_id"] for one in found["annotations"]} - classes
-    except (KeyError, TypeError) as error:
-        raise DataError(f"{dataset}: an entry has no {error}. Write it, or remove it.") from None
+    _require_entries(dataset, found)
+    known = {image["id"] for image in found["images"]}
+    classes = {category["id"] for category in found["categories"]}
+    unnamed = {one["category_id"] for one in found["annotations"]} - classes
     if not known and (lost := _without_image(found)):
         raise DataError(f"{dataset}: {lost.fault}. List the images.")
     if unnamed and not classes:
@@ -81,6 +87,47 @@ def _require(dataset: Dataset) -> None:
             f"{dataset}: none of its {len(known):,} images is in {_root(dataset)}, the first is "
             f"{listed[0].name}. Put them there, or into a folder images beside."
         )
+
+
+def _require_entries(dataset: Dataset, found: dict[str, Any]) -> None:
+    """Raise DataError where an entry lacks what it needs, or has it of a type DALI does not read.
+
+    Of these DALI names none: at ``"iscrowd": false`` it stops, and gives no box from there on.
+    """
+    needed = {**_WHOLE, "annotations": ("image_id", "category_id")}
+    for part, names in _WHOLE.items():
+        strange = [each for each in found[part] if not isinstance(each, dict)]
+        if strange:
+            raise DataError(
+                f"{dataset}: {len(strange):,} of its {part} are no objects, the first is "
+                f"{json.dumps(strange[0])[:60]}. Remove them."
+            )
+        must = ("id", "file_name") if part == "images" else needed[part]
+        lacking = [name for each in found[part] for name in must if name not in each]
+        if lacking:
+            raise DataError(f"{dataset}: an entry has no {lacking[0]!r}. Write it, or remove it.")
+        wrong = [
+            (name, each)
+            for each in found[part]
+            for name in names
+            if name in each and not _is_whole(each[name])
+        ]
+        if wrong:
+            name, entry = wrong[0]
+            place = f"{part}[{found[part].index(entry)}]"
+            raise DataError(
+                f"{dataset}: {name} of {place} is {json.dumps(entry[name])[:60]} ({len(wrong):,} "
+                f"such in {part}). DALI reads whole numbers of 32 bits there, and loses all boxes "
+                "behind another value. Write whole numbers."
+            )
+    unnamed = [each for each in found["images"] if not isinstance(each["file_name"], str)]
+    if unnamed:
+        shown = json.dumps(unnamed[0]["file_name"])[:60]
+        raise DataError(f"{dataset}: the file_name of an image is {shown}. Write a text.")
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int and -(2**31) <= value < 2**31
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
