@@ -120,6 +120,18 @@ def test_what_is_no_pair_is_named_counted_and_left_out(copied: Path, engine: Eng
     assert "3 at fault among its first " in preview.note
 
 
+@pytest.mark.parametrize("kept", [0, 60], ids=["no picture", "cut short"])
+def test_a_preview_leaves_out_what_has_a_damaged_mask(
+    copied: Path, engine: Engine, kept: int
+) -> None:
+    mask = sorted((copied / "masks").iterdir())[1]
+    mask.write_bytes(mask.read_bytes()[:kept] + b"no picture" * (not kept))
+    graph = with_settings(load_recipe("segmentation"), batch_size=8)  # all that are there
+    preview = preview_batch(engine, PreviewRequest(graph, str(copied)))
+    words = f"of the first, images/{mask.stem}.jpg, its mask cannot be opened"
+    assert words in preview.note, preview.note
+
+
 def test_two_images_of_one_mask_are_kept_where_others_are_left_out(
     copied: Path, tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageFile, UnidentifiedImageError
 
 from workbench.engine.findings import Finding
+from workbench.sources import Sample
 
 PIXEL_LIMIT = 2**28
 """Above this many pixels (0.8 GB decoded) a file counts as a decompression bomb: photographs
@@ -44,6 +45,21 @@ def reject_reason(data: bytes, with_pillow: bool = False) -> str | None:
     """
     found = open_image(io.BytesIO(data), with_pillow)
     return found.reason if isinstance(found, Finding) else None
+
+
+def mask_fault(sample: Sample, whole: bool = False) -> str:
+    """Why a sample's mask cannot be opened, or, ``whole``, decoded; empty where it can or is none.
+
+    Masks are read by Pillow.
+    """
+    try:
+        if sample.mask:
+            with sample.open_mask() as file, Image.open(file) as mask:
+                if whole:
+                    mask.load()
+    except (OSError, SyntaxError, ValueError, OverflowError, Image.DecompressionBombError):
+        return "its mask cannot be opened"
+    return ""
 
 
 def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile | Finding:

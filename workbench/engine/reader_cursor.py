@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from workbench.emit.code import Code
 from workbench.engine.batch_distance import require_near
 from workbench.engine.batch_store import Batch, tensor_list
-from workbench.engine.encoded_images import placeholder_jpeg
+from workbench.engine.encoded_images import mask_fault, placeholder_jpeg
 from workbench.engine.machine import describe_machine
 from workbench.engine.pipelines import CompiledSource
 from workbench.errors import DataError, PipelineError
@@ -209,6 +209,10 @@ class ReaderCursor:
             for each in samples
             if (fault := each.fault or (in_files and unreadable_reason(each.path)))
         }
+        for whole in (False, True):  # headers first: only where all are sound are masks decoded
+            lacking = lacking or {
+                each.name: f for each in samples if (f := mask_fault(each, whole))
+            }
         if not lacking:
             return False
         name, fault = next(iter(lacking.items()))
