@@ -252,6 +252,17 @@ def test_an_image_that_is_not_there_is_left_out(missing: str, photos: Path, tmp_
     assert bad.file == missing
 
 
+def test_images_that_are_put_there_later_are_found(photos: Path, tmp_path: Path) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    images = path.parent / "images"
+    images.rename(tmp_path / "away")
+    with pytest.raises(DataError, match="none of its 6 images is in"):
+        require_dataset(open_dataset(path))
+    (tmp_path / "away").rename(images)
+    require_dataset(open_dataset(path))
+    assert all(os.path.isfile(each.path) for each in list_samples(open_dataset(path)))
+
+
 @pytest.mark.parametrize(
     ("part", "change", "words"),
     [

@@ -83,8 +83,10 @@ def _require(dataset: Dataset) -> None:
         )
     listed = list(_list_samples(dataset))
     if listed and not any(os.path.isfile(each.path) for each in listed):
+        root = _root(dataset)
+        _root_of.cache_clear()  # they may be put there now
         raise DataError(
-            f"{dataset}: none of its {len(known):,} images is in {_root(dataset)}, the first is "
+            f"{dataset}: none of its {len(known):,} images is in {root}, the first is "
             f"{listed[0].name}. Put them there, or into a folder images beside."
         )
 
