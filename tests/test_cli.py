@@ -73,6 +73,25 @@ def test_a_sheet_shows_targets_where_these_are(shapes: Path, tmp_path: Path) -> 
     assert 0.002 < (drawn != bare).any(axis=2).mean() < 0.3  # frames and names
 
 
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [("coco/annotations.json", "flip, labels, boxes"), ("segmentation", "flip, masks")],
+)
+def test_a_recipe_of_photos_takes_data_with_targets(
+    shapes: Path, tmp_path: Path, given: str, wanted: str
+) -> None:
+    script, sheets = tmp_path / "pipe.py", []
+    for number, more in enumerate((["--targets"], ["--no-targets"])):
+        sheet = tmp_path / f"{number}.png"
+        options = ["--data", shapes / given, "-o", sheet, "--tiles", 2, *more]
+        assert run("preview", "rotate-jitter", *options).exit_code == 0
+        sheets.append(sheet.read_bytes())
+    assert sheets[0] != sheets[1]
+    result = run("export", "rotate-jitter", "--data", shapes / given, "-o", script)
+    assert result.exit_code == 0, result.output
+    assert f"return {wanted}\n" in script.read_text()
+
+
 def test_a_shared_picture_carries_its_graph(photos: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.png"
     result = run("share", "imagenet-eval", "--data", photos, "-o", sheet)

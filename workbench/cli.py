@@ -21,8 +21,8 @@ from workbench.commands.check import check
 from workbench.commands.import_command import import_command
 from workbench.commands.options import DATA as _DATA
 from workbench.commands.options import SOURCE as _SOURCE
-from workbench.commands.options import datasets_of as _datasets_of
 from workbench.commands.options import load_source_graph as _load_source_graph
+from workbench.commands.options import opened_on as _opened_on
 from workbench.commands.options import refuse_overwriting_source as _spare
 from workbench.commands.options import report_errors as _report_errors
 from workbench.commands.options import writable_file as _writable_file
@@ -175,7 +175,7 @@ def preview(
     edited = set_setting(
         _load_source_graph(graph), **{k: v for k, v in chosen.items() if v is not None}
     )
-    datasets = _datasets_of(edited, data)
+    edited, datasets = _opened_on(edited, data)
     _require_gpu(edited)
     request = PreviewRequest(edited, datasets, batch, tiles, lossless=mime == "image/png")
     with Engine() as engine:
@@ -220,10 +220,10 @@ def share(graph: str, data: Datasets, output: str) -> None:
     if not output.endswith(".png"):
         raise click.BadParameter(f"{output} does not end in .png.", param_hint="-o")
     opened = _load_source_graph(graph)
-    datasets = _datasets_of(opened, data)
-    _require_gpu(opened)
+    shown, datasets = _opened_on(opened, data)
+    _require_gpu(shown)
     with Engine() as engine:
-        picture = share_sheet(engine, PreviewRequest(opened, datasets), dump_graph(opened))
+        picture = share_sheet(engine, PreviewRequest(shown, datasets), dump_graph(opened))
     click.echo(write_bytes(output, picture))
 
 
@@ -254,7 +254,7 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
 
     opened = _load_source_graph(graph)
     edited = opened if device is None else set_setting(opened, device=device)
-    datasets = _datasets_of(edited, data)
+    edited, datasets = _opened_on(edited, data)
     _require_gpu(edited)
     with click.progressbar(length=1000, label="verifying", file=sys.stderr) as bar:
 
@@ -299,8 +299,9 @@ def export(graph: str, data: Datasets, target: str, with_: str | None, output: s
 
     _spare(graph, output)
     opened = _load_source_graph(graph)
-    datasets = _datasets_of(opened, data) if data else None
-    if datasets is not None:
+    datasets = None
+    if data:
+        opened, datasets = _opened_on(opened, data)
         opened = with_datasets(opened, datasets)
     exported = export_graph(opened, target, with_=with_ or "", data=datasets)
     files = {name: file.text for name, file in exported.files.items()}

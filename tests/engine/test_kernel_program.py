@@ -61,6 +61,40 @@ def test_pipelines_side_by_side_give_every_sample_once(graph: Graph, photos: Pat
     assert sum(sizes) == sum(1 for _ in photos.rglob("*.jpg"))
 
 
+@pytest.mark.parametrize("pipelines", [1, 3])
+@pytest.mark.parametrize("given", [1, 5])
+def test_a_loader_goes_on_from_a_checkpoint(photos: Path, pipelines: int, given: int) -> None:
+    torch = pytest.importorskip("torch")
+    drawn = wb.read(photos).decode().resize(size=(32, 32))
+    drawn = drawn.rotate(angle=wb.random.uniform(range=(-9, 9)), keep_size=True)
+    drawn = drawn.with_settings(pipelines=pipelines, batch_size=7)
+    loader = wb.loader(drawn, photos, epochs=2, resumable=True)
+    batches = iter(loader)
+    for _ in range(given):
+        next(batches)
+    saved = loader.checkpoint()
+    rest = list(batches)
+    again = wb.loader(drawn, photos, epochs=2, resumable=True, checkpoint=saved)
+    assert len(rest) == 2 * len(loader) - given
+    for one, other in zip(rest, again, strict=True):
+        assert all(torch.equal(left, right) for left, right in zip(one, other, strict=True))
+
+
+def test_only_a_resumable_loader_has_a_checkpoint(graph: Graph, photos: Path) -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(wb.ArgumentError, match="resumable=True"):
+        wb.loader(graph, photos).checkpoint()
+
+
+@pytest.mark.parametrize(("shard", "count"), [(2, 2), (-1, 2), ("0", 2), (0, 0), (0, 1.5)])
+def test_a_shard_that_is_none_is_told(
+    graph: Graph, photos: Path, shard: object, count: object
+) -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(wb.ArgumentError, match=r"shard_id is .* of num_shards .*the shard from 0"):
+        wb.loader(graph, photos, shard_id=shard, num_shards=count)
+
+
 def test_a_pipeline_takes_the_options_of_the_script(graph: Graph, photos: Path) -> None:
     pipe = build_pipeline(graph, open_datasets(photos), batch_size=3)
     assert len(pipe.run()[0]) == 3

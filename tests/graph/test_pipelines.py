@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -49,10 +50,10 @@ def test_a_reader_of_a_shard_divides_that() -> None:
     assert [shard_of(graph) for graph in single_pipelines(ranked)] == [(2, 6, True), (3, 6, True)]
 
 
-@pytest.mark.parametrize("count", [0, 5])
-def test_there_are_one_to_four(count: int) -> None:
+@pytest.mark.parametrize("count", [0, 5, "2", None])
+def test_there_are_one_to_four(count: Any) -> None:
     (fault,) = check_graph(set_setting(ONE, pipelines=count), CATALOG)
-    assert str(fault) == f"pipelines is {count}. Give a whole number from 1 to 4."
+    assert str(fault) == f"pipelines is {count!r}. Give a whole number from 1 to 4."
     assert not check_graph(set_setting(ONE, pipelines=4), CATALOG)
 
 

@@ -38,9 +38,12 @@ def test_boxes_of_a_new_source_follow_and_go_with_it(annotations: Path, photos: 
     assert with_opened(opened, open_datasets(str(photos)), CATALOG) == graph
 
 
-def test_masks_take_the_place_of_labels_and_give_it_back(shapes: Path, photos: Path) -> None:
+@pytest.mark.parametrize("given", ["{}/segmentation", "webdataset_masks:{}/webdataset"])
+def test_masks_take_the_place_of_labels_and_give_it_back(
+    given: str, shapes: Path, photos: Path
+) -> None:
     graph = load_recipe("rotate-jitter")
-    opened = with_opened(graph, open_datasets(str(shapes / "segmentation")), CATALOG)
+    opened = with_opened(graph, open_datasets(given.format(shapes)), CATALOG)
     assert opened.outputs == {
         "images": graph.outputs["images"],
         "masks": Port("follow_masks", "masks"),

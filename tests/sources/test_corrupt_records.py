@@ -264,8 +264,8 @@ def test_entries_that_lack_something_are_left_out(
     ("entries", "value", "words"),
     [
         ("images", [{"id": 1}, {"file_name": "a.jpg"}], "no image has both id and file_name"),
-        ("images", ["a.jpg"], "an entry is not as COCO's are"),
-        ("annotations", [7], "an entry is not as COCO's are"),
+        ("images", ["a.jpg"], "1 of its images are no objects"),
+        ("annotations", [7], "1 of its annotations are no objects"),
         ("categories", [{"name": "cat"}], "a category has no 'id'"),
     ],
 )
@@ -302,12 +302,51 @@ def test_annotations_without_categories_or_images_without_annotations_are_told(
     assert "none of its 6 images has an annotation" in told.failure, told.failure
 
 
-def test_an_image_that_is_not_there_is_left_out(photos: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("missing", ["000001.jpg", "000004.jpg"])
+def test_an_image_that_is_not_there_is_left_out(missing: str, photos: Path, tmp_path: Path) -> None:
+    """The first one too, by which the folder of the others is not to be judged."""
     path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
-    (path.parent / "images" / "000004.jpg").unlink()
+    (path.parent / "images" / missing).unlink()
     require_dataset(open_dataset(path))
     (bad,) = check_folder(str(path), full=False).bad
-    assert bad.file == "000004.jpg"
+    assert bad.file == missing
+
+
+def test_images_that_are_put_there_later_are_found(photos: Path, tmp_path: Path) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    images = path.parent / "images"
+    images.rename(tmp_path / "away")
+    with pytest.raises(DataError, match="none of its 6 images is in"):
+        require_dataset(open_dataset(path))
+    (tmp_path / "away").rename(images)
+    require_dataset(open_dataset(path))
+    assert all(os.path.isfile(each.path) for each in list_samples(open_dataset(path)))
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "words"),
+    [
+        ("annotations", {"iscrowd": False}, r"iscrowd of annotations\[1\] is false \(1 such"),
+        ("annotations", {"category_id": 1.0}, r"category_id of annotations\[1\] is 1\.0"),
+        ("images", {"id": 2**31}, r"id of images\[1\] is 2147483648"),
+        ("images", {"id": "1"}, r'id of images\[1\] is "1"'),
+        ("images", {"width": 3.5}, r"width of images\[1\] is 3\.5"),
+        ("images", {"file_name": 7}, "the file_name of an image is 7"),
+        ("categories", {"id": None}, r"id of categories\[1\] is null"),
+        ("annotations", None, "1 of its annotations are no objects, the first is null"),
+        ("images", [1], r"1 of its images are no objects, the first is \[1\]"),
+    ],
+)
+def test_entries_that_dali_stops_at_in_silence_are_refused(
+    part: str, change: Any, words: str, photos: Path, tmp_path: Path
+) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    found[part] += found[part][:1] * (len(found[part]) == 1)
+    found[part][1] = {**found[part][1], **change} if isinstance(change, dict) else change
+    path.write_text(json.dumps(found))
+    with pytest.raises(DataError, match=words):
+        require_dataset(open_dataset(path))
 
 
 def test_annotations_of_no_listed_image_are_named_and_left_out(

@@ -138,6 +138,18 @@ def test_a_mask_of_another_size_is_told_on_its_tile_and_one_that_is_none_left_ou
     assert not any(each.sample.error for each in shown.tiles)
 
 
+@pytest.mark.parametrize("kept", [0, 60], ids=["no picture", "cut short"])
+def test_a_preview_leaves_out_what_has_a_damaged_mask(
+    copied: Path, engine: Engine, kept: int
+) -> None:
+    mask = sorted((copied / "masks").iterdir())[1]
+    mask.write_bytes(mask.read_bytes()[:kept] + b"no picture" * (not kept))
+    graph = with_settings(load_recipe("segmentation"), batch_size=8)  # all that are there
+    preview = preview_batch(engine, PreviewRequest(graph, str(copied)))
+    words = f"of the first, images/{mask.stem}.jpg, its mask cannot be opened"
+    assert words in preview.note, preview.note
+
+
 def test_two_images_of_one_mask_are_kept_where_others_are_left_out(
     copied: Path, tmp_path: Path
 ) -> None:

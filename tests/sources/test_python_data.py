@@ -12,7 +12,9 @@ from PIL import Image
 
 from tests.sources.in_memory import PIXELS, Photos, png
 from workbench.errors import DataError
-from workbench.sources import open_dataset
+from workbench.sources import list_samples, open_dataset
+from workbench.sources._python_data import facts_of
+from workbench.sources.memory import split_row
 
 
 class Stream:
@@ -60,6 +62,8 @@ def not_a_number() -> NDArray[np.float32]:
         ([PIXELS], "Item 0, an array .* is no image"),
         ([{"picture": b""}], "Item 0: it has picture, but no image: name that column image"),
         ((PIXELS, np.arange(3)), "11 images and 3 labels"),
+        ((PIXELS, np.arange(11) / 2), "Item 0: its label is '0.0': number the classes"),
+        ((PIXELS, np.arange(11) * 10**10), "Item 1: its label is 10000000000, more than 32 bits"),
         ((PIXELS[0], 3), "one image with its label. Give a list"),
         (png(PIXELS[0]), "bytes is one image"),
         (Image.fromarray(PIXELS[0]), "Image is one image"),
@@ -73,6 +77,27 @@ def test_what_is_wrong_is_said_with_the_remedy(data: Any, words: str) -> None:
     with pytest.raises(DataError, match=words) as caught:
         open_dataset(data)
     assert str(caught.value).endswith((".", "]"))
+
+
+def test_a_tensor_of_any_type_is_told() -> None:
+    torch = pytest.importorskip("torch")
+    for tensor in (torch.ones(2, 3, 4, 4, requires_grad=True), torch.ones(2, 3, 4, 4).bfloat16()):
+        with pytest.raises(DataError, match=r"goes from 1 to 1\. Give uint8: .*byte\(\)"):
+            open_dataset(tensor)
+
+
+def test_a_label_that_is_none_does_not_end_the_count() -> None:
+    """A data set in Python is not looked through when it is opened."""
+
+    class Late(Photos):
+        def __getitem__(self, index: int) -> Any:
+            return super().__getitem__(index)[0], index * 10**10
+
+    dataset = open_dataset(Late())
+    assert len(list(list_samples(dataset))) == len(Photos())
+    facts = facts_of([], [(PIXELS[0], 1), (PIXELS[0], 10**10)], split_row)
+    assert facts(0)[0] == 1
+    assert facts(1) == (-1, -1)
 
 
 def test_an_iterable_data_set_of_pytorch_is_refused() -> None:

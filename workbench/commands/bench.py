@@ -21,8 +21,8 @@ from workbench.commands.measuring import (
 from workbench.commands.options import (
     DATA,
     SOURCE,
-    datasets_of,
     load_source_graph,
+    opened_on,
     refuse_overwriting_source,
     report_errors,
 )
@@ -124,7 +124,7 @@ def bench(
     )
     if load is not None:
         edited = adopt_config(edited, replace(config_of(edited), hw_decoder_load=load))
-    datasets = datasets_of(edited, data)
+    edited, datasets = opened_on(edited, data)
     devices = cast("tuple[DecodeDevice, ...]", ("cpu", "mixed") if device == "both" else (device,))
     graphs = {"": edited}
     if each_operator:

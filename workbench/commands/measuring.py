@@ -16,8 +16,8 @@ import click
 from workbench.commands.options import (
     DATA,
     SOURCE,
-    datasets_of,
     load_source_graph,
+    opened_on,
     refuse_overwriting_source,
     report_errors,
     writable_file,
@@ -141,8 +141,8 @@ def measure_options(
         refuse_overwriting_source(
             graph, record, picture, script if isinstance(script, str) else None
         )
-        edited = load_source_graph(graph)
-        options = MeasureOptions(edited, datasets_of(edited, data), device, name, record, picture)
+        edited, datasets = opened_on(load_source_graph(graph), data)
+        options = MeasureOptions(edited, datasets, device, name, record, picture)
         function(options, *args, **own)
 
     return wrapped

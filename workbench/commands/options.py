@@ -16,10 +16,10 @@ import click
 from workbench.errors import DataError, GraphFormatError, SaveError, WorkbenchError
 from workbench.files import require_place
 from workbench.graph.active import loose_nodes, muted_nodes, without_loose
-from workbench.graph.dataset_parameters import parameter_of, parameters, with_datasets
+from workbench.graph.dataset_parameters import parameter_of, parameters
 from workbench.graph.model import Graph, is_name
 from workbench.graph.own_code import trust_graph
-from workbench.graph.source_targets import require_runs
+from workbench.graph.source_targets import with_opened
 from workbench.sources import PARAMETER, Dataset, Datasets, open_dataset, require_dataset
 from workbench.system_limits import is_full, is_memory_refusal, memory_remedy
 
@@ -171,8 +171,8 @@ def refuse_overwriting_source(source: str, *outputs: str | None) -> None:
             )
 
 
-def datasets_of(graph: Graph, data: Datasets) -> Datasets:
-    """The data that a command runs a graph on, one for each of its parameters.
+def opened_on(graph: Graph, data: Datasets) -> tuple[Graph, Datasets]:
+    """The graph as it is opened on data, with their targets, and one of these for each parameter.
 
     A graph that names its files itself needs none and reads none: file names without a folder are
     looked for in the current one.
@@ -183,7 +183,7 @@ def datasets_of(graph: Graph, data: Datasets) -> Datasets:
             click.echo(
                 f"note: the graph names its files itself: --data {dataset} is not read", err=True
             )
-        return {}
+        return graph, {}
     for name in (name for name in data if name not in wanted):
         raise click.BadParameter(
             f"the graph has no parameter {name!r}. Give {_data_words(wanted)}; write "
@@ -198,8 +198,8 @@ def datasets_of(graph: Graph, data: Datasets) -> Datasets:
     if any(data[name].kind != _kind_of(graph, name) for name in data):
         from workbench.catalog import load_catalog
 
-        require_runs(graph, with_datasets(graph, data), data, load_catalog())
-    return data
+        graph = with_opened(graph, data, load_catalog())
+    return graph, data
 
 
 def _kind_of(graph: Graph, name: str) -> str:

@@ -56,3 +56,14 @@ def mask_fault(file: Sample) -> str:
         return ""
     bad = (finding for finding in targets_fit(file, sides) if KINDS[finding.kind] == "bad")
     return next((finding.reason for finding in bad), "")
+
+
+def undecodable_mask(file: Sample) -> str:
+    """Why the mask of an image cannot be decoded; empty where it can, or where there is none."""
+    try:
+        if file.mask:
+            with file.open_mask() as opened, Image.open(opened) as mask:
+                mask.load()
+    except (OSError, SyntaxError, ValueError, OverflowError, Image.DecompressionBombError):
+        return "its mask cannot be opened"
+    return ""

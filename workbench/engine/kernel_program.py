@@ -17,10 +17,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from workbench.arguments import TEXT, checked, require_names, told_as
+from workbench.arguments import TEXT, WHOLE, checked, require_names, shown, told_as
 from workbench.emit.targets import export
 from workbench.engine.missing_gpu import require_gpu_where_asked
-from workbench.errors import DataError, GraphExportError, GraphFaultsError
+from workbench.errors import ArgumentError, DataError, GraphExportError, GraphFaultsError
 from workbench.graph.check import check_graph
 from workbench.graph.dataset_parameters import require_datasets
 from workbench.graph.edit import set_setting
@@ -88,7 +88,11 @@ def make_loader(
     if library == "jax":  # its loader builds a pipeline for each device
         made = _built(program.Loader, graph, data, options)
     else:
-        made = program.Loader(_built(_build_function(program), graph, data, options))
+        built = _built(_build_function(program), graph, data, options)
+        turn = {"checkpoint": options.get("checkpoint")} if isinstance(built, list) else {}
+        made = program.Loader(
+            built, **turn
+        )  # several pipelines go on with the one whose turn it is
     return KernelLoader(made, tuple(graph.outputs), epochs)
 
 
@@ -137,6 +141,21 @@ class KernelLoader:
     def __len__(self) -> int:
         return len(self.batches)
 
+    def checkpoint(self) -> Any:
+        """Where it stands: what ``checkpoint=`` of another loader of the same graph goes on from.
+
+        Raises ArgumentError where the loader was not made with ``resumable=True``::
+
+            loader = wb.loader(g, "photos", resumable=True)
+            rest = wb.loader(g, "photos", resumable=True, checkpoint=loader.checkpoint())
+        """
+        try:
+            return self.batches.checkpoint()
+        except (AttributeError, RuntimeError, ValueError) as error:
+            raise ArgumentError(
+                f"This loader keeps no checkpoints ({error}). Make it with resumable=True."
+            ) from error
+
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         turns = itertools.count() if self.epochs is None else range(self.epochs)
         for batch in itertools.chain.from_iterable(self.batches for _ in turns):
@@ -159,12 +178,22 @@ def _built(
     """What a function of a program builds. Options are settings of the graph, checked as these."""
     require_names(build_pipeline.__name__, options, signature(build))
     settings = {f.name: options[f.name] for f in fields(graph.settings) if f.name in options}
+    _require_shard(options)
     asked = set_setting(graph, **settings)
     faults = [f for f in check_graph(asked) if f.code == "setting"]
     if faults:
         raise GraphFaultsError(faults)
     require_gpu_where_asked(asked)
     return build(**_given(graph, data), **options)
+
+
+def _require_shard(options: Mapping[str, Any]) -> None:
+    shard, count = options.get("shard_id", 0), options.get("num_shards", 1)
+    if not (WHOLE.fits(shard) and WHOLE.fits(count) and 0 <= shard < count):
+        raise ArgumentError(
+            f"shard_id is {shown(shard)} of num_shards {shown(count)}. Give whole numbers, the "
+            "shard from 0 to one less than there are."
+        )
 
 
 def _given(graph: Graph, data: Datasets) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from workbench.emit.code import Code
 from workbench.engine.batch_distance import require_near
 from workbench.engine.batch_store import Batch, tensor_list
 from workbench.engine.encoded_images import placeholder_jpeg
-from workbench.engine.image_targets import mask_fault
+from workbench.engine.image_targets import mask_fault, undecodable_mask
 from workbench.engine.machine import describe_machine
 from workbench.engine.pipelines import CompiledSource
 from workbench.errors import DataError, PipelineError
@@ -214,6 +214,8 @@ class ReaderCursor:
             for each in samples
             if (fault := each.fault or (in_files and unreadable_reason(each.path)) or in_mask(each))
         }
+        if not lacking:  # only where all headers are sound are masks decoded
+            lacking = {each.name: fault for each in samples if (fault := undecodable_mask(each))}
         if not lacking:
             return False
         name, fault = next(iter(lacking.items()))

@@ -16,7 +16,7 @@ from workbench.graph.devices import port_kind
 from workbench.graph.edit import free_id, new_node
 from workbench.graph.faults import Fault
 from workbench.graph.follower_regions import through_regions
-from workbench.graph.geometry import GeometryPath, geometry_path
+from workbench.graph.geometry import GeometryPath, frame_of, geometry_path
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.mixes import MIXING, why_not
 from workbench.graph.model import Graph, Node, Port, Source, ancestors, region_of
@@ -144,17 +144,60 @@ def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
     """``after`` an edit, with the followers that it brought about, or without those it left over.
 
     A target that a source gives out follows the image that is given out, from the moment on that
-    this image comes through a geometric operator; with the last of these the follower goes. Where a
-    person removed a follower, there is none again.
+    this image comes through a geometric operator, and goes on with it through further ones; with
+    the last of these the follower goes. Where a person removed a follower, there is none again.
     """
     if before.nodes == after.nodes or after.enclosing is not None:
         return after
-    graph = _without_idle(before, after, catalog)
+    graph = _led_on(before, _without_idle(before, after, catalog), catalog)
     for image, output, port in _unfollowed(graph, catalog):
         known = [found[1] for found in _unfollowed(before, catalog)]
         if output not in known and output in before.outputs and not _followed(before, output):
             graph = _follow(graph, catalog, image, output, port)
     return graph
+
+
+def _led_on(before: Graph, after: Graph, catalog: Catalog) -> Graph:
+    """With followers on what became of their image, where this was given out and no longer is."""
+    graph = after
+    for name, old in before.outputs.items():
+        new = after.outputs.get(name, old)
+        if new == old or not (after.has(new.node) and before.has(old.node)):
+            continue
+        if port_kind(before, catalog, old) != "image" or old.node not in ancestors(after, [new]):
+            continue
+        frame = frame_of(before, catalog, old)
+        if frame in _given_frames(after, catalog):
+            continue  # an image is still given out that the targets lie on
+        for node in after.nodes:
+            image = node.inputs.get("image") if follows(node) else None
+            if image is None or not before.has(node.id) or node != before.node(node.id):
+                continue
+            if image == old or frame_of(after, catalog, image) == frame:
+                graph = _led_to(graph, catalog, node, new)
+    return graph
+
+
+def _led_to(graph: Graph, catalog: Catalog, node: Node, image: Port) -> Graph:
+    """With a follower on another image; where that is made from what it gives, with one more."""
+    if node.id not in ancestors(graph, [image]):
+        return graph.replace_node(replace(node, inputs={**node.inputs, "image": image}))
+    taken = [output.name for output in catalog[node.op].outputs if output.name in node.inputs]
+    own = {name: Port(node.id, name) for name in taken}
+    inputs = {**node.inputs, **own, "image": image, "before": node.inputs["image"]}
+    further = replace(node, id=free_id(graph, node.op), inputs=inputs)
+    outputs = {
+        name: Port(further.id, port.output) if port.node == node.id else port
+        for name, port in graph.outputs.items()
+    }
+    return replace(graph, nodes=(*graph.nodes, further), outputs=outputs)
+
+
+def _given_frames(graph: Graph, catalog: Catalog) -> set[Port]:
+    """The frames of the images that are given out."""
+    ports = graph.outputs.values()
+    images = [port for port in ports if port_kind(graph, catalog, port) == "image"]
+    return {frame_of(graph, catalog, port) for port in images}
 
 
 def _followed(graph: Graph, output: str) -> bool:
@@ -164,18 +207,25 @@ def _followed(graph: Graph, output: str) -> bool:
 
 
 def unmoved_targets(graph: Graph, catalog: Catalog) -> dict[str, str]:
-    """Outputs that give a target as it was read, and the node that moved all images given out.
+    """Outputs that give a target of an earlier image, and the node that moved all images given out.
 
     None where an image is given out that they still lie on.
     """
     images = [port for port in graph.outputs.values() if port_kind(graph, catalog, port) == "image"]
     paths = {port: geometry_path(graph, catalog, port) for port in images}
-    if any(not path.steps and not path.blocked for path in paths.values()):
-        return {}
     found = {}
-    for image, output, _ in _unfollowed(graph, catalog):
-        path = paths[image]
-        found[output] = path.blocked or path.steps[0].node.id
+    if all(path.steps or path.blocked for path in paths.values()):
+        for image, output, _ in _unfollowed(graph, catalog):
+            path = paths[image]
+            found[output] = path.blocked or path.steps[0].node.id
+    frames = {path.frame for path in paths.values()}
+    for output, port in graph.outputs.items() if images else ():
+        node = graph.node(port.node) if graph.has(port.node) else None
+        lies_on = node.inputs.get("image") if node and follows(node) else None
+        if lies_on is not None and frame_of(graph, catalog, lies_on) not in frames:
+            path = geometry_path(graph, catalog, images[0], lies_on)
+            if path.blocked or path.steps:  # else the image is the one that was decoded
+                found[output] = path.blocked or path.steps[0].node.id
     return found
 
 

@@ -264,7 +264,7 @@ def outputs(**values: DataNode | Graph) -> Graph:
         raise GraphEditError(f"{node_id} is a node of the graph. Give that output another name.")
     for name, moved in unmoved_targets(used, catalog).items():
         warn(
-            f"{name} is given out as {given[name].node} reads it, and does not lie on the images "
+            f"{name} is given out as {given[name].node} gives it, and does not lie on the images "
             f"behind {moved}. Call operators on the graph (graph.flip()), and targets follow; or "
             f"give {name} through a follower (wb.fn.follow_boxes), or an image before {moved}.",
             stacklevel=3,

@@ -73,7 +73,9 @@ def without_shard(graph: Graph, told: Collection[str]) -> Graph:
 def pipeline_faults(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
     """Why the pipelines of a graph cannot run side by side."""
     count = graph.settings.pipelines
-    for source in graph.sources if count > 1 else ():
+    if not isinstance(count, int) or count < 2:  # another type is a fault of the setting
+        return
+    for source in graph.sources:
         spec = catalog.find(source.op)
         if spec is not None and "num_shards" not in spec.args:
             yield Fault(

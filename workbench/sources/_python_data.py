@@ -106,7 +106,7 @@ def _wrong_type(array: Any) -> str:
     if kind == "object":
         return "holds Python objects. Give a list of arrays of uint8, one for each image."
     if "float" in kind:
-        values = np.asarray(array)
+        values = np.asarray(array.detach().cpu().float() if _is_tensor(array) else array)
         if np.isnan(values).any():
             return "holds NaN, which is no pixel. Fill these, and give uint8 from 0 to 255."
         low, high = (values.min(), values.max()) if values.size else (0, 0)
@@ -128,6 +128,11 @@ def _require_rows(rows: Sequence[Any], split: Callable[[Any], tuple[Any, int]]) 
             raise DataError(
                 f"There are {len(rows[0]):,} images and {len(rows[1]):,} labels. Give as many."
             )
+        for at, label in enumerate(rows[1]):
+            try:
+                split((None, label))
+            except ValueError as error:
+                raise DataError(f"Item {at}: {error}.") from None
         return
     if isinstance(rows, tuple) and len(rows) == 2 and isinstance(rows[1], int):
         raise DataError("That is one image with its label. Give a list: [(image, label)].")
@@ -236,7 +241,10 @@ def facts_of(
     if isinstance(rows, list | tuple):
 
         def of_row(at: int) -> tuple[int, int]:
-            image, label = split(rows[at])
+            try:
+                image, label = split(rows[at])
+            except (ValueError, TypeError):
+                return -1, -1  # it is at fault, which is told where it is read
             return label, _size(image)
 
         return of_row

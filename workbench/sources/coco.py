@@ -23,10 +23,11 @@ from workbench.sources import Dataset, Sample, SourceKind
 def find_annotations(data: str) -> dict[str, str]:
     """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
     file = pathlib.Path(data).absolute()
-    first: dict[str, str] = next(iter(json.loads(file.read_text(encoding="utf-8"))["images"]), {})
+    listed = json.loads(file.read_text(encoding="utf-8"))["images"][:100]
+    names = [image.get("file_name", "") for image in listed]
     beside, above, split = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
     folders = (beside, beside / "images", above / "images", above / split, beside / split)
-    found = next((f for f in folders if (f / first.get("file_name", "")).is_file()), beside)
+    found = max(folders, key=lambda f: sum((f / name).is_file() for name in names))
     return {"annotations_file": data, "file_root": str(found)}
 
 
@@ -60,8 +61,17 @@ def annotations_of(dataset: Dataset) -> dict[str, Any]:
     return _read(dataset.location, stamp)
 
 
+_WHOLE = {
+    "images": ("id", "width", "height"),
+    "annotations": ("image_id", "category_id", "iscrowd"),
+    "categories": ("id",),
+}
+"""What DALI takes whole numbers of 32 bits for, and how it ends, or leaves all boxes behind out."""
+
+
 def _require(dataset: Dataset) -> None:
     found = annotations_of(dataset)
+    _require_entries(dataset, found)
     try:
         known = _known(found)
         classes = {category["id"] for category in found["categories"]}
@@ -69,10 +79,6 @@ def _require(dataset: Dataset) -> None:
         unnamed = {one.get("category_id") for one in found["annotations"]} - classes - {None}
     except KeyError as error:
         raise DataError(f"{dataset}: a category has no {error}. Write it.") from None
-    except (AttributeError, TypeError) as error:
-        raise DataError(
-            f"{dataset}: an entry is not as COCO's are: {error}. Write it anew, or remove it."
-        ) from None
     if found["images"] and not known:
         raise DataError(f"{dataset}: no image has both id and file_name. Write them.")
     if not known and (lost := _without_image(found)):
@@ -80,15 +86,54 @@ def _require(dataset: Dataset) -> None:
     if unnamed and not classes:
         raise DataError(
             f"{dataset}: annotations are of category {next(iter(unnamed))}, and it lists no "
-            "categories. "
-            "Add them."
+            "categories. Add them."
         )
     named = [each for each in listed if each.path]
     if named and not any(os.path.isfile(each.path) for each in listed):
+        root = _root(dataset)
+        _root_of.cache_clear()  # they may be put there now
         raise DataError(
-            f"{dataset}: none of its {len(known):,} images is in {_root(dataset)}, the first is "
+            f"{dataset}: none of its {len(known):,} images is in {root}, the first is "
             f"{named[0].name}. Put them there, or into a folder images beside."
         )
+
+
+def _require_entries(dataset: Dataset, found: dict[str, Any]) -> None:
+    """Raise DataError where an entry has something of a type that DALI does not read.
+
+    Of these DALI names none: at ``"iscrowd": false`` it stops, and gives no box from there on.
+    """
+    for part, names in _WHOLE.items():
+        strange = [each for each in found[part] if not isinstance(each, dict)]
+        if strange:
+            raise DataError(
+                f"{dataset}: {len(strange):,} of its {part} are no objects, the first is "
+                f"{json.dumps(strange[0])[:60]}. Remove them."
+            )
+        wrong = [
+            (name, each)
+            for each in found[part]
+            for name in names
+            if name in each and not _is_whole(each[name])
+        ]
+        if wrong:
+            name, entry = wrong[0]
+            place = f"{part}[{found[part].index(entry)}]"
+            raise DataError(
+                f"{dataset}: {name} of {place} is {json.dumps(entry[name])[:60]} ({len(wrong):,} "
+                f"such in {part}). DALI reads whole numbers of 32 bits there, and loses all boxes "
+                "behind another value. Write whole numbers."
+            )
+    unnamed = [
+        each for each in found["images"] if not isinstance(each.get("file_name", ""), str | None)
+    ]
+    if unnamed:
+        shown = json.dumps(unnamed[0]["file_name"])[:60]
+        raise DataError(f"{dataset}: the file_name of an image is {shown}. Write a text.")
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int and -(2**31) <= value < 2**31
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:

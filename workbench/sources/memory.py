@@ -91,7 +91,8 @@ def split_row(row: Any) -> tuple[Any, int]:
         label = classes[0] if classes else 0
     elif isinstance(row, tuple | list):
         if len(row) != 2:
-            raise ValueError(f"it has {len(row)} parts: give an image, or an image and its label")
+            parts = f"{len(row)} part{'s' * (len(row) != 1)}"
+            raise ValueError(f"it has {parts}: give an image, or an image and its label")
         image, label = row
     if isinstance(label, int) and -(2**31) <= label < 2**31:
         return image, int(label)

@@ -90,6 +90,7 @@ SOURCE = replace(
     suffixes=(),
     accepts=lambda path: False,  # most take a class for each image
     takes=frozenset({"webdataset"}),
+    with_targets=(),
     index=None,
     require=_require,
     list_samples=_list_samples,
