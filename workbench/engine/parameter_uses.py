@@ -142,7 +142,16 @@ class _Uses(ast.NodeVisitor):
 
     def visit_If(self, node: ast.If) -> None:
         self.is_truth |= self._is_it(node.test)
+        if self._is_kind_asked(node.test):  # what is done with another kind says nothing of it
+            node = ast.If(node.test, [], node.orelse)
         self.generic_visit(node)
+
+    def _is_kind_asked(self, test: ast.expr) -> bool:
+        return (
+            isinstance(test, ast.Call)
+            and getattr(test.func, "id", "") == "isinstance"
+            and self._is_it(test.args[0])
+        )
 
     def visit_IfExp(self, node: ast.IfExp) -> None:
         self.is_truth |= self._is_it(node.test)

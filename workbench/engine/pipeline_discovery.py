@@ -71,6 +71,8 @@ class FoundPipeline:
     """As many run side by side, of which it makes the first."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
     """What is taken for what is not given; complete once the pipeline was made."""
+    changed: tuple[str, ...] = ()
+    """What is not given, and can only be given; it is stood in for."""
     shard: tuple[str, ...] = ()
     """Arguments of readers with which a program of ours says that it reads the only shard."""
 
@@ -153,18 +155,13 @@ def _factory(
         notes = (f"name the {words} when you run the graph",)
     defaults = command_line_defaults(script.trees.values())
     call = call_arguments(value, given, script.stand_ins, script.trees, defaults)
-    if call.missing:
-        raise ImportFailedError(
-            f"{file}: {name} needs {', '.join(call.missing)}. Give them: "
-            f"{' '.join(f'--arg {one}=...' for one in call.missing)} (in Python: "
-            f'args={{"{call.missing[0]}": ...}}).'
-        )
-
+    lacking = _lacking(file, name, call.missing)
+    values = {**{one: script.stand_ins.value(one) for one in call.missing}, **call.values}
     _complete_configurations(script, call.setting)
 
     def make() -> Any:
         before = len(script.made)
-        pipe = value(**call.values)
+        pipe = value(**values)
         if name == SIDE_BY_SIDE and isinstance(pipe, list) and pipe:
             pipe = pipe[0]
         inside = [] if is_pipeline(pipe) else [*script.made[before:], *pipelines_within(pipe)]
@@ -180,7 +177,20 @@ def _factory(
     several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
     shard = _shard_arguments(script) if name == BUILDER else ()
     notes = (*notes, *call.notes)
-    return FoundPipeline(make, notes, tuple(placeholders), several, call.assumed, shard)
+    return FoundPipeline(
+        make, notes, tuple(placeholders), several, call.assumed, lacking, shard
+    )
+
+
+def _lacking(file: str, name: str, missing: Sequence[str]) -> tuple[str, ...]:
+    """What to say of parameters that only the user can give."""
+    if not missing:
+        return ()
+    return (
+        f"{file}: {name} needs {', '.join(missing)}. Give them: "
+        f"{' '.join(f'--arg {one}=...' for one in missing)} (in Python: "
+        f'args={{"{missing[0]}": ...}}).',
+    )
 
 
 def _shard_arguments(script: ScriptResult) -> tuple[str, ...]:

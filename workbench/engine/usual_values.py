@@ -29,7 +29,7 @@ NEUTRAL: Mapping[str, Any] = {
 }
 """Of one process alone, whatever is done with them."""
 _PATHS = re.compile(
-    r"(.*_)?(dir|directory|root|path|paths|folder|file|files|filename|filenames|list|lmdb|db|rec|idx"
+    r"(?!transform|aug)(.*_)?(dir|directory|root|path|paths|folder|file|files|filename|filenames|list|lmdb|db|rec|idx"
     r"|annotations|tfrecords?)(_path|_dir|_root)?|data|dataset|images|filenames|tfrec_.*",
     re.IGNORECASE,
 )
