@@ -1,7 +1,7 @@
 """What DALI had before and has no more, while a script that asks for them is imported.
 
-Each class is made of what DALI says does the same: https://docs.nvidia.com/deeplearning/dali, release
-notes of 0.5 to 1.0.
+Each class is made of what DALI says does the same, in its release notes of 0.5 to 1.0:
+https://docs.nvidia.com/deeplearning/dali.
 """
 
 from __future__ import annotations

@@ -28,10 +28,16 @@ _NOT_PASSED = (ast.Raise, ast.Assert, ast.FunctionDef, ast.ClassDef)
 class PassedLines:
     """Which lines were passed over so far."""
 
-    def __init__(self, trees: Mapping[str, ast.Module], stand_ins: StandIns) -> None:
-        """``trees`` are the script's files, as Python reads them."""
+    def __init__(
+        self, trees: Mapping[str, ast.Module], stand_ins: StandIns, unread: str = ""
+    ) -> None:
+        """``trees`` are the script's files, as Python reads them.
+
+        ``unread`` is said of names, which may be given in what was not read of it.
+        """
+        self._unread = unread
         self._trees = trees
-        self._stand_ins = stand_ins
+        self.stand_ins = stand_ins
         self._lines: dict[str, list[ast.stmt]] = {}
         self.told: list[str] = []
         """For the reader of the report: each line, and how it failed."""
@@ -44,8 +50,9 @@ class PassedLines:
         inner, line = frames[-1]
         file = inner.f_code.co_filename
         if isinstance(error, NameError) and not isinstance(error, UnboundLocalError):
-            inner.f_globals[error.name] = self._stand_ins.value(error.name)
-            self.told.append(f"{source_location(file, line)}: {error.name} is defined nowhere")
+            inner.f_globals[error.name] = self.stand_ins.value(error.name)
+            where = source_location(file, line)
+            self.told.append(f"{where}: {error.name} is not defined.{self._unread}")
             return True
         failed = _innermost(self._trees[file], line)
         passed = self._lines.setdefault(file, [])
@@ -83,7 +90,7 @@ class PassedLines:
             functions = [each for each in gc.get_referrers(old) if _runs(each, old)]
             for function in functions if new is not None else ():
                 function.__code__ = new
-                function.__globals__.setdefault(STAND_IN, self._stand_ins.value)
+                function.__globals__.setdefault(STAND_IN, self.stand_ins.value)
             changed |= new is not None and bool(functions)
         return changed
 
@@ -126,12 +133,12 @@ def _stand_in(node: ast.expr | None) -> ast.expr:
 
 def _bound(statement: ast.stmt) -> Iterator[ast.expr]:
     """What a statement would set: names, and attributes of objects."""
-    told: set[str] = set()
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
-            if (name := ast.unparse(node)) not in told:
-                told.add(name)
-                yield deepcopy(node)
+    found = {
+        ast.unparse(node): node
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    yield from map(deepcopy, found.values())
 
 
 def _innermost(tree: ast.Module, line: int) -> ast.stmt | None:

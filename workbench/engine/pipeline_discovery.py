@@ -177,9 +177,7 @@ def _factory(
     several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
     shard = _shard_arguments(script) if name == BUILDER else ()
     notes = (*notes, *call.notes)
-    return FoundPipeline(
-        make, notes, tuple(placeholders), several, call.assumed, lacking, shard
-    )
+    return FoundPipeline(make, notes, tuple(placeholders), several, call.assumed, lacking, shard)
 
 
 def _lacking(file: str, name: str, missing: Sequence[str]) -> tuple[str, ...]:

@@ -123,7 +123,8 @@ def trace_source(
             chosen = _chosen(found, pipeline, given, lines)
             assumed = chosen.assumed
             with one_process(), unknown_values_left_out() as unknown:
-                pipe, traced, passed = _traced(chosen, made, lines, unknown)
+                passed = PassedLines(TREES, lines.stand_ins, unread_part_note(stopped))
+                pipe, traced = _traced(chosen, made, passed, unknown)
             traced = with_noted(traced, noted)
         except ImportFailedError as error:
             if error.__cause__ is None:
@@ -141,7 +142,7 @@ def trace_source(
         name=name,
         about=about,
         notes=(*notes, *lines.told(), *chosen.notes),
-        changed=(*chosen.changed, *passed, *unknown, *counted),
+        changed=(*chosen.changed, *passed.told, *unknown, *counted),
         placeholders=chosen.placeholders,
         pipelines=chosen.pipelines,
         assumed={name: written(value) for name, value in chosen.assumed.items()},
@@ -186,23 +187,22 @@ def _hint(error: BaseException, stopped: str, assumed: Mapping[str, Any]) -> str
 
 
 def _traced(
-    chosen: FoundPipeline, made: list[Any], lines: ScriptRun, unknown: dict[str, None]
-) -> tuple[Any, Traced, list[str]]:
-    """The pipeline, its calls, and the lines that were passed over to make it.
+    chosen: FoundPipeline, made: list[Any], passed: PassedLines, unknown: dict[str, None]
+) -> tuple[Any, Traced]:
+    """The pipeline and its calls, made without lines that fail.
 
-    Raises what the first of these raised, where the pipeline cannot be made without them.
+    Raises what the first of these raised, where it cannot be made without them.
     """
-    passed = PassedLines(TREES, lines.stand_ins)
     first: BaseException | None = None
     while True:
-        lines.stand_ins.answered.clear()  # what was asked so far was not the pipeline's affair
+        passed.stand_ins.answered.clear()  # what was asked so far was not this pipeline's affair
         unknown.clear()
         try:
             try:
                 pipe = chosen.make()
             except EnoughError:
                 pipe = made[-1]
-            return pipe, trace_pipeline(pipe), passed.told
+            return pipe, trace_pipeline(pipe)
         except Exception as error:
             raised = error.__cause__ or error
             first = first or error

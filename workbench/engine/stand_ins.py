@@ -11,6 +11,15 @@ from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 _LONGEST_NAME = 80
+_KNOWN = {
+    "IMAGENET_DEFAULT_MEAN": (0.485, 0.456, 0.406),
+    "IMAGENET_DEFAULT_STD": (0.229, 0.224, 0.225),
+    "IMAGENET_INCEPTION_MEAN": (0.5, 0.5, 0.5),
+    "IMAGENET_INCEPTION_STD": (0.5, 0.5, 0.5),
+    "OPENAI_CLIP_MEAN": (0.48145466, 0.4578275, 0.40821073),
+    "OPENAI_CLIP_STD": (0.26862954, 0.26130258, 0.27577711),
+}
+"""Constants of timm's, which are the same wherever they stand."""
 
 
 class StandInError(Exception):
@@ -49,6 +58,8 @@ class StandInModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in _KNOWN:
+            return _KNOWN[name]
         return self.__dict__["_value"](f"{self.__name__}.{name}")
 
 

@@ -42,8 +42,10 @@ def unknown_values_left_out() -> Iterator[dict[str, None]]:
     def add_known(schema: Any, spec: Any, given: dict[str, Any]) -> None:
         for name, value in given.items():
             try:
-                if isinstance(value, StandIn) and schema.GetArgumentType(name) not in texts:
-                    float(value)  # it says that it is none
+                if isinstance(value, StandIn):
+                    kind = schema.GetArgumentType(name)
+                    float(value) if kind not in texts else None  # it says that it is none
+                    value = str(value) if kind == texts[0] else [str(value)]
                 add(schema, spec, {name: value})
             except (StandInError, KeyError) as error:
                 lost = isinstance(error, KeyError) and _NO_ARGUMENT in str(error)
@@ -61,8 +63,14 @@ def unknown_values_left_out() -> Iterator[dict[str, None]]:
         made = fn.external_source()
         return made.gpu() if device == "gpu" else made
 
-    def fed_inputs(given: Any, name: str, device: str, *others: Any) -> Any:
-        return inputs(tuple(fed(each, device) for each in given), name, device, *others)
+    def fed_inputs(given: Any, name: str, device: str, schema: Any = None) -> Any:
+        taken = inputs(tuple(fed(each, device) for each in given), name, device, schema)
+        for place, node in enumerate(taken if schema is not None else ()):
+            on_cpu = isinstance(node, DataNode) and node.device == "cpu"
+            if on_cpu and schema.GetInputDevice(place, "cpu", device) == "gpu":
+                told[f"{name} runs on the GPU and is fed from the CPU: it is sent there"] = None
+                taken[place] = node.gpu()
+        return taken
 
     def fed_operands(given: Any, *others: Any, **named: Any) -> Any:
         sides = {getattr(each, "device", "cpu") for each in given if isinstance(each, DataNode)}
@@ -102,4 +110,3 @@ def unknown_values_left_out() -> Iterator[dict[str, None]]:
         arithmetic._group_inputs = groups
         ops._OperatorInstance.check_args = check_args
         types.Constant, Pipeline.__init__ = constant, start
-

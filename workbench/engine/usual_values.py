@@ -114,7 +114,8 @@ class UsualValues:
         handed = [argument for argument, _ in uses.handed_to]
         for each in (name.lower(), *handed, *uses.within):
             value = self._by_name(each, uses)
-            if value is not MISSING:
+            item = each in uses.within and isinstance(value, list)  # of mean=[mean, mean, mean]
+            if value is not MISSING and not item:
                 return value
         return _by_use(uses)
 
