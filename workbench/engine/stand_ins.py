@@ -34,6 +34,8 @@ class StandIns:
         self.note_pipelines = note_pipelines
         self.modules: dict[str, str] = {}
         """The modules that are stood in for, and the line that first asked for each."""
+        self.recorded: Callable[[str, tuple[Any, ...]], Any] = lambda name, args: None
+        """What a call under a name gives where it is more than a stand-in, else None."""
         self.answered: dict[str, None] = {}
         """Names of stand-ins of which a truth, a length or an order was asked: all are false."""
 
@@ -82,6 +84,9 @@ class StandIn:
         self._stand_ins.note_pipelines((*args, *kwargs.values()))
         if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType | type):
             return args[0]  # it decorates
+        recorded = self._stand_ins.recorded(self._name, args)
+        if recorded is not None:
+            return recorded
         return self._next("(...)")
 
     def __getitem__(self, key: object) -> StandIn:

@@ -59,7 +59,7 @@ NO_NUMBERS = (
     *("normalized", "image_type", "dtype", "device", "file_list"),
 )
 """Options of the reader of videos on the GPU that the one on the CPU lacks."""
-BATCHES, BATCH_SIZE, SEED, SECONDS = 3, 4, 7, 60.0
+BATCHES, BATCH_SIZE, SEED, SECONDS = 3, 4, 7, 120.0
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from tests.emit.transform_import.fixed_transforms import (
 )
 from tests.emit.transform_import.measure_differences import run
 from workbench.catalog import Catalog, load_catalog
+from workbench.emit.transform_import.albumentations import colour
 from workbench.emit.transform_import.graph import (
     LIBRARIES,
     from_albumentations,
@@ -294,3 +296,24 @@ def test_an_area_for_downscale_is_antialiasing_and_loses_no_crop(call: Transform
     assert sized.args.get("antialias", True) is True
     plain = replace(call, kwargs={"p": 1.0})
     assert import_transforms(composed(plain)).graph.nodes[-1].args["antialias"] is False
+
+
+@pytest.mark.parametrize("version", ["1.4.3", "2.0.8", None])
+def test_the_sigma_of_albumentations_is_that_of_its_version(
+    version: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def installed(_: str) -> str:
+        if version is None:
+            raise PackageNotFoundError
+        return version
+
+    monkeypatch.setattr(colour, "version", installed)
+    found = import_transforms(composed(albumentations("GaussianBlur", blur_limit=(3, 5))))
+    blurs = [node for node in found.graph.walk() if node.op == "gaussian_blur"]
+    assert [node.args["window_size"] for node in blurs] == [3, 5]
+    if version == "2.0.8":
+        assert all("sigma" in node.inputs for node in blurs), "drawn"
+        assert not found.report.changed
+    else:
+        assert [node.args["sigma"] for node in blurs] == pytest.approx([0.8, 1.1])
+        assert "as before version 2" in found.report.changed[0].why
