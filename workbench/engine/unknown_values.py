@@ -39,19 +39,23 @@ def unknown_values_left_out() -> Iterator[dict[str, None]]:
     constant, start = types.Constant, cast(Any, Pipeline.__init__)
     settings = list(signature(start).parameters)[1:]
 
+    def known(value: Any, kind: Any) -> Any:
+        """A name stands for a text, as of a path; of what else it is none."""
+        if not isinstance(value, StandIn):
+            return value
+        if kind not in texts:
+            raise StandInError(f"{value} is not known here, and a value of it is needed")
+        return str(value) if kind == texts[0] else [str(value)]
+
     def add_known(schema: Any, spec: Any, given: dict[str, Any]) -> None:
         for name, value in given.items():
             try:
-                if isinstance(value, StandIn):
-                    kind = schema.GetArgumentType(name)
-                    float(value) if kind not in texts else None  # it says that it is none
-                    value = str(value) if kind == texts[0] else [str(value)]
-                add(schema, spec, {name: value})
+                add(schema, spec, {name: known(value, schema.GetArgumentType(name))})
             except (StandInError, KeyError) as error:
                 lost = isinstance(error, KeyError) and _NO_ARGUMENT in str(error)
                 if isinstance(error, KeyError) and not lost:
                     raise
-                why = "DALI has no such argument any more" if lost else str(error)
+                why = "DALI has no such argument" if lost else str(error)
                 told[f"{schema.Name().replace('__', '.')} without {name}: {why}"] = None
                 without.add(schema.Name())
 
