@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
-from inspect import signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Any
 
@@ -317,3 +317,27 @@ def test_the_sigma_of_albumentations_is_that_of_its_version(
     else:
         assert [node.args["sigma"] for node in blurs] == pytest.approx([0.8, 1.1])
         assert "as before version 2" in found.report.changed[0].why
+
+
+def test_transformations_by_name_and_of_a_live_composition() -> None:
+    """A live ``Compose`` tells what it holds by the name of its argument."""
+    steps = [torchvision("Resize", 8), torchvision("RandomHorizontalFlip", p=1.0)]
+    named = TransformCall("torchvision.Compose", kwargs={"transforms": steps})
+    assert ops(import_transforms(named).graph)[-2:] == ["resize", "flip"]
+
+    def init(self: Any, **given: Any) -> None:
+        vars(self).update(given)
+
+    def kind(name: str, *parameters: str) -> Any:
+        made = type(name, (), {"__module__": "torchvision.transforms", "__init__": init})
+        kinds = [Parameter(each, Parameter.KEYWORD_ONLY) for each in parameters]
+        made.__signature__ = Signature(kinds)  # type: ignore[attr-defined]
+        return made
+
+    resize = kind("Resize", "size")(size=8)
+    flip = kind("RandomHorizontalFlip", "p")(p=1.0)
+    whole = kind("Compose", "transforms")(transforms=[resize, flip])
+    assert ops(from_torchvision(whole).graph)[-2:] == ["resize", "flip"]
+    held = {"__module__": "torch.nn", "__iter__": lambda _: iter([resize, flip])}
+    sequence = type("Sequential", (), held)
+    assert ops(from_torchvision(sequence()).graph)[-2:] == ["resize", "flip"]
