@@ -63,3 +63,16 @@ def test_an_item_of_a_mean_and_a_list_of_transformations_are_asked_for() -> None
         "    fn.crop_mirror_normalize(0, mean=[0, shade, 0])\n"
     )
     assert called(source).missing == ("shade", "transform_list")
+
+
+def test_what_a_class_hands_on_to_the_one_above_is_required_too() -> None:
+    source = (
+        "class Base:\n    def __init__(self, files, batch_size, num_threads, depth, turn=1): pass\n"
+        "class {name}(Base):\n    def __init__(self, files, **kwargs):\n        {call}\n"
+    )
+    for call in ("super().__init__(files, **kwargs)", "Base.__init__(self, files, **kwargs)"):
+        found = called(source.format(name="pipe", call=call))
+        assert dict(found.values) == {"files": ["files"], "batch_size": 16, "num_threads": 4}
+        assert found.missing == ("depth",)
+    known = called(source.format(name="pipe", call="super().__init__(files, depth=3, **kwargs)"))
+    assert not known.missing

@@ -101,6 +101,12 @@ def test_what_a_script_raises_itself_is_not_passed_over(brought: Any) -> None:
         brought(ONE.format(parameters="size=33", body="assert size % 2 == 0, 'odd'"))
 
 
+def test_what_a_script_raises_of_data_that_are_not_here_is_passed_over(brought: Any) -> None:
+    check = "        if not os.path.exists(folder):\n            raise FileNotFoundError(folder)\n"
+    found = brought(FEED.replace("        self.folder = folder\n", check))
+    assert "FileNotFoundError: data_dir" in said(found)
+
+
 def test_what_dali_refuses_is_not_passed_over(brought: Any) -> None:
     with pytest.raises(ImportFailedError, match="crop"):
         brought(ONE.format(parameters="size=3", body="images = fn.crop(images, crop='wide')"))

@@ -22,7 +22,7 @@ from workbench.engine.stand_ins import StandIns
 MOST = 24
 """Lines of one pipeline that are passed over."""
 _DALI = ("/nvidia/dali/", "__autograph_generated_file")
-_NOT_PASSED = (ast.Raise, ast.Assert, ast.FunctionDef, ast.ClassDef)
+_NOT_PASSED = (ast.Raise, ast.Assert)
 
 
 class PassedLines:
@@ -50,13 +50,14 @@ class PassedLines:
         inner, line = frames[-1]
         file = inner.f_code.co_filename
         if isinstance(error, NameError) and not isinstance(error, UnboundLocalError):
-            inner.f_globals[error.name] = self.stand_ins.value(error.name)
+            inner.f_globals[str(error.name)] = self.stand_ins.value(str(error.name))
             where = source_location(file, line)
             self.told.append(f"{where}: {error.name} is not defined.{self._unread}")
             return True
         failed = _innermost(self._trees[file], line)
         passed = self._lines.setdefault(file, [])
-        if failed is None or isinstance(failed, _NOT_PASSED) or failed in passed:
+        says_why = isinstance(failed, _NOT_PASSED) and not isinstance(error, OSError)  # of data
+        if failed is None or says_why or failed in passed:
             return False
         passed.append(failed)
         if not self._change(file, [frame.f_code for frame, _ in frames]):
@@ -100,9 +101,10 @@ class PassedLines:
         copied = deepcopy(whole)
         passed = {id(each) for each in self._lines[file]}
         pairs = list(zip(ast.walk(whole), ast.walk(copied), strict=True))
-        tried = _Tried({id(copy) for each, copy in pairs if id(each) in passed}).visit(copied)
-        flags = future_flags(whole)
-        return compile(ast.fix_missing_locations(tried), file, "exec", flags, dont_inherit=True)
+        _Tried({id(copy) for each, copy in pairs if id(each) in passed}).visit(copied)
+        ast.fix_missing_locations(copied)
+        code: CodeType = compile(copied, file, "exec", future_flags(whole), dont_inherit=True)
+        return code
 
 
 class _Tried(ast.NodeTransformer):
@@ -146,7 +148,9 @@ def _innermost(tree: ast.Module, line: int) -> ast.stmt | None:
     held = [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
+        if isinstance(node, ast.stmt)
+        and not isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and node.lineno <= line <= (node.end_lineno or node.lineno)
     ]
     return min(held, key=lambda node: (node.end_lineno or 0) - node.lineno, default=None)
 
