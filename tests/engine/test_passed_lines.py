@@ -107,6 +107,12 @@ def test_what_a_script_raises_of_data_that_are_not_here_is_passed_over(brought: 
     assert "FileNotFoundError: data_dir" in said(found)
 
 
+def test_what_a_script_raises_of_what_is_stood_in_for_is_passed_over_too(brought: Any) -> None:
+    check = "        if not self.rows:\n            raise ValueError('no rows')\n"
+    found = brought(FEED.replace("        self.count", check + "        self.count"))
+    assert "ValueError: no rows" in said(found)
+
+
 def test_what_dali_refuses_is_not_passed_over(brought: Any) -> None:
     with pytest.raises(ImportFailedError, match="crop"):
         brought(ONE.format(parameters="size=3", body="images = fn.crop(images, crop='wide')"))
@@ -132,8 +138,7 @@ def test_parameters_that_only_the_user_can_give(brought: Any) -> None:
 
 
 def test_one_that_nothing_can_stand_in_for_is_asked_for(brought: Any) -> None:
-    body = "images = fn.crop(images, crop=str(sides).count('x') or {}['sides'])"
-    text = ONE.format(parameters="sides", body=f"if True:\n        {body}\n    raise ValueError")
+    text = ONE.format(parameters="sides", body="images = fn.crop(images, crop='wide' + str(sides))")
     with pytest.raises(ImportFailedError, match=r"needs sides\. Give them: --arg sides="):
         brought(text)
 

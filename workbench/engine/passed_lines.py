@@ -22,7 +22,7 @@ from workbench.engine.stand_ins import StandIns
 MOST = 24
 """Lines of one pipeline that are passed over."""
 _DALI = ("/nvidia/dali/", "__autograph_generated_file")
-_NOT_PASSED = (ast.Raise, ast.Assert)
+_SAYS_WHY = (ast.Raise, ast.Assert)
 
 
 class PassedLines:
@@ -56,8 +56,10 @@ class PassedLines:
             return True
         failed = _innermost(self._trees[file], line)
         passed = self._lines.setdefault(file, [])
-        says_why = isinstance(failed, _NOT_PASSED) and not isinstance(error, OSError)  # of data
-        if failed is None or says_why or failed in passed:
+        of_data = isinstance(error, OSError) or self.told  # what is stood in for may be why
+        if failed is None or failed in passed:
+            return False
+        if isinstance(failed, _SAYS_WHY) and not of_data:
             return False
         passed.append(failed)
         if not self._change(file, [frame.f_code for frame, _ in frames]):
