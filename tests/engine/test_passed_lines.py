@@ -183,7 +183,7 @@ def test_arguments_that_dali_has_no_more_are_told(brought: Any) -> None:
     ).replace("self.feed = iter(Feed(data_dir))", 'self.coin = ops.CoinFlip("support")')
     found = brought(text)
     assert "warp_affine" in ops_of(found)
-    assert said(found) == "WarpAffine without use_image_center: DALI has no such argument"
+    assert said(found) == "WarpAffine without use_image_center: DALI has it no more"
 
 
 def test_what_a_gpu_operator_is_fed_from_the_cpu_is_sent_there(brought: Any) -> None:
