@@ -39,3 +39,40 @@ def test_a_parameter_that_is_asked_for_names_holds_settings() -> None:
     assert (meta["crop"], meta.rank) == (224, 0)
     assert repr(meta["anchor"]) == "meta.anchor"
     assert dict(found.assumed) == {"meta.crop": 224, "meta.rank": 0}
+
+
+def test_what_is_converted_on_its_way_is_handed_to_the_same_argument() -> None:
+    source = (
+        "from nvidia.dali import fn\n"
+        "def pipe(jpegs, area):\n"
+        "    return fn.decoders.image_random_crop(jpegs, random_area=list(area))\n"
+    )
+    assert called(source, {"jpegs": 0}).values["area"] == [0.08, 1.0]
+
+
+def test_what_is_done_with_another_kind_says_nothing_of_it() -> None:
+    source = "def pipe(resize):\n    if isinstance(resize, list):\n        resize = max(resize)\n"
+    assert called(source).values["resize"] == 224
+
+
+def test_an_item_of_a_mean_and_a_list_of_transformations_are_asked_for() -> None:
+    source = (
+        "from nvidia.dali import fn, ops\n"
+        "def pipe(shade, transform_list):\n"
+        "    ops.Compose(transform_list)\n"
+        "    fn.crop_mirror_normalize(0, mean=[0, shade, 0])\n"
+    )
+    assert called(source).missing == ("shade", "transform_list")
+
+
+def test_what_a_class_hands_on_to_the_one_above_is_required_too() -> None:
+    source = (
+        "class Base:\n    def __init__(self, files, batch_size, num_threads, depth, turn=1): pass\n"
+        "class {name}(Base):\n    def __init__(self, files, **kwargs):\n        {call}\n"
+    )
+    for call in ("super().__init__(files, **kwargs)", "Base.__init__(self, files, **kwargs)"):
+        found = called(source.format(name="pipe", call=call))
+        assert dict(found.values) == {"files": ["files"], "batch_size": 16, "num_threads": 4}
+        assert found.missing == ("depth",)
+    known = called(source.format(name="pipe", call="super().__init__(files, depth=3, **kwargs)"))
+    assert not known.missing

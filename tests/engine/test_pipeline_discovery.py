@@ -120,8 +120,9 @@ def crop(data, strength):
 
 def test_arguments() -> None:
     scripts = found(train=train)
-    assert "crop needs strength. Give them: --arg strength=..." in refusal(found(crop=crop))
-    assert 'args={"strength": ...}' in refusal(found(crop=crop))
+    (lacking,) = find_pipeline(found(crop=crop), None, {}).changed
+    assert "crop needs strength. Give them: --arg strength=..." in lacking
+    assert 'args={"strength": ...}' in lacking
     assert "has no argument sise. It has data, size" in refusal(scripts, sise=1, data="x")
 
 

@@ -57,10 +57,9 @@ def test_modules_that_are_not_here(brought: Any) -> None:
     assert "not installed here, and stood in for: no_such_torch" in found.report.notes
 
 
-def test_a_value_of_a_stand_in_is_asked_for_by_its_name(brought: Any) -> None:
+def test_a_value_of_a_stand_in_is_told_by_its_name(brought: Any) -> None:
     text = "import no_such_config as cfg\n" + HEAD + ONE.replace("size=size", "size=cfg.SIZE")
-    with pytest.raises(ImportFailedError, match=r"no_such_config\.SIZE is not known here"):
-        brought(text)
+    assert "Resize without size: no_such_config.SIZE is not known here" in str(brought(text).report)
     text = (
         "import no_such_config as cfg\n" + HEAD + ONE.replace("size=size", "size=8 if cfg.A else 9")
     )
@@ -130,8 +129,7 @@ def test_methods_factories_and_configurations(brought: Any) -> None:
         "        return fn.resize(fn.decoders.image(j), size=self.side + plus)\n"
     )
     assert sizes(brought(text, side=8, plus=2)) in ([(10,)], [10])
-    with pytest.raises(ImportFailedError, match=r"Loader\.pipeline needs side, plus"):
-        brought(text)
+    assert "Loader.pipeline needs side, plus" in str(brought(text).report)
     text = HEAD + (
         "def loader(cfg, rank):\n"
         "    pipe = Pipeline(cfg.batch, 2, rank, seed=1)\n"
@@ -143,8 +141,7 @@ def test_methods_factories_and_configurations(brought: Any) -> None:
     found = brought(text, cfg={"batch": 3, "fifth": 5, "data": {"root": "photos"}})
     assert sizes(found) in ([(20,)], [20])
     assert found.graph.settings.batch_size == 3
-    with pytest.raises(ImportFailedError, match=r"cfg\.fifth is not known here"):
-        brought(text, cfg={"batch": 3})
+    assert "cfg.fifth is not known here" in str(brought(text, cfg={"batch": 3}).report)
 
 
 def test_a_notebook_with_shell_lines(brought: Any) -> None:
@@ -241,5 +238,5 @@ def test_a_command_line_lacks_what_only_main_sets(brought: Any) -> None:
     assert found.report.is_exact
     assert found.report.assumed["args.world"] == "1"
     assert "args.rank" not in found.report.assumed
-    with pytest.raises(ImportFailedError, match=r"Val needs strength\. Give them: --arg strength="):
-        brought(HEAD + parsed + CLASS.replace("mean, dali", "mean, strength, dali"))
+    found = brought(HEAD + parsed + CLASS.replace("mean, dali", "mean, strength, dali"))
+    assert "Val needs strength. Give them: --arg strength=" in str(found.report)

@@ -253,3 +253,18 @@ def test_a_function_goes_on_behind_lines_that_fail(tmp_path: Path) -> None:
         "    train = T.Compose([T.Resize(size), T.RandomHorizontalFlip()])\n"
     )
     assert ops(file) == ["resize", "flip"]
+
+
+def test_a_sequence_of_torch_is_in_order(tmp_path: Path) -> None:
+    """``torch.nn.Sequential`` is what torchvision and Kornia say composes modules."""
+    file = tmp_path / "modules.py"
+    file.write_text(
+        "import torch.nn as nn\nimport kornia.augmentation as K\n"
+        "from torchvision import transforms as T\n"
+        "one = nn.Sequential(T.Resize((8, 8)), T.RandomHorizontalFlip(p=1.0))\n"
+        "class Own(nn.Module):\n"
+        "    def __init__(self, side=8):\n        super().__init__()\n"
+        "        self.layers = nn.Sequential(K.Resize((side, side)), K.CenterCrop(4))\n"
+    )
+    assert ops(file, "one") == ["resize", "flip"]
+    assert ops(file, "Own")[:2] == ["resize", "crop"]

@@ -57,6 +57,33 @@ def required_by(maker: Callable[..., Any], given: Mapping[str, Any]) -> list[str
     ]
 
 
+def _of_the_base(maker: Callable[..., Any], text: ast.AST | None) -> list[str]:
+    """What the class above requires of a class that hands its ``**kwargs`` on to it."""
+    kinds = {each.kind for each in parameters_of(maker).values()}
+    if not isinstance(maker, type) or inspect.Parameter.VAR_KEYWORD not in kinds or text is None:
+        return []
+    handing = [
+        node
+        for node in ast.walk(text)
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "attr", "") == "__init__"
+        and any(each.arg is None for each in node.keywords)
+    ]
+    base: Any = next(each for each in maker.__mro__[1:] if "__init__" in vars(each))
+    if not handing:
+        return []
+    by_super = isinstance(getattr(handing[0].func, "value", None), ast.Call)
+    taken = len(handing[0].args) + by_super  # of Base.__init__(self, ...) self is one of them
+    said = {each.arg for each in handing[0].keywords}
+    asked = list(parameters_of(base.__init__).values())[taken:]
+    usual = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [
+        each.name
+        for each in asked
+        if each.default is each.empty and each.kind not in usual and each.name not in said
+    ]
+
+
 def call_arguments(
     maker: Callable[..., Any],
     given: Mapping[str, Any],
@@ -83,7 +110,8 @@ def call_arguments(
     ]
     missing: list[str] = []
     called: dict[str, Any] = {}
-    for name in (*required_by(maker, given), *unset):
+    handed_on = [name for name in _of_the_base(maker, usual.texts[0]) if name not in given]
+    for name in dict.fromkeys((*required_by(maker, given), *unset, *handed_on)):
         if name.lower() in CONFIGURATIONS or usual.uses(name).is_settings:
             values[name] = Settings({}, setting, name)
             continue

@@ -142,7 +142,16 @@ class _Uses(ast.NodeVisitor):
 
     def visit_If(self, node: ast.If) -> None:
         self.is_truth |= self._is_it(node.test)
+        if self._is_kind_asked(node.test):  # what is done with another kind says nothing of it
+            node = ast.If(node.test, [], node.orelse)
         self.generic_visit(node)
+
+    def _is_kind_asked(self, test: ast.expr) -> bool:
+        return (
+            isinstance(test, ast.Call)
+            and getattr(test.func, "id", "") == "isinstance"
+            and self._is_it(test.args[0])
+        )
 
     def visit_IfExp(self, node: ast.IfExp) -> None:
         self.is_truth |= self._is_it(node.test)
@@ -165,11 +174,19 @@ class _Uses(ast.NodeVisitor):
         if asked in ("len", "list", "tuple", "max", "min") and any(map(self._is_it, node.args)):
             self.items = max(self.items, 2)
         for keyword in node.keywords:
-            if self._is_it(keyword.value):
+            if self._is_it(_converted(keyword.value)):
                 self.handed_to.append((keyword.arg or "", _argument(node.func, keyword.arg)))
             elif any(map(self._is_it, getattr(keyword.value, "elts", ()))):
                 self.within.append(keyword.arg or "")
         self.generic_visit(node)
+
+
+def _converted(value: ast.expr) -> ast.expr:
+    """What is handed on: ``x`` of ``list(x)``."""
+    kinds = ("list", "tuple", "int", "float", "str")
+    if isinstance(value, ast.Call) and getattr(value.func, "id", "") in kinds and value.args:
+        return value.args[0]
+    return value
 
 
 def _argument(function: ast.AST, name: str | None) -> ArgSpec | None:

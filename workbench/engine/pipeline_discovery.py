@@ -76,6 +76,8 @@ class FoundPipeline:
     """As many run side by side, of which it makes the first."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
     """What is taken for what is not given; complete once the pipeline was made."""
+    changed: tuple[str, ...] = ()
+    """What is not given, and can only be given; it is stood in for."""
     shard: tuple[str, ...] = ()
     """Arguments of readers with which a program of ours says that it reads the only shard."""
 
@@ -161,18 +163,13 @@ def _factory(
         notes = (f"name the {words} when you run the graph",)
     defaults = command_line_defaults(script.trees.values())
     call = call_arguments(value, given, script.stand_ins, script.trees, defaults)
-    if call.missing:
-        raise ImportFailedError(
-            f"{file}: {name} needs {', '.join(call.missing)}. Give them: "
-            f"{' '.join(f'--arg {one}=...' for one in call.missing)} (in Python: "
-            f'args={{"{call.missing[0]}": ...}}).'
-        )
-
+    lacking = _lacking(file, name, call.missing)
+    values = {**{one: script.stand_ins.value(one) for one in call.missing}, **call.values}
     _complete_configurations(script, call.setting)
 
     def make() -> Any:
         before = len(script.made)
-        pipe = value(**call.values)
+        pipe = value(**values)
         if name == SIDE_BY_SIDE and isinstance(pipe, list) and pipe:
             pipe = pipe[0]
         inside = [] if is_pipeline(pipe) else [*script.made[before:], *pipelines_within(pipe)]
@@ -187,7 +184,18 @@ def _factory(
     count = getattr(script.module, "PIPELINES", 1) if name == SIDE_BY_SIDE else 1
     several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
     notes = (*notes, *_other_definitions(name, value, script.trees), *call.notes)
-    return FoundPipeline(make, notes, tuple(placeholders), several, call.assumed, shard)
+    return FoundPipeline(make, notes, tuple(placeholders), several, call.assumed, lacking, shard)
+
+
+def _lacking(file: str, name: str, missing: Sequence[str]) -> tuple[str, ...]:
+    """What to say of parameters that only the user can give."""
+    if not missing:
+        return ()
+    return (
+        f"{file}: {name} needs {', '.join(missing)}. Give them: "
+        f"{' '.join(f'--arg {one}=...' for one in missing)} (in Python: "
+        f'args={{"{missing[0]}": ...}}).',
+    )
 
 
 def _other_definitions(
@@ -206,7 +214,7 @@ def _other_definitions(
     ]
     places = [source_location(file, node.lineno) for file, node in defined]
     for place, (file, node) in zip(places, defined, strict=True):
-        first = min(each.lineno for each in (node, *node.decorator_list))
+        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
         if len(places) > 1 and (file, first) == (code.co_filename, code.co_firstlineno):
             several = f"defined {len(places)} times, at {', '.join(places)}"
             yield f"{name} is {several}: that of {place} is read"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -146,11 +147,43 @@ class _RecordingFinder(MetaPathFinder, Loader):
 
 
 @contextmanager
+def recorded_sequences(owner: StandIns) -> Iterator[None]:
+    """Within it ``torch.nn.Sequential``, where torch is installed, takes what is recorded too."""
+    if importlib.util.find_spec("torch") is None:
+        yield
+        return
+    nn: Any = importlib.import_module("torch.nn")
+    usual = nn.Sequential
+
+    class Sequential(usual):  # type: ignore[misc,valid-type]
+        def __new__(cls, *args: Any) -> Any:
+            recorded = owner.recorded("torch.nn.Sequential", args)
+            return super().__new__(cls) if recorded is None else recorded
+
+    nn.Sequential = Sequential
+    try:
+        yield
+    finally:
+        nn.Sequential = usual
+
+
+@contextmanager
 def recorded_libraries(libraries: Sequence[str], owner: StandIns) -> Iterator[list[RecordedCall]]:
     """Within it these packages are stood in for; what is called in them is in the list."""
     calls: list[RecordedCall] = []
     finder = _RecordingFinder(libraries, owner, calls)
     sys.meta_path.insert(0, finder)
+
+    def in_order(name: str, args: tuple[Any, ...]) -> RecordedCall | None:
+        """``torch.nn.Sequential`` of a library's transformations is that library's too."""
+        first = next((each for each in args if isinstance(each, RecordedCall)), None)
+        if first is None or not name.endswith(".Sequential"):
+            return None
+        library = first._name.rpartition(".")[0]
+        calls.append(call := RecordedCall(owner, f"{library}.Sequential", args, {}))
+        return call
+
+    owner.recorded = in_order
     try:
         yield calls
     finally:

@@ -29,6 +29,7 @@ from workbench.engine.failing_statements import STAND_IN
 from workbench.engine.makers import is_pipeline
 from workbench.engine.numba_calls import noted_numba_functions
 from workbench.engine.older_names import older_names_in_dali
+from workbench.engine.passed_lines import PassedLines
 from workbench.engine.pipeline_discovery import (
     FoundPipeline,
     ScriptResult,
@@ -49,6 +50,7 @@ from workbench.engine.script_lines import (
 from workbench.engine.script_sandbox import ScriptSandbox, one_printable_line, source_location
 from workbench.engine.stand_ins import StandIn, StandInError, StandIns
 from workbench.engine.tracing import preload_imports, trace_pipeline
+from workbench.engine.unknown_values import unknown_values_left_out
 from workbench.engine.usual_values import written
 from workbench.engine.worker import Worker
 from workbench.errors import ImportFailedError
@@ -122,10 +124,10 @@ def trace_source(
             given = {name: each for name, each in arguments.items() if name not in taken()}
             chosen = _chosen(found, pipeline, given, lines)
             assumed = chosen.assumed
-            lines.stand_ins.answered.clear()  # what was asked so far was not the pipeline's affair
-            with one_process():
-                pipe = _made(chosen.make, made)
-            traced = with_noted(trace_pipeline(pipe), noted)
+            with one_process(), unknown_values_left_out() as unknown:
+                passed = PassedLines(TREES, lines.stand_ins, unread_part_note(stopped))
+                pipe, traced = _traced(chosen, made, passed, unknown)
+            traced = with_noted(traced, noted)
         except ImportFailedError as error:
             if error.__cause__ is None:
                 raise
@@ -136,13 +138,13 @@ def trace_source(
     name, about = name_of(traced, module.__doc__, Path(path).stem, type(pipe))
     notes = [f"the script was stopped at {stopped}, where it runs a pipeline"] if stopped else []
     asked = ", ".join(lines.stand_ins.answered)
-    changed = (f"what stands in for {asked} counts as false",) if asked else ()
+    counted = (f"what stands in for {asked} counts as false",) if asked else ()
     return replace(
         traced,
         name=name,
         about=about,
         notes=(*notes, *lines.told(), *chosen.notes),
-        changed=changed,
+        changed=(*chosen.changed, *passed.told, *unknown, *counted),
         placeholders=chosen.placeholders,
         pipelines=chosen.pipelines,
         assumed={name: written(value) for name, value in chosen.assumed.items()},
@@ -186,15 +188,38 @@ def _hint(error: BaseException, stopped: str, assumed: Mapping[str, Any]) -> str
     return f". Not given, and assumed: {said}. Give others: --arg NAME=VALUE" if said else ""
 
 
-def _made(make: Any, made: list[Any]) -> Any:
-    try:
-        pipe = make()
-    except EnoughError:
-        pipe = made[-1]
+def _traced(
+    chosen: FoundPipeline, made: list[Any], passed: PassedLines, unknown: dict[str, None]
+) -> tuple[Any, Traced]:
+    """The pipeline and its calls, made without lines that fail.
+
+    Raises what the first of these raised, where it cannot be made without them.
+    """
+    first: BaseException | None = None
+    while True:
+        passed.stand_ins.answered.clear()  # what was asked so far was not this pipeline's affair
+        unknown.clear()
+        try:
+            try:
+                pipe = chosen.make()
+            except EnoughError:
+                pipe = made[-1]
+            _require_known_outputs(pipe)
+            return pipe, trace_pipeline(pipe)
+        except Exception as error:
+            raised = error.__cause__ or error
+            first = first or error
+            if not is_memory_refusal(raised) and passed.pass_over(raised):
+                continue
+            if chosen.changed:
+                raise ImportFailedError(chosen.changed[0]) from None
+            raise first from first.__cause__
+
+
+def _require_known_outputs(pipe: Any) -> None:
     for each in getattr(pipe, "_graph_out", None) or ():
         if isinstance(each, StandIn):
             raise StandInError(f"the pipeline gives {each!r}, which is not known here")
-    return pipe
 
 
 def read_source_cells(path: str) -> list[SourceCell]:

@@ -11,6 +11,15 @@ from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 _LONGEST_NAME = 80
+_KNOWN = {
+    "IMAGENET_DEFAULT_MEAN": (0.485, 0.456, 0.406),
+    "IMAGENET_DEFAULT_STD": (0.229, 0.224, 0.225),
+    "IMAGENET_INCEPTION_MEAN": (0.5, 0.5, 0.5),
+    "IMAGENET_INCEPTION_STD": (0.5, 0.5, 0.5),
+    "OPENAI_CLIP_MEAN": (0.48145466, 0.4578275, 0.40821073),
+    "OPENAI_CLIP_STD": (0.26862954, 0.26130258, 0.27577711),
+}
+"""Constants of timm's, which are the same wherever they stand."""
 
 
 class StandInError(Exception):
@@ -25,6 +34,8 @@ class StandIns:
         self.note_pipelines = note_pipelines
         self.modules: dict[str, str] = {}
         """The modules that are stood in for, and the line that first asked for each."""
+        self.recorded: Callable[[str, tuple[Any, ...]], Any] = lambda name, args: None
+        """What a call under a name gives where it is more than a stand-in, else None."""
         self.answered: dict[str, None] = {}
         """Names of stand-ins of which a truth, a length or an order was asked: all are false."""
 
@@ -49,6 +60,8 @@ class StandInModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in _KNOWN:
+            return _KNOWN[name]
         return self.__dict__["_value"](f"{self.__name__}.{name}")
 
 
@@ -71,6 +84,9 @@ class StandIn:
         self._stand_ins.note_pipelines((*args, *kwargs.values()))
         if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType | type):
             return args[0]  # it decorates
+        recorded = self._stand_ins.recorded(self._name, args)
+        if recorded is not None:
+            return recorded
         return self._next("(...)")
 
     def __getitem__(self, key: object) -> StandIn:

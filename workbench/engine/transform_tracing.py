@@ -19,7 +19,11 @@ from workbench.engine.call_arguments import call_arguments
 from workbench.engine.command_line_defaults import command_line_defaults
 from workbench.engine.failing_statements import skip_failing_statements
 from workbench.engine.project_modules import found_modules, package_of
-from workbench.engine.recorded_calls import RecordedCall, recorded_libraries
+from workbench.engine.recorded_calls import (
+    RecordedCall,
+    recorded_libraries,
+    recorded_sequences,
+)
 from workbench.engine.recorded_values import transform_call
 from workbench.engine.registry import task
 from workbench.engine.script_lines import ScriptRun, command_line, future_flags
@@ -76,6 +80,7 @@ def trace_transform(
         found_modules(Path(path), lines.run_file, lines.stand_ins),
         recorded_libraries(tuple(LIBRARIES), lines.stand_ins) as calls,
         _dali_kept_from_running(trees),
+        recorded_sequences(lines.stand_ins) if _has(trees, "Sequential") else nullcontext(),
     ):
         try:
             paths = list(sys.path)
@@ -92,6 +97,15 @@ def trace_transform(
             raise sandbox.describe_error(error) from None
     assumed = {each: written(value) for each, value in script.assumed.items()}
     return TracedTransform(call, name, tuple(lines.told()), assumed)
+
+
+def _has(trees: Mapping[str, ast.Module], name: str) -> bool:
+    """Whether an attribute or a name of it stands anywhere in the script."""
+    return any(
+        name in (getattr(node, "attr", ""), getattr(node, "id", ""))
+        for tree in trees.values()
+        for node in ast.walk(tree)
+    )
 
 
 def _dali_kept_from_running(trees: Mapping[str, ast.Module]) -> AbstractContextManager[None]:

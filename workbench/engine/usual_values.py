@@ -29,7 +29,7 @@ NEUTRAL: Mapping[str, Any] = {
 }
 """Of one process alone, whatever is done with them."""
 _PATHS = re.compile(
-    r"(.*_)?(dir|directory|root|path|paths|folder|file|files|filename|filenames|list|lmdb|db|rec|idx"
+    r"(?!transform|aug)(.*_)?(dir|directory|root|path|paths|folder|file|files|filename|filenames|list|lmdb|db|rec|idx"
     r"|annotations|tfrecords?)(_path|_dir|_root)?|data|dataset|images|filenames|tfrec_.*",
     re.IGNORECASE,
 )
@@ -114,7 +114,8 @@ class UsualValues:
         handed = [argument for argument, _ in uses.handed_to]
         for each in (name.lower(), *handed, *uses.within):
             value = self._by_name(each, uses)
-            if value is not MISSING:
+            item = each in uses.within and isinstance(value, list)  # of mean=[mean, mean, mean]
+            if value is not MISSING and not item:
                 return value
         return _by_use(uses)
 

@@ -124,3 +124,12 @@ def test_a_folder_in_the_place_of_what_feeds_it(kind: str, photos: Path, tmp_pat
 def test_a_source_that_is_not_there() -> None:
     with pytest.raises(DataError, match="nowhere"):
         wb.from_pipeline(pipe(lambda: fn.readers.file(file_root="x")[0]), source="nowhere")
+
+
+def test_videos_without_labels_are_read_as_they_are() -> None:
+    def define() -> Any:
+        return fn.experimental.readers.video(filenames=["a.avi"], sequence_length=4)
+
+    found = wb.from_pipeline(pipe(define))
+    assert source(found).kind == "video"
+    assert found.report.is_exact

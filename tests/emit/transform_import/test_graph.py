@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from inspect import signature
+from importlib.metadata import PackageNotFoundError
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.emit.transform_import.fixed_transforms import (
 )
 from tests.emit.transform_import.measure_differences import run
 from workbench.catalog import Catalog, load_catalog
+from workbench.emit.transform_import.albumentations import colour
 from workbench.emit.transform_import.graph import (
     LIBRARIES,
     from_albumentations,
@@ -294,3 +296,48 @@ def test_an_area_for_downscale_is_antialiasing_and_loses_no_crop(call: Transform
     assert sized.args.get("antialias", True) is True
     plain = replace(call, kwargs={"p": 1.0})
     assert import_transforms(composed(plain)).graph.nodes[-1].args["antialias"] is False
+
+
+@pytest.mark.parametrize("version", ["1.4.3", "2.0.8", None])
+def test_the_sigma_of_albumentations_is_that_of_its_version(
+    version: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def installed(_: str) -> str:
+        if version is None:
+            raise PackageNotFoundError
+        return version
+
+    monkeypatch.setattr(colour, "version", installed)
+    found = import_transforms(composed(albumentations("GaussianBlur", blur_limit=(3, 5))))
+    blurs = [node for node in found.graph.walk() if node.op == "gaussian_blur"]
+    assert [node.args["window_size"] for node in blurs] == [3, 5]
+    if version == "2.0.8":
+        assert all("sigma" in node.inputs for node in blurs), "drawn"
+        assert not found.report.changed
+    else:
+        assert [node.args["sigma"] for node in blurs] == pytest.approx([0.8, 1.1])
+        assert "as before version 2" in found.report.changed[0].why
+
+
+def test_transformations_by_name_and_of_a_live_composition() -> None:
+    """A live ``Compose`` tells what it holds by the name of its argument."""
+    steps = [torchvision("Resize", 8), torchvision("RandomHorizontalFlip", p=1.0)]
+    named = TransformCall("torchvision.Compose", kwargs={"transforms": steps})
+    assert ops(import_transforms(named).graph)[-2:] == ["resize", "flip"]
+
+    def init(self: Any, **given: Any) -> None:
+        vars(self).update(given)
+
+    def kind(name: str, *parameters: str) -> Any:
+        made = type(name, (), {"__module__": "torchvision.transforms", "__init__": init})
+        kinds = [Parameter(each, Parameter.KEYWORD_ONLY) for each in parameters]
+        made.__signature__ = Signature(kinds)  # type: ignore[attr-defined]
+        return made
+
+    resize = kind("Resize", "size")(size=8)
+    flip = kind("RandomHorizontalFlip", "p")(p=1.0)
+    whole = kind("Compose", "transforms")(transforms=[resize, flip])
+    assert ops(from_torchvision(whole).graph)[-2:] == ["resize", "flip"]
+    held = {"__module__": "torch.nn", "__iter__": lambda _: iter([resize, flip])}
+    sequence = type("Sequential", (), held)
+    assert ops(from_torchvision(sequence()).graph)[-2:] == ["resize", "flip"]

@@ -59,6 +59,8 @@ def _known(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
         return [replace(op, kind="numpy_files", ports=("images",))]
     if op.schema in _VIDEOS:
         return _videos(op, read)
+    if op.schema == _VIDEO and len(op.outputs) == 1:  # of files that have no labels
+        return [replace(op, kind="video", ports=("frames",))]
     return None
 
 

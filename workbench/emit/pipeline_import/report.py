@@ -113,10 +113,11 @@ class ImportReport:
 
     def lines(self) -> Iterator[str]:
         """The report for people: a total, then a line for each reason and place, and each note."""
-        total = len(self.exact) + len(self.changed) + len(self.opaque)
+        changed = sum(bool(each.node) for each in self.changed)
+        total = len(self.exact) + changed + len(self.opaque)
         yield (
             f"{total} {'node' if total == 1 else 'nodes'}: {len(self.exact)} exact, "
-            f"{len(self.changed)} changed, {len(self.opaque)} opaque"
+            f"{changed} changed, {len(self.opaque)} opaque"
         )
         alike: dict[ImportIssue, list[str]] = {}
         for entry in (*self.entries, *self.faults):

@@ -16,6 +16,8 @@ _PLAIN = (bool, int, float, str, type(None))
 
 def call_of_object(transform: Any, library: str) -> TransformCall:
     """The call that makes such an object again. Raises ImportFailedError for another's."""
+    if type(transform).__name__ == "Sequential":  # torch's
+        return TransformCall(f"{library}.Compose", (_value(transform, library),))
     if not type(transform).__module__.startswith(library):
         raise ImportFailedError(
             f"{shown(transform)} is no transformation of {library}. Give its Compose, or one of "

@@ -218,8 +218,8 @@ def _pinned(call: TransformCall) -> Iterator[PinnedTransform]:
     if given.get("quality_lower") is not None and given.has("quality_upper"):
         given.put("quality_lower", given.get("quality_upper"))
     blurring = (call.library, call.short_name) == ("albumentations", "GaussianBlur")
-    if blurring and not given.has("blur_limit") and not given.has("sigma_limit"):
-        given.put("sigma_limit", (3.0, 3.0))  # its default is 0.5 to 3
+    if blurring and not given.has("sigma_limit"):
+        given.put("sigma_limit", (3.0, 3.0))  # the default of version 2 is 0.5 to 3
     yield PinnedTransform(given.call, notes=tuple(notes))
 
 

@@ -62,8 +62,9 @@ TORCHVISION.unmatched.update(
 
 
 @_match("Compose", "Sequential")
-def compose(images: Images, *transforms: Any, **_: Any) -> None:
+def compose(images: Images, *transforms: Any, **named: Any) -> None:
     # DALI's own Compose, nvidia.dali.experimental.torchvision, has settings of a pipeline
+    transforms = transforms or (named["transforms"],)
     several = len(transforms) != 1 or not isinstance(transforms[0], list | tuple)
     for each in transforms if several else transforms_of(transforms[0]):
         TORCHVISION.apply(images, each)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from workbench.emit.transform_import.albumentations.library import ALBUMENTATIONS
@@ -198,24 +199,33 @@ def gaussian_blur(
     images: Images, blur_limit: Any = 0, sigma_limit: Any = None, sigma: Any = None
 ) -> None:
     low, high = around(sigma_limit, 0, least=0) if sigma_limit else (0.0, 0.0)
-    if sigma_limit is None and blur_limit in (0, (0, 0), [0, 0]):
+    free = blur_limit in (0, (0, 0), [0, 0])
+    if sigma_limit is None and (free or _draws_sigma()):
         low, high = 0.5, 3.0
-    if high > 0:
-        sizes = _odd_sizes(blur_limit, 3) if blur_limit not in (0, (0, 0), [0, 0]) else [0]
-        if len(sizes) > 1:
-            images.changed("the window follows from sigma, and is not drawn")
-        window: dict[str, Any] = {"window_size": sizes[0]} if len(sizes) == 1 and sizes[0] else {}
-        images.graph = images.graph.gaussian_blur(sigma=uniform(low, high), **window)
-        return
+    elif sigma_limit is None:
+        images.changed(
+            "sigma follows from the window, as before version 2, which draws 0.5 to 3: give "
+            "sigma_limit"
+        )
 
     def step(size: int) -> Step:
         def of_size() -> None:
             spread = 0.3 * ((size - 1) * 0.5 - 1) + 0.8  # OpenCV's getGaussianKernel
-            images.graph = images.graph.gaussian_blur(window_size=size, sigma=spread)
+            drawn = uniform(low, high) if high > 0 else spread
+            window: dict[str, Any] = {"window_size": size} if size else {}
+            images.graph = images.graph.gaussian_blur(sigma=drawn, **window)
 
         return of_size
 
-    images.one_of([step(size) for size in _odd_sizes(blur_limit, 3)])
+    images.one_of([step(size) for size in ([0] if free else _odd_sizes(blur_limit, 3))])
+
+
+def _draws_sigma() -> bool:
+    """Whether the version that is installed draws sigma beside the window, as from 2 on."""
+    try:
+        return int(version("albumentations").partition(".")[0]) >= 2
+    except (PackageNotFoundError, ValueError):
+        return False
 
 
 @_match("ImageCompression", "JpegCompression")
