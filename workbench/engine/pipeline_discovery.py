@@ -205,7 +205,7 @@ def _other_definitions(
     ]
     places = [source_location(file, node.lineno) for file, node in defined]
     for place, (file, node) in zip(places, defined, strict=True):
-        first = min(each.lineno for each in (node, *node.decorator_list))
+        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
         if len(places) > 1 and (file, first) == (code.co_filename, code.co_firstlineno):
             several = f"defined {len(places)} times, at {', '.join(places)}"
             yield f"{name} is {several}: that of {place} is read"

@@ -1,7 +1,7 @@
 """graph -> each target that can be read back -> the same graph, as users do it: from the file.
 
-Every kind of source goes through the script and the sharded loader of PyTorch; one graph of each
-other kind of part goes through every target.
+Every kind of source goes through the script and the sharded loaders of PyTorch and JAX, of which
+the first has a ``build_pipeline``; one graph of each other kind of part goes through every target.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def test_every_part_comes_back(target: str, part: str, tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", source_kinds())
-@pytest.mark.parametrize("target", ["script", "pytorch"])
+@pytest.mark.parametrize("target", ["script", "pytorch", "jax"])
 def test_every_source_comes_back(target: str, kind: str, tmp_path: Path) -> None:
     graph = of_kind(kind)
     assert check_graph(graph, CATALOG) == ()
