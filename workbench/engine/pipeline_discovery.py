@@ -149,8 +149,9 @@ def _factory(
     notes: tuple[str, ...] = ()
     placeholders: list[str] = []
     shard = _shard_arguments(script if name == BUILDER else value)
-    if shard and name != BUILDER:
-        given = _of_the_only_shard(value, script) | given
+    own = _of_the_only_shard(value, script) if shard and name != BUILDER else {}
+    own = {name: one for name, one in own.items() if name not in given}
+    given |= own
     missing = required_by(value, given)
     kinds = _datasets(script, missing) if shard or name in (BUILDER, SIDE_BY_SIDE) else {}
     if missing and kinds.keys() == set(missing):
@@ -171,7 +172,7 @@ def _factory(
 
     def make() -> Any:
         before = len(script.made)
-        pipe = value(**call.values)
+        pipe = value(**{**call.values, **own})  # a dictionary of its own is no settings
         if name == SIDE_BY_SIDE and isinstance(pipe, list) and pipe:
             pipe = pipe[0]
         inside = [] if is_pipeline(pipe) else [*script.made[before:], *pipelines_within(pipe)]

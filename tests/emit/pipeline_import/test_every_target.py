@@ -40,6 +40,7 @@ FOLLOWING = ("key-points", "retinanet", "segmentation", "ssd")
 PARTS: Mapping[str, Callable[[], Graph]] = {
     "plain": lambda: load_recipe("imagenet-train"),
     "mixed decoding": lambda: set_setting(load_recipe("imagenet-train"), device="mixed"),
+    "separate queues": lambda: set_setting(load_recipe("imagenet-train"), executor="separate"),
     "regions": branching_graph,
     "views": lambda: load_recipe("simclr"),
     "own code": balanced,
