@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from workbench.emit.pipeline_import.notebook_cells import notebook_of, with_cells_joined
+from workbench.emit.pipeline_import.notebook_cells import (
+    notebook_of,
+    whole_text,
+    with_cells_joined,
+)
 from workbench.emit.pipeline_import.traced import SourceLocation
 
 
@@ -31,3 +35,10 @@ def test_cells_in_order_and_nodes_where_they_stand_then() -> None:
     assert (flip.file, lines[flip.line - 1]) == ("look.ipynb", "masks = fn.flip(masks)")
     assert moved["other"] == places["other"]
     assert moved["unknown"] is None
+
+
+def test_what_a_call_can_see_is_the_whole_notebook() -> None:
+    sources = {"a.ipynb cell 2": "y = 2", "a.ipynb cell 1": "x = 1", "b.ipynb cell 1": "z = 3"}
+    assert whole_text("a.ipynb cell 2", sources) == "x = 1\ny = 2"
+    assert whole_text("train.py", {"train.py": "x = 1"}) == "x = 1"
+    assert whole_text("other.py", sources) == ""

@@ -20,6 +20,15 @@ def notebook_of(file: str) -> str:
     return found["notebook"] if found else ""
 
 
+def whole_text(file: str, sources: Mapping[str, str]) -> str:
+    """The text of a file, or of all cells of the notebook that it is a cell of."""
+    notebook = notebook_of(file)
+    if not notebook:
+        return sources.get(file, "")
+    cells = [each for each in sorted(sources, key=_order) if notebook_of(each) == notebook]
+    return "\n".join(sources[cell] for cell in cells)
+
+
 def with_cells_joined(
     sources: Mapping[str, str], places: Mapping[str, SourceLocation | None]
 ) -> tuple[dict[str, str], dict[str, SourceLocation | None]]:
