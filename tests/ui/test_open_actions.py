@@ -124,7 +124,11 @@ def test_hostile_names_and_unknown_operators_are_opened_as_data(make: Make, name
     ("message", "words"),
     [
         ({"do": "open", "text": ""}, "not JSON"),
-        ({"do": "open", "text": "import os; os.remove('x')"}, "not JSON"),
+        ({"do": "open", "text": "import os; os.remove('x')"}, "becomes one: workbench import"),
+        (
+            {"do": "open", "text": '{"cells": [{"cell_type": "code"}]}'},
+            "A script or notebook becomes",
+        ),
         ({"do": "open", "text": "[" * 100_000}, "not JSON"),
         ({"do": "open", "text": '{"some": "json"}'}, "not a graph file"),
         ({"do": "open", "text": '{"format": "dali-workbench-graph", "version": 9}'}, "newer"),

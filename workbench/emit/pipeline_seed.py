@@ -1,7 +1,10 @@
 """Whether the pipeline's seed alone gives the draws of a graph, as in what came in with one.
 
 DALI hands seeds out to the operators that have none, in the order in which it holds them: depth
-first from the outputs. Otherwise each operator has its own, so that an edit changes no other's.
+first from the outputs. So they are those of a graph that came in with the pipeline's seed alone,
+and never those of one that was made here: its operators get theirs when they are added, and keep
+them. Were they DALI's, an operator that is added, muted or fed otherwise would change the draws of
+all that DALI holds after it, in the preview and in every exported program.
 """
 
 from __future__ import annotations

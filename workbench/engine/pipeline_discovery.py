@@ -6,7 +6,7 @@ import ast
 import re
 import tempfile
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -151,16 +151,16 @@ def _factory(
     notes: tuple[str, ...] = ()
     placeholders: list[str] = []
     shard = _shard_arguments(script if name == BUILDER else value)
-    if shard and name != BUILDER:
-        given = _of_the_only_shard(value, script) | given
+    own = _of_the_only_shard(value, script) if shard and name != BUILDER else {}
+    own = {name: one for name, one in own.items() if name not in given}
+    given |= own
     missing = required_by(value, given)
     kinds = _datasets(script, missing) if shard or name in (BUILDER, SIDE_BY_SIDE) else {}
     if missing and kinds.keys() == set(missing):
         for parameter, kind in kinds.items():
             placeholders.append(tempfile.mkdtemp(prefix="data-"))
             given[parameter] = str(kind.write_placeholder(Path(placeholders[-1])))
-        words = " and the ".join(dict.fromkeys(kind.about for kind in kinds.values()))
-        notes = (f"name the {words} when you run the graph",)
+        notes = (note_of_data(kind.about for kind in kinds.values()),)
     defaults = command_line_defaults(script.trees.values())
     call = call_arguments(value, given, script.stand_ins, script.trees, defaults)
     lacking = _lacking(file, name, call.missing)
@@ -169,7 +169,7 @@ def _factory(
 
     def make() -> Any:
         before = len(script.made)
-        pipe = value(**values)
+        pipe = value(**{**values, **own})  # a dictionary of its own is no settings
         if name == SIDE_BY_SIDE and isinstance(pipe, list) and pipe:
             pipe = pipe[0]
         inside = [] if is_pipeline(pipe) else [*script.made[before:], *pipelines_within(pipe)]
@@ -254,6 +254,37 @@ def _datasets(script: ScriptResult, parameters: Sequence[str]) -> dict[str, Sour
             if re.search(rf"\bfile_(root|list)={name}\b", text):
                 found[name] = load_source("folder")
     return found
+
+
+def note_of_data(kinds: Iterable[str]) -> str:
+    """What to say of data that were made up, which are these in words."""
+    return f"name the {' and the '.join(dict.fromkeys(kinds))} when you run the graph"
+
+
+def with_made_up_data(trees: Mapping[str, ast.Module], folder: Path) -> dict[str, str]:
+    """Put data made up into exported cells, for those that they name at their top and are not here.
+
+    The functions that find data read them. Gives the folder of each, and what they are in words.
+    """
+    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
+    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    finders = {kind.find.__name__: kind for kind in map(load_source, source_kinds())}
+    found: dict[str, SourceKind] = {}
+    for node in nodes:
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=given)]) if name in own:
+                if name in finders:
+                    found[given] = finders[name]
+    made: dict[str, str] = {}
+    for statement in [each for tree in trees.values() for each in tree.body]:
+        match statement:
+            case ast.Assign(
+                targets=[ast.Name(id=name)], value=ast.Constant(value=str(place)) as text
+            ) if name in found and not (folder / place).exists():
+                made_up = tempfile.mkdtemp(prefix="data-")
+                text.value = str(found[name].write_placeholder(Path(made_up)))
+                made[made_up] = found[name].about
+    return made
 
 
 def _live(script: ScriptResult) -> dict[str, Any]:

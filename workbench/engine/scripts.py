@@ -36,7 +36,9 @@ from workbench.engine.pipeline_discovery import (
     find_pipeline,
     has_pipeline,
     name_of,
+    note_of_data,
     unread_part_note,
+    with_made_up_data,
 )
 from workbench.engine.project_modules import TREES, found_modules, package_of
 from workbench.engine.registry import task
@@ -106,6 +108,8 @@ def trace_source(
     preload_imports()
     lines = ScriptRun(StandIns(lambda values: _note_pipelines(values, made)))
     trees = parsed_cells(cells, lines)
+    made_up = with_made_up_data(trees, Path(path).absolute().parent)
+    notes = [note_of_data(made_up.values())] if made_up else []
     with (
         ScriptSandbox(files, seconds, worker.reply_error) as sandbox,
         kept_from_running(made),
@@ -136,7 +140,8 @@ def trace_source(
         except BaseException as error:  # SystemExit and KeyboardInterrupt too
             raise sandbox.describe_error(error, _hint(error, stopped, assumed)) from None
     name, about = name_of(traced, module.__doc__, Path(path).stem, type(pipe))
-    notes = [f"the script was stopped at {stopped}, where it runs a pipeline"] if stopped else []
+    if stopped:
+        notes.append(f"the script was stopped at {stopped}, where it runs a pipeline")
     asked = ", ".join(lines.stand_ins.answered)
     counted = (f"what stands in for {asked} counts as false",) if asked else ()
     return replace(
@@ -145,7 +150,7 @@ def trace_source(
         about=about,
         notes=(*notes, *lines.told(), *chosen.notes),
         changed=(*chosen.changed, *passed.told, *unknown, *counted),
-        placeholders=chosen.placeholders,
+        placeholders=(*chosen.placeholders, *made_up),
         pipelines=chosen.pipelines,
         assumed={name: written(value) for name, value in chosen.assumed.items()},
         shard=chosen.shard,

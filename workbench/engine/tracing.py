@@ -16,6 +16,7 @@ from enum import Enum
 from importlib import import_module
 from typing import Any
 
+from workbench.emit.pipeline_import.notebook_cells import notebook_of
 from workbench.emit.pipeline_import.serialized_pipeline import load_message, read_pipeline
 from workbench.emit.pipeline_import.traced import (
     SourceLocation,
@@ -261,7 +262,9 @@ def _places(said: Mapping[str, str]) -> tuple[SourceLocation, ...]:
 
 
 def _sources(ops: Iterable[TracedOp]) -> dict[str, str]:
-    """The files that the calls stand in, as far as they can be read."""
+    """The files that the calls stand in, as far as they can be read; of notebooks every cell."""
     files = {place.file for op in ops for place in op.places if "/nvidia/dali/" not in place.file}
+    notebooks = {*map(notebook_of, files)} - {""}
+    files |= {file for file in linecache.cache if notebook_of(file) in notebooks}
     texts = {file: "".join(linecache.getlines(file)) for file in files}
     return {file: text for file, text in texts.items() if text}

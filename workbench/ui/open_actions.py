@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from typing import assert_never
 
 from workbench.errors import GraphEditError, GraphFormatError
@@ -16,6 +17,8 @@ from workbench.ui.actions import bar, panels
 LONGEST_NAME = 200
 _LARGEST_PICTURE = 8_000_000
 """Characters of base64: of a shared picture, the browser sends the part before the pixels."""
+_SOURCE = re.compile(r'^\s*(import|from) \w|"cell_type"', re.MULTILINE)
+"""What a script or a notebook has, and a graph file has not."""
 
 
 def open_document(action: bar.OpenAction) -> Document:
@@ -46,7 +49,13 @@ def _document(text: str) -> Document:
             f"This graph file has {len(text):,} characters; a page opens {MOST_PAGE_CHARACTERS:,} "
             "at most. Open it in Python: wb.Workbench(data, 'graph.json')."
         )
-    document = load_document(text)
+    try:
+        document = load_document(text)
+    except GraphFormatError as error:
+        hint = " A script or notebook becomes one: workbench import FILE." * (
+            _SOURCE.search(text) is not None
+        )
+        raise GraphFormatError(f"{error}{hint}") from None
     count = sum(1 for _ in document.graph.walk())
     if count > MOST_CANVAS_NODES:
         raise GraphFormatError(

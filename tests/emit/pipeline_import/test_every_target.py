@@ -1,7 +1,7 @@
 """graph -> each target that can be read back -> the same graph, as users do it: from the file.
 
-Every kind of source goes through the script and the sharded loader of PyTorch; one graph of each
-other kind of part goes through every target.
+Every kind of source goes through the script and the sharded loaders of PyTorch and JAX, of which
+the first has a ``build_pipeline``; one graph of each other kind of part goes through every target.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ FOLLOWING = ("key-points", "retinanet", "segmentation", "ssd")
 PARTS: Mapping[str, Callable[[], Graph]] = {
     "plain": lambda: load_recipe("imagenet-train"),
     "mixed decoding": lambda: set_setting(load_recipe("imagenet-train"), device="mixed"),
+    "separate queues": lambda: set_setting(load_recipe("imagenet-train"), executor="separate"),
     "regions": branching_graph,
     "views": lambda: load_recipe("simclr"),
     "own code": balanced,
@@ -103,7 +104,7 @@ def test_every_part_comes_back(target: str, part: str, tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", source_kinds())
-@pytest.mark.parametrize("target", ["script", "pytorch"])
+@pytest.mark.parametrize("target", ["script", "pytorch", "jax"])
 def test_every_source_comes_back(target: str, kind: str, tmp_path: Path) -> None:
     graph = of_kind(kind)
     assert check_graph(graph, CATALOG) == ()

@@ -233,11 +233,15 @@ def normal_form(statements: Sequence[ast.stmt], constants: Mapping[str, ast.expr
 
 
 def constants_of(text: str) -> dict[str, ast.expr]:
-    """What is assigned at the top of a file, by name."""
+    """What is assigned at the top of a file and depends on nothing, by name."""
     return {
         target.id: statement.value
         for statement in ast.parse(text).body
         if isinstance(statement, ast.Assign)
+        and not any(
+            isinstance(each, ast.Call) or (isinstance(each, ast.Name) and each.id not in _MODULES)
+            for each in ast.walk(statement.value)
+        )
         for target in statement.targets
         if isinstance(target, ast.Name)
     }

@@ -41,9 +41,9 @@ _CHANGED = "its lines are no longer those of a follower, and stay as they are"
 def fold_followers(
     graph: Graph,
     catalog: Catalog,
+    sources: Mapping[str, str],
     places: Mapping[str, SourceLocation | None],
     targets: Mapping[str, Sequence[str]],
-    sources: Mapping[str, str],
     fold_others: Callable[[Graph], Graph],
 ) -> tuple[Graph, list[str]]:
     """The graph with its followers, and what to say of those that are none any more.

@@ -18,6 +18,7 @@ from workbench.emit.pipeline_import.foreign_readers import known_notes, with_kno
 from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
 from workbench.emit.pipeline_import.logic import without_logic
 from workbench.emit.pipeline_import.nodes import automatic_call, make_call, read_folder
+from workbench.emit.pipeline_import.notebook_cells import with_cells_joined
 from workbench.emit.pipeline_import.older_names import older_name_notes, with_todays_names
 from workbench.emit.pipeline_import.reader_functions import without_reader_calls
 from workbench.emit.pipeline_import.regions import BlockConverter, every_call
@@ -163,9 +164,8 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     graph, unfolded = fold_followers(
         graph,
         catalog,
-        stands,
+        *with_cells_joined(traced.sources, stands),
         assigned,
-        traced.sources,
         lambda flat: fold_subsets(fold_turns(flat, catalog, places)),
     )
     graph = with_body_titles(graph, stands, traced.sources)

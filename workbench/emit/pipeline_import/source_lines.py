@@ -11,6 +11,7 @@ from textwrap import dedent
 from typing import NamedTuple
 
 from workbench.catalog.spec import Value
+from workbench.emit.pipeline_import.notebook_cells import whole_text
 from workbench.emit.pipeline_import.traced import SourceLocation, TracedOp
 
 _ASSIGNED = re.compile(r"\s*(\w+(?:\s*,\s*\w+)*)\s*=(?!=)")
@@ -134,9 +135,9 @@ class Lines:
         return found
 
     def script(self, op: TracedOp) -> str:
-        """The text of the file in which a call stands; empty where it is not known."""
+        """The text of the script or notebook in which a call stands; empty where not known."""
         place = self._places[op.name]
-        return self._sources.get(place.file, "") if place is not None else ""
+        return whole_text(place.file, self._sources) if place is not None else ""
 
     def seed_term(self, op: TracedOp) -> int | None:
         """The number in ``seed=base + 3`` (0 in ``seed=base``), or None where nothing like it."""

@@ -115,10 +115,11 @@ class _Emitter(Emitter):
         flat = values * (prod(shape) // len(values))
         text = given or (str(list(flat)) if shape else repr(flat[0]))
         arguments = [text, self.batch, f"dtype={self.module}.{_type_name(dtype)}"]
-        lines = call(name, f"{self.module}.Batch.broadcast", arguments)
+        lines = call(name, f"{self.module}.Batch.broadcast", arguments, self.indent)
         layout = [f'layout="{node.args["layout"]}"'] if node.args.get("layout") else []
         if len(shape) > 1 or layout:
-            lines += call(name, f"{self.module}.reshape", [name, f"shape={list(shape)}", *layout])
+            arguments = [name, f"shape={list(shape)}", *layout]
+            lines += call(name, f"{self.module}.reshape", arguments, self.indent)
         return lines
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:

@@ -199,13 +199,13 @@ _VALIDATING_BUILD = replaced(
     RESUMABLE_BUILD,
     (
         ",\n) -> Pipeline",
-        ",\n    define: Callable[..., Pipeline] = $function,\n) -> Pipeline",
+        ",\n    define: Any = $function,\n) -> Pipeline",
     ),
     (
         "go on from.\n",
         "go on from.\n    ``$validation_function`` shuffles nothing, and draws nothing.\n",
     ),
-    ("    pipe = $function(\n", "    pipe = define(\n"),
+    ("    pipe = $function(\n", "    pipe: Pipeline = define(\n"),
 )
 _TRAIN = _BODY[_BODY.index("    def train_dataloader") : _BODY.index("    def state_dict")]
 _TRAIN_AND_VALIDATE = """\
@@ -255,7 +255,6 @@ def _validating(template: str) -> str:
             "        self,\n«        data: str,»\n        val_data: str | None = None,\n",
         ),
         ("«        self.data = data»\n", "        self.data, self.val_data = «data», val_data\n"),
-        ("import Iterator\n", "import Callable, Iterator\n"),
         (_TRAIN, _TRAIN_AND_VALIDATE),
     )
     if _OPTION not in template:

@@ -8,7 +8,7 @@ A LightningDataModule of these batches:
 Needs lightning, torch and nvidia-dali-cuda120.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import lightning
@@ -95,7 +95,7 @@ def build_pipeline(
     device_id: int = 0,
     resumable: bool = False,
     checkpoint: bytes | None = None,
-    define: Callable[..., Pipeline] = medical_gray_pipeline,
+    define: Any = medical_gray_pipeline,
 ) -> Pipeline:
     """Return the built pipeline of one shard.
 
@@ -103,7 +103,7 @@ def build_pipeline(
     A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.
     ``validation_pipeline`` shuffles nothing, and draws nothing.
     """
-    pipe = define(
+    pipe: Pipeline = define(
         data,
         device,
         seed + 100_000 * shard_id,  # shards draw apart

@@ -8,7 +8,7 @@ A LightningDataModule of these batches:
 Needs lightning, torch and nvidia-dali-cuda120.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import lightning
@@ -88,7 +88,7 @@ def build_pipeline(
     device_id: int = 0,
     resumable: bool = False,
     checkpoint: bytes | None = None,
-    define: Callable[..., Pipeline] = rand_augment_pipeline,
+    define: Any = rand_augment_pipeline,
 ) -> Pipeline:
     """Return the built pipeline of one shard.
 
@@ -96,7 +96,7 @@ def build_pipeline(
     A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.
     ``validation_pipeline`` shuffles nothing, and draws nothing.
     """
-    pipe = define(
+    pipe: Pipeline = define(
         data,
         device,
         seed + 100_000 * shard_id,  # shards draw apart

@@ -9,7 +9,7 @@ Needs lightning, torch and nvidia-dali-cuda120.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import lightning
@@ -146,7 +146,7 @@ def build_pipeline(
     device_id: int = 0,
     resumable: bool = False,
     checkpoint: bytes | None = None,
-    define: Callable[..., Pipeline] = video_clips_pipeline,
+    define: Any = video_clips_pipeline,
 ) -> Pipeline:
     """Return the built pipeline of one shard.
 
@@ -154,7 +154,7 @@ def build_pipeline(
     A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.
     ``validation_pipeline`` shuffles nothing, and draws nothing.
     """
-    pipe = define(
+    pipe: Pipeline = define(
         data,
         device,
         seed + 100_000 * shard_id,  # shards draw apart

@@ -43,10 +43,11 @@ Sample = dict[str, NDArray[np.generic]]
 def find_annotations(data: str) -> dict[str, str]:
     """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
     file = pathlib.Path(data).absolute()
-    images = json.loads(file.read_text(encoding="utf-8"))["images"][:100]
+    listed = json.loads(file.read_text(encoding="utf-8"))["images"][:100]
+    names = [image.get("file_name", "") for image in listed]
     beside, above, split = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
     folders = (beside, beside / "images", above / "images", above / split, beside / split)
-    found = max(folders, key=lambda f: sum((f / i["file_name"]).is_file() for i in images))
+    found = max(folders, key=lambda f: sum((f / name).is_file() for name in names))
     return {"annotations_file": data, "file_root": str(found)}
 
 
