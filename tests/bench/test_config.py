@@ -53,6 +53,20 @@ def test_a_config_reads_back_from_what_it_made(catalog: Catalog) -> None:
     assert config_of(with_config(load_recipe("simclr"), catalog, config)) == config
 
 
+def test_files_are_mapped_or_read_as_it_says_or_as_the_graph_has_it(catalog: Catalog) -> None:
+    graph = load_recipe("imagenet-train")
+    assert config_of(graph).dont_use_mmap is None
+    read = with_config(graph, catalog, replace(config_of(graph), dont_use_mmap=True))
+    assert "dont_use_mmap=True," in emit_script(read, catalog).text
+    assert config_of(read).dont_use_mmap is True
+    assert config_of(read).settings.endswith(", dont_use_mmap")
+    assert with_config(read, catalog, replace(config_of(read), dont_use_mmap=None)) == read
+    assert with_config(read, catalog, replace(config_of(read), dont_use_mmap=False)) == graph
+    arrays = replace(graph, nodes=tuple(n for n in graph.nodes if n.op != "readers.file"))
+    unread = with_config(arrays, catalog, replace(config_of(arrays), dont_use_mmap=True))
+    assert unread.nodes == arrays.nodes
+
+
 def test_no_load_leaves_the_graph_s(catalog: Catalog) -> None:
     graph = load_recipe("imagenet-train")
     assert with_config(graph, catalog, config_of(graph)) == graph

@@ -24,6 +24,9 @@ def test_knobs_do_not_change_the_hash_and_arguments_do() -> None:
     graph = load_recipe("rotate-jitter")
     same = set_setting(loaded(graph, 1.0), batch_size=8, device="mixed")
     assert graph_hash(same) == graph_hash(graph)
+    assert graph_hash(set_arg(same, load_catalog(), "reader", "dont_use_mmap", True)) == graph_hash(
+        graph
+    )
     other = set_arg(graph, load_catalog(), "rotate", "angle", 45.0)
     assert graph_hash(other) != graph_hash(graph)
 

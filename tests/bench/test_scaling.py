@@ -76,6 +76,7 @@ def test_threads_of_one_physical_core_stay_together(
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)))
     monkeypatch.setattr("workbench.bench.scaling._where", places.__getitem__)
     assert split_cores(2) == ((0, 2), (1, 3))
+    assert split_cores(2, {0, 1, 2}) == ((0,), (2,)), "a GPU interrupts core 3"
 
 
 @pytest.mark.thorough

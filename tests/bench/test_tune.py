@@ -13,7 +13,7 @@ import pytest
 
 from tests.bench.fakes import MACHINE, measured
 from tests.helpers import with_settings
-from workbench.bench.config import Config
+from workbench.bench.config import Config, config_of
 from workbench.bench.grid import Grid, grid_for
 from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
@@ -358,6 +358,10 @@ def test_it_takes_about_the_time_that_it_is_given(
 
 def test_a_reader_without_shards_is_tuned_as_one_pipeline(catalog: Catalog) -> None:
     graph = load_recipe("imagenet-train")
+    assert grid_for(graph, catalog, MACHINE, "mixed").dont_use_mmap == (None, True)
+    assert grid_for(graph, catalog, MACHINE, "cpu").dont_use_mmap == (None,)
+    read = adopt_config(graph, replace(config_of(graph), dont_use_mmap=True))
+    assert grid_for(read, catalog, MACHINE, "mixed").dont_use_mmap == (True,)
     assert grid_for(graph, catalog, MACHINE, "mixed").pipelines == (1, 2, 3)
     video = replace(graph, nodes=(Source("reader", "experimental.inputs.video"), *graph.nodes[1:]))
     assert grid_for(video, catalog, MACHINE, "mixed").pipelines == (1,)

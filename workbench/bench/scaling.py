@@ -6,7 +6,7 @@ Each GPU has a process and a shard of the data, and each of its pipelines a part
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -21,6 +21,7 @@ from workbench.bench.record import Report
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog
+from workbench.emit.cores import cores_without_interrupts
 from workbench.emit.script import emit_script
 from workbench.engine.gpu import cuda_uuids
 from workbench.engine.machine import usable_cores
@@ -84,8 +85,9 @@ class PipelineScalingExperiment(ThreadScalingExperiment):
 class GpuScalingExperiment(SpeedExperiment):
     """One process a GPU, each with a shard of the data, all at once.
 
-    ``affinity`` "split" gives each process an equal share of the cores for itself. Without a GPU
-    (device cpu) the same is measured with processes alone.
+    ``affinity`` "split" gives each process an equal share of the cores for itself, of those that no
+    GPU interrupts where GPUs decode. Without a GPU (device cpu) the same is measured with processes
+    alone.
     """
 
     kind = "workers"
@@ -143,16 +145,17 @@ class GpuScalingExperiment(SpeedExperiment):
             environments = tuple({"CUDA_VISIBLE_DEVICES": f"GPU-{uuid}"} for uuid in uuids)
             entry = replace(entry, environments=environments)
         if self.affinity == "split":
-            entry = replace(entry, cores=split_cores(config.workers))
+            cores = cores_without_interrupts() if config.device == "mixed" else None
+            entry = replace(entry, cores=split_cores(config.workers, cores))
         return entry
 
 
-def split_cores(parts: int) -> tuple[tuple[int, ...], ...]:
-    """The cores of this process in so many runs of equal length, one core at least in each.
+def split_cores(parts: int, usable: Collection[int] | None = None) -> tuple[tuple[int, ...], ...]:
+    """Cores, those of this process by default, in so many runs of equal length, at least of one.
 
     Threads of one physical core stay together, and so do the cores of one socket.
     """
-    cores = sorted(os.sched_getaffinity(0), key=_where)
+    cores = sorted(os.sched_getaffinity(0) if usable is None else usable, key=_where)
     size = max(1, len(cores) // parts)
     return tuple(tuple(cores[part * size % len(cores) :][:size]) for part in range(parts))
 
