@@ -38,6 +38,6 @@ CORES_IMPORTS = ("from contextlib import suppress\n", "from pathlib import Path\
 ON_THESE_CORES = """\
     cores = os.sched_getaffinity(0)
     if device == "mixed":
-        os.sched_setaffinity(0, cores_without_interrupts())  # DALI's threads inherit them
+        os.sched_setaffinity(0, cores_without_interrupts())  # DALI's threads inherit it
 """
 ON_ALL_CORES = "    os.sched_setaffinity(0, cores)\n"

@@ -14,8 +14,9 @@ from workbench.sources import Dataset, Datasets, SourceKind, load_source, source
 
 _TAKEN = frozenset(
     {
-        *("args", "base_seed", "batch_size", "batches", "checkpoint", "device", "device_id"),
-        *("epochs", "fn", "jax", "math", "np", "num_shards", "num_threads", "os", "out", "parser"),
+        *("args", "base_seed", "batch_size", "batches", "checkpoint", "cores", "device"),
+        *("device_id", "epochs", "first", "fn", "jax", "math", "mesh", "np", "num_shards"),
+        *("num_threads", "os", "out", "parser"),
         *("pipe", "pipes", "place", "resumable", "seed", "self", "shard_id", "tf", "threads"),
         *(
             "build_pipeline",

@@ -33,11 +33,10 @@ LISTS = ["boxes", "labels"]
 def find_annotations(data: str) -> dict[str, str]:
     """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
     file = pathlib.Path(data).absolute()
-    listed = json.loads(file.read_text(encoding="utf-8"))["images"][:100]
-    names = [image.get("file_name", "") for image in listed]
+    names = [i.get("file_name", "") for i in json.loads(file.read_bytes())["images"]]
     beside, above, split = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
     folders = (beside, beside / "images", above / "images", above / split, beside / split)
-    found = max(folders, key=lambda f: sum((f / name).is_file() for name in names))
+    found = max(folders, key=lambda f: sum((f / name).is_file() for name in names[:100]))
     return {"annotations_file": data, "file_root": str(found)}
 
 

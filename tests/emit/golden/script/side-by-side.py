@@ -98,7 +98,7 @@ def build_pipelines(
     """
     cores = os.sched_getaffinity(0)
     if device == "mixed":
-        os.sched_setaffinity(0, cores_without_interrupts())  # DALI's threads inherit them
+        os.sched_setaffinity(0, cores_without_interrupts())  # DALI's threads inherit it
     pipes = []
     for shard in range(PIPELINES):
         pipe = cutout_pipeline(

@@ -113,7 +113,7 @@ def build_pipelines(
     """
     cores = os.sched_getaffinity(0)
     if device == "mixed":
-        os.sched_setaffinity(0, cores_without_interrupts())  # DALI's threads inherit them
+        os.sched_setaffinity(0, cores_without_interrupts())  # DALI's threads inherit it
     saved = checkpoint["pipelines"] if checkpoint else PIPELINES * [None]
     pipes = []
     for shard in range(PIPELINES * shard_id, PIPELINES * (shard_id + 1)):
