@@ -97,7 +97,7 @@ def tune(
     output: str | None,
     script: str | None,
 ) -> None:
-    """Find the fastest threads, pipelines, batch, prefetch, load and executor; write them down.
+    """Find the fastest threads, pipelines, batch, prefetch, load, executor and dont_use_mmap; write them down.
 
     Example:  workbench tune imagenet-train --data photos -o tuned.json --script pipe.py
     """
