@@ -252,14 +252,7 @@ def build_bias_correction(device: Memory) -> Any:
         bias = types.Constant(np.array(ENCODER_BIAS, np.int16), device=device)
         return fn.cast(sheet - bias, dtype=types.UINT8)  # what is above 255 becomes that
 
-    pipe = pipeline_def(raised)(
-        batch_size=1,
-        num_threads=1,
-        device_id=0 if device == "gpu" else None,
-        prefetch_queue_depth=1,
-    )
-    pipe.build()
-    return pipe
+    return _built(corrected, device)
 
 
 def small_jpeg(image: bytes, mime: str, size: tuple[int, int], most: int = MOST_SHOWN) -> bytes:
