@@ -48,9 +48,10 @@ def test_what_is_not_there_is_told_at_once_or_with_the_reason(
     monkeypatch: pytest.MonkeyPatch, photos: Path, tmp_path: Path
 ) -> None:
     seen = make_up(monkeypatch, {**FASTER, "colour-into-twist": 200.0})
-    unknown = optimise(photos, tmp_path, "--only", "crop-in-decode")
-    assert unknown.exit_code == 1
-    assert "Did you mean crop-in-decoder" in unknown.output
+    for option in ("--only", "--apply"):
+        unknown = optimise(photos, tmp_path, option, "crop-in-decode")
+        assert unknown.exit_code == 2
+        assert "Did you mean crop-in-decoder" in unknown.output
     assert not seen
     refused = optimise(photos, tmp_path, "--apply", "colour-into-twist")
     assert refused.exit_code == 1

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,15 +81,25 @@ def test_a_program_builds_on_these_and_goes_on_on_all(
     script = import_script(emit_script(graph, load_catalog()).text, tmp_path)
     monkeypatch.setattr(script, "cores_without_interrupts", lambda: {min(every)})
     seen = []
+    build = script.Pipeline.build
+
+    def building(pipe: Any) -> None:
+        seen.append(os.sched_getaffinity(0))
+        if failing:
+            raise RuntimeError("no memory")
+        build(pipe)
+
+    monkeypatch.setattr(script.Pipeline, "build", building)
     make = script.imagenet_eval_pipeline
 
-    def making(data: str, device: str, *args: object, **settings: object) -> object:
-        seen.append(os.sched_getaffinity(0))
+    def on_cpu(data: str, device: str, *args: object, **settings: object) -> object:
         return make(data, "cpu", *args, **{**settings, "device_id": None})
 
-    monkeypatch.setattr(script, "imagenet_eval_pipeline", making)
+    monkeypatch.setattr(script, "imagenet_eval_pipeline", on_cpu)
     for device, where in (("mixed", {min(every)}), ("cpu", every)):
-        seen.clear()
-        script.build_pipelines(str(photos), device=device)
-        assert seen == 2 * [where]
-        assert os.sched_getaffinity(0) == every
+        for failing in (False, True):
+            seen.clear()
+            with pytest.raises(RuntimeError) if failing else nullcontext():
+                script.build_pipelines(str(photos), device=device)
+            assert seen == (1 if failing else 2) * [where]
+            assert os.sched_getaffinity(0) == every

@@ -40,6 +40,7 @@ def program(graph: Graph, folder: str, every_core: bool = False) -> dict[str, An
     """What the exported loader's file defines; on ``every_core`` it runs as the system has it."""
     path = Path(folder, "pipe.py")
     text = export(graph, "pytorch", load_catalog()).main.text
+    assert not every_core or NARROWED in text, "a program of several pipelines names its cores"
     path.write_text(text.replace(NARROWED, "pass") if every_core else text)
     return runpy.run_path(str(path))
 

@@ -12,9 +12,9 @@ from PIL import Image
 from workbench.preview.contact_sheet import (
     BAD,
     BAD_FRAME,
-    LOST,
+    ENCODER_BIAS,
+    build_bias_correction,
     build_layout,
-    build_offset,
     compose,
     encode,
     grid_of,
@@ -116,11 +116,11 @@ def test_dali_lays_the_tiles_out_alike(count: int, groups: int) -> None:
     assert np.array_equal(np.asarray(sheets[0]), compose(tiles).pixels)
 
 
-def test_what_the_gpu_encoder_takes_is_added_and_nothing_runs_over() -> None:
-    pipe = build_offset("cpu")
+def test_the_bias_of_the_gpu_encoder_is_taken_off_and_nothing_runs_over() -> None:
+    pipe = build_bias_correction("cpu")
     for height in (4, 6):
         sheet = np.random.default_rng(height).integers(0, 256, (height, 5, 3), dtype=np.uint8)
         sheet[0, 0] = 255
         pipe.feed_input("sheet", [sheet])
         (raised,) = pipe.run()
-        assert np.array_equal(raised.at(0), np.minimum(sheet.astype(int) + LOST, 255))
+        assert np.array_equal(raised.at(0), np.minimum(sheet.astype(int) - ENCODER_BIAS, 255))

@@ -84,6 +84,11 @@ def test_why_there_is_no_image(tmp_path: Path) -> None:
     assert "images beside folders are not read" in no_files_reason(data)
 
 
+def test_a_function_s_name_is_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="In Python give what a function makes, not its name"):
+        require_dataset(open_dataset(f"{tmp_path}/factory.py:photos"))
+
+
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="There is no folder"):
         listed(tmp_path / "missing")

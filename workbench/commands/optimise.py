@@ -12,10 +12,23 @@ from workbench.commands.measuring import (
     progress_bar,
 )
 from workbench.commands.options import writable_file
+from workbench.errors import GraphEditError
 
 
-def _names(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",")) if text else ()
+def _names(_: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...]:
+    """Names of rewrites; of those to do also what means several. Known before anything runs."""
+    from workbench.graph.rewrites import find_rewrite
+    from workbench.optimiser.result import ALL, EXACT
+
+    names = tuple(part.strip() for part in text.split(",")) if text else ()
+    for name in names:
+        if option.name == "applied" and name in (ALL, EXACT):
+            continue
+        try:
+            find_rewrite(name)
+        except GraphEditError as error:
+            raise click.BadParameter(str(error)) from None
+    return names
 
 
 @click.command()

@@ -97,7 +97,9 @@ def tune(
     output: str | None,
     script: str | None,
 ) -> None:
-    """Find the fastest threads, pipelines, batch, prefetch, load and executor; write them down.
+    """Find the fastest settings and write them down.
+
+    Threads, pipelines, batch and prefetch; on a GPU also load, executor and dont_use_mmap.
 
     Example:  workbench tune imagenet-train --data photos -o tuned.json --script pipe.py
     """

@@ -31,13 +31,16 @@ def cores_without_interrupts() -> set[int]:
     return cores or os.sched_getaffinity(0)
 
 
-CORES = f"{getsource(cores_without_interrupts)}\n\n"
+CORES_FUNCTION = f"{getsource(cores_without_interrupts)}\n\n"
 """The function's text for a program, with two empty lines after it."""
 CORES_IMPORTS = ("from contextlib import suppress\n", "from pathlib import Path\n")
 """What it needs besides ``os``, in the order of a program's imports."""
-ON_THESE_CORES = """\
-    cores = os.sched_getaffinity(0)
-    if device == "mixed":
-        os.sched_setaffinity(0, cores_without_interrupts())  # DALI's threads inherit it
+BUILD_ON_THESE_CORES = """\
+        cores = os.sched_getaffinity(0)
+        if device == "mixed":
+            os.sched_setaffinity(0, cores_without_interrupts())
+        try:
+            pipe.build()  # DALI's threads begin here, on the cores of this one
+        finally:
+            os.sched_setaffinity(0, cores)
 """
-ON_ALL_CORES = "    os.sched_setaffinity(0, cores)\n"

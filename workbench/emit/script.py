@@ -14,7 +14,7 @@ from workbench.arguments import checked
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import CATALOG, Catalog
 from workbench.emit.code import Code
-from workbench.emit.cores import CORES, CORES_IMPORTS, ON_ALL_CORES, ON_THESE_CORES
+from workbench.emit.cores import BUILD_ON_THESE_CORES, CORES_FUNCTION, CORES_IMPORTS
 from workbench.emit.python import INDENT
 from workbench.emit.template_parts import (
     fill_template,
@@ -74,7 +74,7 @@ ${pipeline_seed}    )
 '''
 
 _SEVERAL = f'''\
-{CORES}def build_pipelines(
+{CORES_FUNCTION}def build_pipelines(
 «    data: str,»
     batch_size: int = BATCH_SIZE,
     num_threads: int = NUM_THREADS,
@@ -85,7 +85,7 @@ _SEVERAL = f'''\
 
     ``num_threads`` are those of each; ``device`` says where images are decoded: cpu or mixed.
     """
-{ON_THESE_CORES}    pipes = []
+    pipes = []
     for shard in range(PIPELINES):
         pipe = $function(
 «            data,»
@@ -98,9 +98,8 @@ _SEVERAL = f'''\
             device_id=$device_id,
             prefetch_queue_depth=$prefetch,
 ${{shard_seed}}        )
-        pipe.build()
-        pipes.append(pipe)
-{ON_ALL_CORES}    return pipes
+{BUILD_ON_THESE_CORES}        pipes.append(pipe)
+    return pipes
 
 
 def in_turns(pipes: Sequence[Pipeline]) -> Iterator[tuple[Any, ...]]:

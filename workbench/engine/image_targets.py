@@ -1,4 +1,4 @@
-"""Whether the targets of an image were written for one of its width and height."""
+"""Whether the targets of an image fit its width and height, and whether its mask can be read."""
 
 from __future__ import annotations
 

@@ -89,10 +89,9 @@ def make_loader(
         made = _built(program.Loader, graph, data, options)
     else:
         built = _built(_build_function(program), graph, data, options)
+        # Several pipelines go on with the one whose turn it is.
         turn = {"checkpoint": options.get("checkpoint")} if isinstance(built, list) else {}
-        made = program.Loader(
-            built, **turn
-        )  # several pipelines go on with the one whose turn it is
+        made = program.Loader(built, **turn)
     return KernelLoader(made, tuple(graph.outputs), epochs)
 
 

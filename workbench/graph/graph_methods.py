@@ -266,7 +266,8 @@ def outputs(**values: DataNode | Graph) -> Graph:
         warn(
             f"{name} is given out as {given[name].node} gives it, and does not lie on the images "
             f"behind {moved}. Call operators on the graph (graph.flip()), and targets follow; or "
-            f"give {name} through a follower (wb.fn.follow_boxes), or an image before {moved}.",
+            f"give {name} through a follower (wb.fn.follow_boxes, follow_points, follow_masks), or "
+            f"an image before {moved}.",
             stacklevel=3,
         )
     return used

@@ -33,9 +33,8 @@ class CheckRecord:
     """The files of one dataset that were checked. A record that cannot be kept is not kept."""
 
     def __init__(self, dataset: Dataset, full: bool) -> None:
-        read = (
-            f"{dataset.kind}\n{dataset.identity}"  # boxes of records are faults of one kind alone
-        )
+        # Boxes of records are faults of one kind alone.
+        read = f"{dataset.kind}\n{dataset.identity}"
         name = hashlib.sha256(os.fsencode(read)).hexdigest()[:24]
         kind = "full" if full else "quick"
         self.path = cache_folder() / "checks" / f"{name}-{kind}.jsonl"

@@ -73,12 +73,17 @@ def _require(dataset: Dataset) -> None:
     if _is_list(dataset):
         file_list.SOURCE.require(dataset)
         return
-    shown = f"{str(path)[:_SHOWN]}..." if len(str(path)) > _SHOWN else path
+    shown = f"{str(path)[:_SHOWN]}..." if len(str(path)) > _SHOWN else str(path)
     try:
         found = path.stat()
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-            raise DataError(f"There is no folder {shown}. Give a folder of images.") from None
+            factory = (
+                " In Python give what a function makes, not its name." if ".py:" in shown else ""
+            )
+            raise DataError(
+                f"There is no folder {shown}. Give a folder of images.{factory}"
+            ) from None
         raise DataError(
             f"The folder {shown} cannot be read: {error.strerror}. Give a folder of images."
         ) from None

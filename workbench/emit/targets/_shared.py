@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
-from workbench.emit.cores import CORES, CORES_IMPORTS, ON_ALL_CORES, ON_THESE_CORES
+from workbench.emit.cores import BUILD_ON_THESE_CORES, CORES_FUNCTION, CORES_IMPORTS
 from workbench.emit.outputs import (
     Outputs,
     class_numbers,
@@ -85,7 +85,7 @@ RESUMABLE_BUILD = (
 """``build_pipeline`` with a checkpoint to go on from."""
 
 BUILD_SEVERAL = f'''\
-{CORES}def build_pipelines(
+{CORES_FUNCTION}def build_pipelines(
 «    data: str,»
     batch_size: int = BATCH_SIZE,
     num_threads: int = NUM_THREADS,
@@ -100,7 +100,7 @@ BUILD_SEVERAL = f'''\
     ``num_threads`` are those of each; ``device`` says where images are decoded, cpu or mixed;
     ``device_id`` on which GPU.
     """
-{ON_THESE_CORES}    pipes = []
+    pipes = []
     for shard in range(PIPELINES * shard_id, PIPELINES * (shard_id + 1)):
         pipe = $function(
 «            data,»
@@ -113,9 +113,8 @@ BUILD_SEVERAL = f'''\
             device_id=$shard_device,
             prefetch_queue_depth=$prefetch,
 ${{several_seed}}        )
-        pipe.build()
-        pipes.append(pipe)
-{ON_ALL_CORES}    return pipes
+{BUILD_ON_THESE_CORES}        pipes.append(pipe)
+    return pipes
 '''
 """``build_pipelines``, for several pipelines side by side."""
 

@@ -114,10 +114,10 @@ def _panels(
             continue  # the search mostly has no use for these
         side_by_side = f"{count} pipelines, " if count > 1 else ""
         share = "" if load is None else f", hw_decoder_load {load:g}"
-        words = ", dont_use_mmap" if unmapped else ""
+        files = ", dont_use_mmap" if unmapped else ""
         panels.append(
             {
-                "title": f"{side_by_side}prefetch {queue}{share}{legacy}{words}",
+                "title": f"{side_by_side}prefetch {queue}{share}{legacy}{files}",
                 "threads": list(grid.threads),
                 "batches": list(grid.batch_size),
                 "cells": cells,

@@ -112,9 +112,6 @@ def build_pipelines(
     ``num_threads`` are those of each; ``device`` says where images are decoded, cpu or mixed;
     ``device_id`` on which GPU.
     """
-    cores = os.sched_getaffinity(0)
-    if device == "mixed":
-        os.sched_setaffinity(0, cores_without_interrupts())  # DALI's threads inherit it
     pipes = []
     for shard in range(PIPELINES * shard_id, PIPELINES * (shard_id + 1)):
         pipe = cutout_pipeline(
@@ -128,9 +125,14 @@ def build_pipelines(
             device_id=device_id if device == "mixed" else None,
             prefetch_queue_depth=2,
         )
-        pipe.build()
+        cores = os.sched_getaffinity(0)
+        if device == "mixed":
+            os.sched_setaffinity(0, cores_without_interrupts())
+        try:
+            pipe.build()  # DALI's threads begin here, on the cores of this one
+        finally:
+            os.sched_setaffinity(0, cores)
         pipes.append(pipe)
-    os.sched_setaffinity(0, cores)
     return pipes
 
 

@@ -219,7 +219,7 @@ function Charts({ link, folder }: ChartsProps) {
         name="classes"
         rows={class_counts}
         chosen={chosen}
-        choose={labelled ? (name) => link.ask("show_class", { name }) : undefined}
+        {...(labelled && { choose: (name: string) => link.ask("show_class", { name }) })}
       />
       <CountChart
         title={exact ? `Width × height${of(sizes)}` : `Longer side in pixels${of(sizes)}`}

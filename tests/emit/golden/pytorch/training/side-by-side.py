@@ -111,9 +111,6 @@ def build_pipelines(
     ``device_id`` on which GPU.
     ``resumable`` ones can tell where they stand: a ``checkpoint`` to go on from.
     """
-    cores = os.sched_getaffinity(0)
-    if device == "mixed":
-        os.sched_setaffinity(0, cores_without_interrupts())  # DALI's threads inherit it
     saved = checkpoint["pipelines"] if checkpoint else PIPELINES * [None]
     pipes = []
     for shard in range(PIPELINES * shard_id, PIPELINES * (shard_id + 1)):
@@ -130,9 +127,14 @@ def build_pipelines(
             enable_checkpointing=resumable or checkpoint is not None,
             checkpoint=saved[len(pipes)],
         )
-        pipe.build()
+        cores = os.sched_getaffinity(0)
+        if device == "mixed":
+            os.sched_setaffinity(0, cores_without_interrupts())
+        try:
+            pipe.build()  # DALI's threads begin here, on the cores of this one
+        finally:
+            os.sched_setaffinity(0, cores)
         pipes.append(pipe)
-    os.sched_setaffinity(0, cores)
     return pipes
 
 

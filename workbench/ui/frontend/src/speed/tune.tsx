@@ -35,7 +35,7 @@ export function Tune({ link }: { link: Speed }) {
   const known = !!view.on?.length;
   return (
     <>
-      <Head line="The fastest threads, pipelines, batch, prefetch and hw_decoder_load for the whole pipeline.">
+      <Head line="The fastest threads, pipelines, batch and prefetch for the whole pipeline; on a GPU also hw_decoder_load, executor and dont_use_mmap.">
         <Segmented label="How to search" choices={SEARCHES} chosen={search} choose={choose} />
         <StartButton
           link={link}

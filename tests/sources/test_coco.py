@@ -1,0 +1,216 @@
+"""COCO annotations that are not as they should be: named, counted, left out or refused."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sources.test_kinds import a_graph
+from tests.sources.written import WRITERS, read_photos
+from workbench.engine import Engine
+from workbench.errors import DataError
+from workbench.graph import load_recipe
+from workbench.health import check_folder
+from workbench.preview import PreviewRequest, preview_batch
+from workbench.preview.verify import Verifier
+from workbench.sources import (
+    class_names,
+    list_samples,
+    open_dataset,
+    require_dataset,
+)
+
+
+@pytest.mark.parametrize(
+    ("box", "words"),
+    [
+        ([float("nan"), 1, 2, 3], "a number that is none"),
+        ([4000, 1, 2, 3], "outside the image"),
+        ([1, 1, -2, 3], "a negative size"),
+        ([1, 1], "not four numbers"),
+    ],
+)
+def test_a_box_that_cannot_be_one_is_named(
+    photos: Path, tmp_path: Path, box: list[float], words: str
+) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    found["annotations"][1]["bbox"] = box
+    path.write_text(json.dumps(found))
+    checked = check_folder(str(path), full=False)
+    (bad,) = checked.bad
+    assert bad.file == "000002.jpg"
+    assert words in bad.reason
+    assert "annotation 2" in bad.reason
+    rest = open_dataset(checked.write_good(str(tmp_path / "good")))
+    assert len(list(list_samples(rest))) == 5
+
+
+@pytest.mark.parametrize(
+    ("entries", "change", "bad", "words"),
+    [
+        ("annotations", {"category_id": 99}, 1, "annotation 2 is of category 99"),
+        ("images", {"id": 0}, 2, "its id 0 is another's too"),
+    ],
+)
+def test_what_dali_ends_at_is_left_out_by_name(
+    photos: Path,
+    tmp_path: Path,
+    engine: Engine,
+    entries: str,
+    change: dict[str, int],
+    bad: int,
+    words: str,
+) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    found[entries][1] |= change
+    path.write_text(json.dumps(found))
+    told = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()
+    assert told.exact, told.lines()
+    reasons = [each.reason for each in check_folder(str(path), full=False).bad]
+    assert len([each for each in reasons if words in each]) == bad
+
+
+@pytest.mark.parametrize(
+    ("entries", "key", "told"),
+    [
+        ("images", "file_name", {"images[2]": "the entry has no file_name"}),
+        ("images", "id", {"images[2]": "the entry has no id"}),
+        ("annotations", "image_id", {"annotations": "1 are of images that the file does not list"}),
+        ("annotations", "category_id", {"000002.jpg": "its annotation 2 has no category_id"}),
+        ("annotations", "bbox", {"000002.jpg": "is not four numbers"}),
+    ],
+)
+def test_entries_that_lack_something_are_left_out(
+    photos: Path, tmp_path: Path, engine: Engine, entries: str, key: str, told: dict[str, str]
+) -> None:
+    """DALI takes most of them in silence."""
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    assert found["annotations"][1]["image_id"] == found["images"][2]["id"]
+    del found[entries][2 if entries == "images" else 1][key]
+    path.write_text(json.dumps(found))
+    require_dataset(open_dataset(path))
+    reasons = {each.file: each.reason for each in check_folder(str(path), full=False).bad}
+    assert reasons.keys() == told.keys() | ({"annotations"} if entries == "images" else set())
+    assert all(words in reasons[name] for name, words in told.items())
+    verified = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()
+    assert verified.exact, verified.lines()
+    assert {each.file for each in verified.left_out} == reasons.keys()
+    preview = preview_batch(engine, PreviewRequest(a_graph(shuffled=False), str(path), tiles=4))
+    assert next(iter(told)) in preview.note
+
+
+@pytest.mark.parametrize(
+    ("entries", "value", "words"),
+    [
+        ("images", [{"id": 1}, {"file_name": "a.jpg"}], "no image has both id and file_name"),
+        ("images", ["a.jpg"], "1 of its images are no objects"),
+        ("annotations", [7], "1 of its annotations are no objects"),
+        ("categories", [{"name": "cat"}], "a category has no 'id'"),
+    ],
+)
+def test_annotations_of_another_form_are_refused_with_the_remedy(
+    photos: Path, tmp_path: Path, entries: str, value: list[object], words: str
+) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    path.write_text(json.dumps({**json.loads(path.read_text()), entries: value}))
+    with pytest.raises(DataError, match=words):
+        require_dataset(open_dataset(path))
+
+
+def test_classes_without_names_are_numbers(photos: Path, tmp_path: Path) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    for category in found["categories"]:
+        category["name"] = None
+    del found["categories"][0]["name"]
+    path.write_text(json.dumps(found))
+    numbers = [str(category["id"]) for category in found["categories"]]
+    assert class_names(open_dataset(path)) == ["background", *numbers]
+
+
+def test_annotations_without_categories_or_images_without_annotations_are_told(
+    photos: Path, tmp_path: Path, engine: Engine
+) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    path.write_text(json.dumps({**found, "categories": []}))
+    with pytest.raises(DataError, match=r"it lists no categories\. Add them"):
+        require_dataset(open_dataset(path))
+    path.write_text(json.dumps({**found, "annotations": []}))
+    told = Verifier(load_recipe("ssd"), str(path), 1, engine=engine).run()
+    assert "none of its 6 images has an annotation" in told.failure, told.failure
+
+
+@pytest.mark.parametrize("missing", ["000001.jpg", "000004.jpg"])
+def test_an_image_that_is_not_there_is_left_out(missing: str, photos: Path, tmp_path: Path) -> None:
+    """The first one too, by which the folder of the others is not to be judged."""
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    (path.parent / "images" / missing).unlink()
+    require_dataset(open_dataset(path))
+    (bad,) = check_folder(str(path), full=False).bad
+    assert bad.file == missing
+
+
+def test_images_that_are_put_there_later_are_found(photos: Path, tmp_path: Path) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    images = path.parent / "images"
+    images.rename(tmp_path / "away")
+    with pytest.raises(DataError, match="none of its 6 images is in"):
+        require_dataset(open_dataset(path))
+    (tmp_path / "away").rename(images)
+    require_dataset(open_dataset(path))
+    assert all(os.path.isfile(each.path) for each in list_samples(open_dataset(path)))
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "words"),
+    [
+        ("annotations", {"iscrowd": False}, r"iscrowd of annotations\[1\] is false \(1 such"),
+        ("annotations", {"category_id": 1.0}, r"category_id of annotations\[1\] is 1\.0"),
+        ("images", {"id": 2**31}, r"id of images\[1\] is 2147483648"),
+        ("images", {"id": "1"}, r'id of images\[1\] is "1"'),
+        ("images", {"width": 3.5}, r"width of images\[1\] is 3\.5"),
+        ("images", {"file_name": 7}, "the file_name of an image is 7"),
+        ("categories", {"id": None}, r"id of categories\[1\] is null"),
+        ("annotations", None, "1 of its annotations are no objects, the first is null"),
+        ("images", [1], r"1 of its images are no objects, the first is \[1\]"),
+    ],
+)
+def test_entries_that_dali_stops_at_in_silence_are_refused(
+    part: str, change: Any, words: str, photos: Path, tmp_path: Path
+) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    found[part] += found[part][:1] * (len(found[part]) == 1)
+    found[part][1] = {**found[part][1], **change} if isinstance(change, dict) else change
+    path.write_text(json.dumps(found))
+    with pytest.raises(DataError, match=words):
+        require_dataset(open_dataset(path))
+
+
+def test_annotations_of_no_listed_image_are_named_and_left_out(
+    photos: Path, tmp_path: Path, engine: Engine
+) -> None:
+    """DALI skips them; a file without any image is refused."""
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    found["annotations"] += [{**found["annotations"][0], "image_id": 77}] * 3
+    path.write_text(json.dumps(found))
+    require_dataset(open_dataset(path))
+    checked = check_folder(str(path), full=False)
+    (bad,) = checked.bad
+    assert "3 are of images that the file does not list, the first of 77" in bad.reason
+    rest = json.loads(Path(checked.write_good(str(tmp_path / "good"))).read_text())
+    assert (len(rest["images"]), len(rest["annotations"])) == (6, len(found["annotations"]) - 3)
+    verified = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()
+    assert verified.exact, verified.lines()
+    path.write_text(json.dumps({**found, "images": []}))
+    with pytest.raises(DataError, match="List the images"):
+        require_dataset(open_dataset(path))
