@@ -5,8 +5,8 @@
 #
 # TAG names the machine in the files. Parts, with the minutes that they took on an H200 with 16 cores:
 # agree 10 (PAIRS=3: 6), recipes 10, by-hand 4, peers 5 (RECIPES=imagenet-train: 2), sweep-mixed 4,
-# sweep-cpu 4, tune 4, optimise 6 and stages 3 (DEVICES=mixed: half), threads 5, gpus 3 (GPUS=1,2). Without a GPU
-# a part measures the CPU's side. Everything comes back as OUT/records.tgz.
+# sweep-cpu 4, tune 4, optimise 6 and stages 3 (DEVICES=mixed: half), threads 5, gpus 3 (GPUS=1,2), processes. Without
+# a GPU a part measures the CPU's side, but gpus nothing. Everything comes back as OUT/records.tgz.
 set -u
 out=$1 tag=$2
 shift 2
@@ -87,13 +87,18 @@ threads() {
     workbench scale /tmp/heavy64.json --data "$photos" --device $each $(record "threads-$each")
   done
 }
-gpus() {  # without one: processes alone, with a thread each
-  local batch=256 threads=16 counts=1,2,4 each=mixed name=gpus
-  [ $device = cpu ] && batch=64 threads=1 counts=1,$cores each=cpu name=processes
-  python3 tests/perf/heavy.py /tmp/heavy-gpus.json $batch $threads 1.0
+gpus() {  # cards by pipelines
+  python3 tests/perf/heavy.py /tmp/heavy-gpus.json 128 2 1.0
   for affinity in none split; do
-    workbench scale /tmp/heavy-gpus.json --data "$photos" --device $each --gpus "${GPUS:-$counts}" \
-      --affinity $affinity $(record "$name-$affinity")
+    workbench scale /tmp/heavy-gpus.json --data "$photos" --gpus "${GPUS:-1,2,4}" --pipelines "${PIPELINES:-1,2}" \
+      --files read --affinity $affinity --budget "${BUDGET:-20}" $(record "gpus-$affinity")
+  done
+}
+processes() {  # the same without a GPU, with a thread each
+  python3 tests/perf/heavy.py /tmp/heavy-processes.json 64 1 1.0
+  for affinity in none split; do
+    workbench scale /tmp/heavy-processes.json --data "$photos" --processes "1,$cores" --affinity $affinity \
+      $(record "processes-$affinity")
   done
 }
 
@@ -103,7 +108,7 @@ for part in "$@"; do
   case $part in
     sweep-mixed | sweep-cpu) sweep "${part#sweep-}" ;;
     by-hand) by_hand ;;
-    agree | recipes | peers | tune | optimise | stages | threads | gpus) "$part" ;;
+    agree | recipes | peers | tune | optimise | stages | threads | gpus | processes) "$part" ;;
     *) echo "no such part: $part" >&2 ;;
   esac
   echo "== $part: $((SECONDS - began)) s"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from workbench.commands.measuring import (
+    BUDGET,
     CACHE,
     JSON,
     NAME,
@@ -66,13 +67,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also each operator by itself, behind the decoder; records get the node's name.",
 )
-@click.option(
-    "--budget",
-    type=FiniteFloatRange(0),
-    default=20.0,
-    show_default=True,
-    help="Seconds of timed rounds for each, at most.",
-)
+@BUDGET
 @click.option(
     "--processes",
     type=click.IntRange(1),

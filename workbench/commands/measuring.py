@@ -94,6 +94,19 @@ ONE_DEVICE = click.option(
     "--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's."
 )
 
+BUDGET = click.option(
+    "--budget",
+    type=FiniteFloatRange(0),
+    default=20.0,
+    show_default=True,
+    help="Seconds of timed rounds for each, at most.",
+)
+FILES = click.option(
+    "--files",
+    type=click.Choice(["mapped", "read"]),
+    help="Mapped into memory, or read: dont_use_mmap of the readers.",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class MeasureOptions:

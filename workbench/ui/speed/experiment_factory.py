@@ -73,7 +73,7 @@ def experiment_for(
             if reason := no_workers(machine):
                 raise GraphEditError(reason)
             return GpuScalingExperiment(
-                graph, data, device="mixed", affinity="split", measurement_config=measurement_config
+                graph, data, affinity="split", measurement_config=measurement_config
             )
     raise GraphEditError(f"{what[:40]!r} cannot be measured. There are: {', '.join(WHATS)}.")
 
