@@ -32,27 +32,27 @@ agree() {
 recipes() {
   for recipe in $(python3 -m workbench.cli recipes | awk '{print $1}'); do
     workbench bench "$recipe" --data "$photos" --device $device --regime pipeline \
-      --batch-size 256 --threads "$cores" --load 1.0 --budget 6 $(record "recipe-$recipe")
+      --batch-size 256 --threads "$cores" --load 1.0 --budget 12 $(record "recipe-$recipe")
   done
 }
 by_hand() {  # the settings of the figures that were measured by hand
   for load in 0.65 1.0; do
     workbench bench imagenet-train --data "$photos" --device $device --regime decode \
-      --batch-size 64 --threads 4 --load $load --budget 8 $(record "decode-64-4-load-$load")
+      --batch-size 64 --threads 4 --load $load --budget 16 $(record "decode-64-4-load-$load")
     [ $device = cpu ] && break
   done
   workbench bench imagenet-train --data "$photos" --device $device --regime both \
-    --batch-size 256 --threads "$cores" --load 1.0 --budget 8 \
+    --batch-size 256 --threads "$cores" --load 1.0 --budget 16 \
     $(record "imagenet-train-256-$cores")
   for threads in 4 "$cores"; do
     workbench bench /tmp/heavy256.json --data "$photos" --device $device --threads "$threads" \
-      --regime pipeline --budget 8 $(record "heavy-256-$threads")
+      --regime pipeline --budget 16 $(record "heavy-256-$threads")
   done
 }
 peers() {
   for recipe in ${RECIPES:-imagenet-train rotate-jitter}; do
     workbench bench "$recipe" --data "$photos" --device $device --regime pipeline --peers \
-      --batch-size 64 --threads "$cores" --budget 6 $(record "peers-$recipe")
+      --batch-size 64 --threads "$cores" --budget 12 $(record "peers-$recipe")
   done
 }
 mixed="--threads $several --batch-sizes $batches --prefetch 2,4 --loads 0.65,0.85,1.0"
@@ -91,7 +91,7 @@ gpus() {  # cards by pipelines
   python3 tests/perf/heavy.py /tmp/heavy-gpus.json 128 2 1.0
   for affinity in none split; do
     workbench scale /tmp/heavy-gpus.json --data "$photos" --gpus "${GPUS:-1,2,4}" --pipelines "${PIPELINES:-1,2}" \
-      --files read --affinity $affinity --budget "${BUDGET:-20}" $(record "gpus-$affinity")
+      --files read --affinity $affinity --budget "${BUDGET:-30}" $(record "gpus-$affinity")
   done
 }
 processes() {  # the same without a GPU, with a thread each

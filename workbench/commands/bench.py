@@ -105,7 +105,7 @@ def bench(
 
     from workbench.bench import Benchmark
     from workbench.bench.config import REGIMES, config_of
-    from workbench.bench.measurement_config import MeasurementConfig
+    from workbench.bench.measurement_config import config_within
     from workbench.bench.peers import PEERS
     from workbench.bench.peers.operator_graphs import operator_graphs
     from workbench.bench.tune import adopt_config
@@ -131,7 +131,7 @@ def bench(
             datasets,
             devices,
             ("pipeline",) if node else tuple(r for r in REGIMES if regime in ("both", r)),
-            measurement_config=MeasurementConfig(budget=budget, processes=processes),
+            measurement_config=config_within(budget, processes),
             cache=cast(Any, cache),
             name=" ".join(filter(None, (name, node))),
             peers=tuple(PEERS) if peers else (),

@@ -97,9 +97,9 @@ ONE_DEVICE = click.option(
 BUDGET = click.option(
     "--budget",
     type=FiniteFloatRange(0),
-    default=20.0,
+    default=30.0,
     show_default=True,
-    help="Seconds of timed rounds for each, at most.",
+    help="Seconds for each at most, with its building and warm-up.",
 )
 FILES = click.option(
     "--files",

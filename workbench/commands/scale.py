@@ -82,7 +82,7 @@ def scale(
     from dataclasses import replace
 
     from workbench.bench.config import config_of
-    from workbench.bench.measurement_config import MeasurementConfig
+    from workbench.bench.measurement_config import config_within
     from workbench.bench.rate import rate_words
     from workbench.bench.scaling import (
         GpuScalingExperiment,
@@ -114,7 +114,7 @@ def scale(
     graph = adopt_config(options.graph, replace(config_of(options.graph), **cast(Any, known)))
     over: Over = "workers" if workers else "pipelines" if pipelines else "threads"
     shared: Any = {
-        "measurement_config": MeasurementConfig(budget=budget),
+        "measurement_config": config_within(budget),
         "name": options.name,
     }
     run: ProcessScalingExperiment | ThreadScalingExperiment
