@@ -13,8 +13,8 @@ import pytest
 
 from tests.bench.fakes import MACHINE, measured
 from tests.helpers import with_settings
-from workbench.bench.config import Config, config_of
-from workbench.bench.grid import Grid, grid_for
+from workbench.bench.config import Config
+from workbench.bench.grid import Grid
 from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import (
@@ -39,7 +39,6 @@ from workbench.emit import emit_script
 from workbench.engine.worker_progress import NO_ANSWER
 from workbench.errors import ArgumentError, CancelledError, EngineError
 from workbench.graph import load_recipe
-from workbench.graph.model import Source
 
 GRID = Grid((1, 2, 4), (16, 32, 64, 128), (1, 2, 4))
 
@@ -354,17 +353,6 @@ def test_it_takes_about_the_time_that_it_is_given(
     assert seen[-1][1].round_seconds == 6.0
     with pytest.raises(ArgumentError, match=r"seconds is 5. Give 20.0 or more"):
         TuningExperiment(graph, str(photos), seconds=5)
-
-
-def test_a_reader_without_shards_is_tuned_as_one_pipeline(catalog: Catalog) -> None:
-    graph = load_recipe("imagenet-train")
-    assert grid_for(graph, catalog, MACHINE, "mixed").dont_use_mmap == (None, True)
-    assert grid_for(graph, catalog, MACHINE, "cpu").dont_use_mmap == (None,)
-    read = adopt_config(graph, replace(config_of(graph), dont_use_mmap=True))
-    assert grid_for(read, catalog, MACHINE, "mixed").dont_use_mmap == (True,)
-    assert grid_for(graph, catalog, MACHINE, "mixed").pipelines == (1, 2, 3)
-    video = replace(graph, nodes=(Source("reader", "experimental.inputs.video"), *graph.nodes[1:]))
-    assert grid_for(video, catalog, MACHINE, "mixed").pipelines == (1,)
 
 
 @pytest.mark.parametrize("kind", [SweepExperiment, TuningExperiment])

@@ -58,7 +58,11 @@ from workbench.graph.bounds import SETTINGS
     help="Instead of the graph's.",
 )
 @click.option("--load", type=FiniteFloatRange(0, 1), help="hw_decoder_load of the decoders.")
-@FILES
+@click.option(
+    "--files",
+    type=click.Choice(FILES),
+    help="Mapped into memory, or read: dont_use_mmap of the readers.",
+)
 @BUDGET
 def scale(
     options: MeasureOptions,
@@ -82,6 +86,7 @@ def scale(
     from dataclasses import replace
 
     from workbench.bench.config import config_of
+    from workbench.bench.grid import mapping_values
     from workbench.bench.measurement_config import config_within
     from workbench.bench.rate import rate_words
     from workbench.bench.scaling import (
@@ -92,6 +97,7 @@ def scale(
     )
     from workbench.bench.summary import Over, speedup_curve
     from workbench.bench.tune import adopt_config
+    from workbench.catalog import load_catalog
 
     workers = gpus or processes
     if gpus and processes:
@@ -103,13 +109,14 @@ def scale(
             f"--threads {','.join(map(str, threads))}: with --pipelines, --processes or --gpus "
             "give one number, the threads of each pipeline."
         )
-    given = {
+    given: dict[str, Any] = {
         "batch_size": batch_size,
         "threads": threads[0] if threads and len(threads) == 1 else None,
         "prefetch": prefetch,
         "hw_decoder_load": load,
-        "dont_use_mmap": files and files == "read",
     }
+    if files:
+        (given["dont_use_mmap"],) = mapping_values(options.graph, load_catalog(), [files])
     known = {knob: value for knob, value in given.items() if value is not None}
     graph = adopt_config(options.graph, replace(config_of(options.graph), **cast(Any, known)))
     over: Over = "workers" if workers else "pipelines" if pipelines else "threads"
