@@ -8,9 +8,8 @@ from typing import get_args
 import pytest
 
 from tests.bench.fakes import MACHINE
-from workbench.bench.config import config_of
+from workbench.bench.config import adopt_config, config_of
 from workbench.bench.grid import Grid, default_grid, grid_for, mapping_values
-from workbench.bench.tune import adopt_config
 from workbench.catalog import Catalog
 from workbench.engine import describe_machine
 from workbench.errors import ArgumentError

@@ -22,7 +22,7 @@ from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.record import load_report
 from workbench.bench.summary import best_measurement
-from workbench.bench.tune import SweepExperiment
+from workbench.bench.sweep import SweepExperiment
 from workbench.cli import main
 from workbench.commands.measuring import print_rows
 from workbench.errors import EngineError

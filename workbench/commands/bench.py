@@ -104,11 +104,10 @@ def bench(
     from dataclasses import replace
 
     from workbench.bench import Benchmark
-    from workbench.bench.config import REGIMES, config_of
+    from workbench.bench.config import REGIMES, adopt_config, config_of
     from workbench.bench.measurement_config import config_within
     from workbench.bench.peers import PEERS
     from workbench.bench.peers.operator_graphs import operator_graphs
-    from workbench.bench.tune import adopt_config
     from workbench.catalog import load_catalog
     from workbench.graph.edit import set_setting
 

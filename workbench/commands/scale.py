@@ -85,7 +85,7 @@ def scale(
     """
     from dataclasses import replace
 
-    from workbench.bench.config import config_of
+    from workbench.bench.config import adopt_config, config_of
     from workbench.bench.grid import mapping_values
     from workbench.bench.measurement_config import config_within
     from workbench.bench.rate import rate_words
@@ -96,7 +96,6 @@ def scale(
         ThreadScalingExperiment,
     )
     from workbench.bench.summary import Over, speedup_curve
-    from workbench.bench.tune import adopt_config
     from workbench.catalog import load_catalog
 
     workers = gpus or processes

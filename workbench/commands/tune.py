@@ -105,16 +105,13 @@ def tune(
     """
     from dataclasses import replace
 
+    from workbench.bench.config import adopt_config
     from workbench.bench.grid import grid_for, mapping_values
     from workbench.bench.measurement import long_words
     from workbench.bench.rate import rate_words
     from workbench.bench.summary import best_measurement
-    from workbench.bench.tune import (
-        SweepExperiment,
-        TuningExperiment,
-        adopt_config,
-        describe_ineffective,
-    )
+    from workbench.bench.sweep import SweepExperiment, describe_ineffective
+    from workbench.bench.tune import TuningExperiment
     from workbench.catalog import load_catalog
     from workbench.emit import emit_script
     from workbench.engine.machine import describe_machine

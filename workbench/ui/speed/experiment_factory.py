@@ -21,7 +21,8 @@ from workbench.bench.scaling import (
 )
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.stages import StageCostExperiment
-from workbench.bench.tune import SweepExperiment, TuningExperiment
+from workbench.bench.sweep import SweepExperiment
+from workbench.bench.tune import TuningExperiment
 from workbench.catalog import load_catalog
 from workbench.engine.gpu import cuda_uuids
 from workbench.engine.machine import Machine
