@@ -123,8 +123,8 @@ class Benchmark(SpeedExperiment):
             entries += added
             rows += [None] * len(added) + list(refused)
         self.begin(machine, found, cache, rows)
-        config = self.measurement_config.half() if self.peers else self.measurement_config
-        measured = iter(self.measure(entries, self.progress, config))
+        how = self.measurement_config.half() if self.peers else self.measurement_config
+        measured = iter(self.measure(entries, self.progress, how))
         rows = [row or next(measured) for row in rows]
         if {"cpu", "mixed"} <= {row.device for row in rows if row and row.rounds}:
             self.progress(0.99, "comparing the pixels of both decoders")
