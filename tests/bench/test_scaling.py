@@ -20,6 +20,7 @@ from workbench.bench.scaling import (
     ProcessScalingExperiment,
     ThreadScalingExperiment,
     _where,
+    nearest,
     split_cores,
 )
 from workbench.bench.summary import speedup_curve
@@ -80,6 +81,15 @@ def test_threads_of_one_physical_core_stay_together(
     monkeypatch.setattr("workbench.bench.scaling._where", places.__getitem__)
     assert split_cores(2) == ((0, 2), (1, 3))
     assert split_cores(2, {0, 1, 2}) == ((0,), (2,)), "a GPU interrupts core 3"
+
+
+def test_each_gpu_has_cores_near_it_where_the_driver_tells() -> None:
+    shares = ((0, 1), (2, 3), (4, 5), (6, 7))
+    low, high = frozenset(range(4)), frozenset(range(4, 8))
+    assert nearest(shares, [high, low, high, low]) == ((4, 5), (0, 1), (6, 7), (2, 3))
+    assert nearest(shares, [high] * 4) == ((4, 5), (6, 7), (0, 1), (2, 3)), "a share for each"
+    assert nearest(shares, [frozenset()] * 4) == shares
+    assert nearest(shares[:1], []) == shares[:1]
 
 
 @pytest.mark.thorough

@@ -23,7 +23,7 @@ from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog
 from workbench.emit.cores import cores_without_interrupts
 from workbench.emit.script import emit_script
-from workbench.engine.gpu import cuda_uuids
+from workbench.engine.gpu import Gpu, cuda_uuids
 from workbench.engine.machine import describe_machine, usable_cores
 from workbench.engine.worker_progress import Progress
 from workbench.errors import EngineError
@@ -152,9 +152,9 @@ class ProcessScalingExperiment(SpeedExperiment):
         """Of each of so many processes, or none."""
         return ()
 
-    def cores(self) -> Collection[int] | None:
-        """Those to be shared out; None: all that this process has."""
-        return None
+    def cores(self, count: int) -> tuple[tuple[int, ...], ...]:
+        """Of each of so many processes where they are split: a share of all that this one has."""
+        return split_cores(count)
 
     def sharded_entry(self, config: Config, catalog: Catalog, found: Fingerprint) -> ConfigJobs:
         """A job for each of its processes, ready to be measured."""
@@ -171,7 +171,7 @@ class ProcessScalingExperiment(SpeedExperiment):
         if len(self.pipelines) > 1:
             label += f" of {config.pipelines} pipeline{'s' * (config.pipelines != 1)}"
         entry = self.entry(config, catalog, found, label)
-        cores = split_cores(count, self.cores()) if self.affinity == "split" else ()
+        cores = self.cores(count) if self.affinity == "split" else ()
         return replace(entry, jobs=jobs, environments=self.environments(count), cores=cores)
 
 
@@ -179,7 +179,7 @@ class GpuScalingExperiment(ProcessScalingExperiment):
     """One process a GPU, each with a shard of the data, all at once.
 
     Its pipelines divide that shard. ``affinity`` "split" gives each process an equal share of the
-    cores that no GPU interrupts.
+    cores that no GPU interrupts, near its own GPU.
     """
 
     device = "mixed"
@@ -214,8 +214,10 @@ class GpuScalingExperiment(ProcessScalingExperiment):
         # Never MIG: CUDA shows one instance.
         return tuple({"CUDA_VISIBLE_DEVICES": f"GPU-{uuid}"} for uuid in cuda_uuids()[:count])
 
-    def cores(self) -> Collection[int]:
-        return cores_without_interrupts()
+    def cores(self, count: int) -> tuple[tuple[int, ...], ...]:
+        """A share of those without interrupts, near its GPU as far as the driver tells."""
+        shares = split_cores(count, cores_without_interrupts())
+        return nearest(shares, [Gpu(uuid).near_cores() for uuid in cuda_uuids()[:count]])
 
 
 def _require_shards(graph: Graph, catalog: Catalog) -> None:
@@ -236,6 +238,19 @@ def split_cores(parts: int, usable: Collection[int] | None = None) -> tuple[tupl
     cores = sorted(os.sched_getaffinity(0) if usable is None else usable, key=_where)
     size = max(1, len(cores) // parts)
     return tuple(tuple(cores[part * size % len(cores) :][:size]) for part in range(parts))
+
+
+def nearest(
+    shares: Sequence[tuple[int, ...]], near: Sequence[Collection[int]]
+) -> tuple[tuple[int, ...], ...]:
+    """The shares of cores, in an order in which each has most of what is near at its place."""
+    left = list(shares)
+    found = []
+    for cores in near:
+        best = max(left, key=lambda share: len({*share} & {*cores}))
+        left.remove(best)
+        found.append(best)
+    return (*found, *left)
 
 
 def _where(core: int, root: str = "/sys/devices/system/cpu") -> tuple[int, int, int]:
