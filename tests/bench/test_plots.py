@@ -60,7 +60,12 @@ KINDS: dict[str, tuple[Report, tuple[str, ...]]] = {
     "workers": (
         report(measured(100, device="mixed"), measured(150, device="mixed", workers=2),
                kind="workers"),
-        ("75%", "processes, a GPU each"),
+        ("75%", "GPUs, a process each", "measured"),
+    ),
+    "cards by pipelines": (
+        report(*(measured(100 * n * p, device="mixed", workers=n, pipelines=p)
+                 for n in (1, 2) for p in (1, 2)), kind="workers"),
+        ("1 pipeline each", "2 pipelines each", "400", "100%"),
     ),
     "stages": (
         report(measured(500, WHOLE), kind="stages", extra={"stages": asdict(STAGES)}),

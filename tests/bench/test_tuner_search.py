@@ -17,7 +17,7 @@ import pytest
 
 from workbench.bench.compare import read_report
 from workbench.bench.config import Config
-from workbench.bench.grid import KNOBS, Grid, Place, default_grid
+from workbench.bench.grid import KNOBS, Grid, Place
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import PROBE_CONFIG, MeasurementConfig
 from workbench.bench.record import Report
@@ -29,7 +29,6 @@ from workbench.bench.tuner_search import (
     TunerSearch,
     usual_allowance,
 )
-from workbench.engine import describe_machine
 from workbench.graph.model import Executor
 
 RECORDED = sorted((Path(__file__).parents[2] / "assets" / "benchmarks").glob("sweep-*.json"))
@@ -268,15 +267,3 @@ def test_where_everything_fails_nothing_is_found() -> None:
 
 def test_a_grid_of_one() -> None:
     assert TunerSearch(Grid((2,), (32,), (2,)), lambda place: 5.0).run() == [(0, 0, 0, 0, 0, 0, 0)]
-
-
-def test_grids() -> None:
-    grid = Grid((1, 2), (16, 32), (1, 2, 4), (0.65, 1.0))
-    assert len(grid) == len(list(grid.places())) == 24
-    assert Grid.from_json(grid.to_json()) == grid
-    with pytest.raises(ValueError, match="rising order"):
-        Grid((2, 1), (16,))
-    usual = default_grid(describe_machine(), "mixed")
-    assert usual.hw_decoder_load[-1] == 1.0
-    assert usual.executor == get_args(Executor)
-    assert usual.threads[-1] == describe_machine().cores

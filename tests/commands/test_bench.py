@@ -176,11 +176,18 @@ def test_scale(photos: Path, tmp_path: Path) -> None:
     result = run("scale", graph, "--data", photos, "--pipelines", "1,2")
     assert "1 pipeline: " in result.output
     assert "2 pipelines: " in result.output
-    both = run("scale", graph, "--data", photos, "--pipelines", "1,2", "--threads", "1,2")
-    assert "Give one of --threads, --pipelines and --gpus" in both.output
-    result = run("scale", graph, "--data", photos, "--gpus", "1,2", "--device", "cpu")
-    assert "1 process: " in result.output
-    assert "2 processes: " in result.output
+    own = ("--threads", "1", "--batch-size", "3", "--prefetch", "1", "--files", "read")
+    record = tmp_path / "processes.json"
+    result = run(
+        *("scale", graph, "--data", photos, "--processes", "1,2", "--pipelines", "2", *own),
+        *("--json", record),
+    )
+    assert result.exit_code == 0, result.output
+    assert "1 process of 2 pipelines: " in result.output
+    assert "2 processes of 2 pipelines: " in result.output
+    config = load_report(record.read_text()).measurements[1].config
+    assert (config.workers, config.pipelines, config.threads) == (2, 2, 1)
+    assert (config.batch_size, config.prefetch, config.dont_use_mmap) == (3, 1, True)
 
 
 def test_compare(tmp_path: Path) -> None:
@@ -244,7 +251,9 @@ def test_the_graph_that_is_tuned_is_not_written_over_by_its_script(tmp_path: Pat
         (["tune", "simclr", "--data", ".", "--threads", "4,2"], 2, "rising list"),
         (["tune", "simclr", "--data", ".", "--threads", "a"], 2, "rising list"),
         (["tune", "simclr", "--data", ".", "--batch-sizes", "0,1"], 2, "rising list"),
-        (["scale", "simclr", "--data", ".", "--threads", "1", "--gpus", "1"], 2, "Give one of"),
+        (["scale", "simclr", "--data", ".", "--processes", "1", "--gpus", "1"], 2, "Give one of"),
+        (["scale", "simclr", "--data", ".", "--gpus", "1", "--threads", "1,2"], 2, "one number"),
+        (["scale", "simclr", "--data", ".", "--gpus", "1", "--device", "cpu"], 2, "--device out"),
         (["stages", "nowhere.json", "--data", "."], 2, "There is no file nowhere.json"),
         (["compare", "a.json", "b.json"], 2, "'a.json' does not exist"),
         (["records", "a.json"], 2, "'a.json' does not exist"),

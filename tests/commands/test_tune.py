@@ -16,13 +16,16 @@ from tests.damaged import REFUSED
 from tests.emit.targets.test_execute import some_of
 from workbench.bench import interleaved
 from workbench.bench.config import Config
+from workbench.bench.grid import Grid
 from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.record import load_report
 from workbench.bench.summary import best_measurement
+from workbench.bench.sweep import SweepExperiment
 from workbench.cli import main
 from workbench.commands.measuring import print_rows
+from workbench.errors import EngineError
 from workbench.graph import load_graph
 
 SHORT = MeasurementConfig(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
@@ -40,6 +43,25 @@ def test_an_executor_that_there_is_not_is_refused(photos: Path) -> None:
     done = tune(photos, "--executors", "dynamic,fast")
     assert done.exit_code == 2
     assert "'fast' is no executor. Give static, dynamic, separate." in done.output
+
+
+def test_files_are_mapped_or_read_and_no_third(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = tune(photos, "--files", "mapped,cached")
+    assert done.exit_code == 2
+    assert "'cached' is no way to get at files. Give mapped, read." in done.output
+    tried: list[Grid] = []
+
+    def run(experiment: SweepExperiment, *_: object) -> None:
+        assert experiment.grid is not None
+        tried.append(experiment.grid)
+        raise EngineError("enough")
+
+    monkeypatch.setattr(SweepExperiment, "run", run)
+    for files in ("mapped", "read", "mapped,read"):
+        assert tune(photos, "--files", files, "--exhaustive").exit_code == 1
+    assert [grid.dont_use_mmap for grid in tried] == [(None,), (True,), (None, True)]
 
 
 @pytest.mark.thorough

@@ -40,7 +40,8 @@ from workbench.bench.measurement_config import MeasurementConfig, long_config
 from workbench.bench.record import dump_report
 from workbench.bench.stats import paired_ratio
 from workbench.bench.summary import best_measurement
-from workbench.bench.tune import SweepExperiment, TuningExperiment
+from workbench.bench.sweep import SweepExperiment
+from workbench.bench.tune import TuningExperiment
 from workbench.engine.machine import usable_cores
 from workbench.errors import CancelledError
 from workbench.graph import Graph, load_recipe

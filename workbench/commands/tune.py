@@ -7,10 +7,12 @@ from typing import Any, cast
 import click
 
 from workbench.commands.measuring import (
+    FILES,
     FiniteFloatRange,
     MeasureOptions,
     ascending_numbers,
     measure_options,
+    names_among,
     print_rows,
     progress_bar,
 )
@@ -19,15 +21,6 @@ from workbench.graph.bounds import SETTINGS
 from workbench.graph.model import CHOICES, DecodeDevice
 
 EXECUTORS = CHOICES["executor"]
-
-
-def _executors(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...] | None:
-    if text is None:
-        return None
-    found = {part.strip() for part in text.split(",")}
-    for name in sorted(found - set(EXECUTORS)):
-        raise click.BadParameter(f"{name[:40]!r} is no executor. Give {', '.join(EXECUTORS)}.")
-    return tuple(name for name in EXECUTORS if name in found)
 
 
 @click.command()
@@ -57,9 +50,15 @@ def _executors(_: click.Context, __: click.Parameter, text: str | None) -> tuple
 )
 @click.option(
     "--executors",
-    callback=_executors,
+    callback=names_among(EXECUTORS, "executor"),
     metavar="NAMES",
     help=f"Executors to try, with commas between: {', '.join(EXECUTORS)}.",
+)
+@click.option(
+    "--files",
+    callback=names_among(FILES, "way to get at files"),
+    metavar="NAMES",
+    help="Mapped into memory, read, or both: dont_use_mmap of the readers. mapped,read.",
 )
 @click.option(
     "--regime",
@@ -89,6 +88,7 @@ def tune(
     pipelines: tuple[int, ...] | None,
     loads: tuple[float, ...] | None,
     executors: tuple[str, ...] | None,
+    files: tuple[str, ...] | None,
     regime: str,
     exhaustive: bool,
     seconds: float | None,
@@ -105,16 +105,13 @@ def tune(
     """
     from dataclasses import replace
 
-    from workbench.bench.grid import grid_for
+    from workbench.bench.config import adopt_config
+    from workbench.bench.grid import grid_for, mapping_values
     from workbench.bench.measurement import long_words
     from workbench.bench.rate import rate_words
     from workbench.bench.summary import best_measurement
-    from workbench.bench.tune import (
-        SweepExperiment,
-        TuningExperiment,
-        adopt_config,
-        describe_ineffective,
-    )
+    from workbench.bench.sweep import SweepExperiment, describe_ineffective
+    from workbench.bench.tune import TuningExperiment
     from workbench.catalog import load_catalog
     from workbench.emit import emit_script
     from workbench.engine.machine import describe_machine
@@ -130,6 +127,7 @@ def tune(
         "hw_decoder_load": loads,
         "pipelines": pipelines,
         "executor": executors,
+        "dont_use_mmap": files and mapping_values(graph, load_catalog(), files),
     }
     grid = replace(
         grid_for(graph, load_catalog(), describe_machine(), wanted),

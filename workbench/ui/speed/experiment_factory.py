@@ -21,7 +21,8 @@ from workbench.bench.scaling import (
 )
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.stages import StageCostExperiment
-from workbench.bench.tune import SweepExperiment, TuningExperiment
+from workbench.bench.sweep import SweepExperiment
+from workbench.bench.tune import TuningExperiment
 from workbench.catalog import load_catalog
 from workbench.engine.gpu import cuda_uuids
 from workbench.engine.machine import Machine
@@ -73,7 +74,7 @@ def experiment_for(
             if reason := no_workers(machine):
                 raise GraphEditError(reason)
             return GpuScalingExperiment(
-                graph, data, device="mixed", affinity="split", measurement_config=measurement_config
+                graph, data, affinity="split", measurement_config=measurement_config
             )
     raise GraphEditError(f"{what[:40]!r} cannot be measured. There are: {', '.join(WHATS)}.")
 

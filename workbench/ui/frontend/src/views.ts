@@ -857,6 +857,7 @@ export interface TuneView {
 /** So many threads or processes; rates in imgs/s, null where they were not measured. */
 export interface ScalingPoint {
   count: number;
+  pipelines: number;
   median: number | null;
   low: number | null;
   high: number | null;
