@@ -208,6 +208,7 @@ def main() -> None:
         if seconds >= LEAST_LONG:
             alone = sweep.measure_one(choice.config, catalog, found, long_config(seconds))
             choice = alone if alone.rounds else choice
+        by_second = [rate for one in choice.rounds for rate in one.by_second]
 
     print(f"\n{args.device}, {args.work}, {machine.gpu or machine.cpu}{'':10} imgs/s")
     for threads, rate in plain.items():
@@ -240,6 +241,7 @@ def main() -> None:
             "plain": plain,
             "grid": [{**asdict(one.config), "imgs_per_s": one.imgs_per_s} for one in rows],
             "in_turns": [{**asdict(one.config), "imgs_per_s": one.imgs_per_s} for one in final],
+            "choice": {**asdict(choice.config), "imgs_per_s_of_each_second": by_second},
             "jpeg_busy": ours.jpeg_busy,
             "seconds": {"tuner": tuner_seconds, "a setting": each},
             "tuner": json.loads(dump_report(report)),
