@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from tests.bench.fakes import measured, report, rounds
 from workbench.bench.config import Config
+from workbench.bench.interleaved import WARM_UP_CUT
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import COARSE_CONFIG, MeasurementConfig
 from workbench.bench.record import dump_report, load_report
@@ -59,6 +60,26 @@ def test_bench_records_what_it_measured(photos: Path, tmp_path: Path) -> None:
     assert found["machine"]["cores"] >= 1
     assert (found["name"], found["data"]["files"]) == ("here", 120)
     assert "<svg" in picture.read_text()
+
+
+@pytest.mark.parametrize("command", ["bench", "scale"])
+def test_the_budget_bounds_the_whole_and_what_it_ended_is_told(
+    command: str, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[tuple[float | None, float]] = []
+
+    def fake(entries, how, *_):  # type: ignore[no-untyped-def]
+        limits.append((how.limit, how.budget))
+        return tuple(
+            Measurement(entry.config, rounds(100, 100), flags=(WARM_UP_CUT,)) for entry in entries
+        )
+
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
+    options = ["--data", photos, "--device", "cpu", "--budget", "7"]
+    result = run(command, "imagenet-eval", *options)
+    assert result.exit_code == 0, result.output
+    assert limits == [(7.0, 7.0)]
+    assert f"figures: {WARM_UP_CUT}" in result.output
 
 
 @pytest.mark.thorough

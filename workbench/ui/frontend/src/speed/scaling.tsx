@@ -142,7 +142,7 @@ function Chart({ view }: { view: ScalingView }) {
         return (
           <g key={place}>
             {point.pipelines > 0 && !alike(place) && (
-              <text x={at - 6} y={y(point.median) - 9} text-anchor="end">
+              <text x={at - 6} y={Math.max(y(point.median) - 9, TOP)} text-anchor="end">
                 {pipelines(point)}
               </text>
             )}
