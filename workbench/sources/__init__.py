@@ -57,6 +57,9 @@ class Dataset:
         What a person knows it as, where that is not ``location``.
     first:
         Where not 0: so many from the beginning stand for all, whose index is not there yet.
+    options:
+        Of the kind's ``demanding`` ones those that are set where a graph reads it; None where none
+        is known: then what is at fault for any of them is told.
     """
 
     kind: str
@@ -64,6 +67,7 @@ class Dataset:
     items: tuple[tuple[str, int | str], ...] = ()
     title: str = ""
     first: int = 0
+    options: tuple[str, ...] | None = None
 
     @property
     def argument(self) -> Any:

@@ -198,6 +198,8 @@ class SourceKind:
     ends_process:
         Words in the fault of a sample that would end the reader's process, of a kind that looks
         ahead: it is left out before.
+    demanding:
+        Options of its reader that ask more of the data: ``Dataset.options`` has those that are set.
     options:
         The options of readers that mean something to this one; None: all of DALI's reader.
     seeded:
@@ -257,6 +259,7 @@ class SourceKind:
     told: Callable[[Dataset, Sequence[int]], list[Sample]] | None = None
     looks_ahead: bool = False
     ends_process: str = ""
+    demanding: frozenset[str] = frozenset()
     options: frozenset[str] | None = None
     seeded: bool = True
     pipeline_arguments: tuple[str, ...] = ()

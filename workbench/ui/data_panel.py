@@ -209,7 +209,7 @@ class DataPanel:
         if not self.error and load_source(self.dataset.kind).is_listed:
             self.view = {**self.view, "counting": True}
             self._count = SampleCount(
-                self.dataset,
+                replace(self.dataset, options=self._read.options),
                 self._roots,
                 lambda count: self._show(None, count=count, counted=False),
                 self._on_indexed,
