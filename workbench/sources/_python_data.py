@@ -173,10 +173,10 @@ def _channels(image: Any, what: str) -> int:
             "an array (height, width, 3) of uint8, a PIL image or encoded bytes."
         )
     shape = tuple(map(int, image.shape))
-    if len(shape) == 1 and str(image.dtype) == "uint8":
+    if len(shape) == 1 and shape[0] and str(image.dtype) == "uint8":
         return 0
     what = f"{what}, an array {shape} of {image.dtype},"
-    if reason := _wrong_type(image):
+    if 0 not in shape and (reason := _wrong_type(image)):
         raise DataError(f"{what} {reason}")
     _require_shape(what, shape, _is_tensor(image), "array", "")
     if len(shape) == 2:

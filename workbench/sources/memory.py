@@ -223,6 +223,8 @@ class ImageBatches:
             try:
                 image, label = split_row(row)
                 images.append(encode_image(image))
+                if not images[-1].size and not hasattr(self.rows, "fault"):
+                    raise ValueError("it is empty: give the bytes of an image, or its pixels")
             except (OSError, TypeError, ValueError) as error:
                 raise ValueError(f"sample {at}: {error}") from None
             labels.append(label)
@@ -275,7 +277,8 @@ def keep_images(data: Any) -> Dataset:
     def read(at: int, row: Any) -> tuple[Any, int] | Exception:
         try:
             image, label = split_row(row)
-            return encode_image(image), label
+            content = encode_image(image)
+            return (content, label) if content.size else ValueError("it is empty: it has no bytes")
         except Exception as error:  # whatever a data set of the user raises
             return ValueError(_words(error))
 
