@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.sources import SourceKind
-from workbench.sources._lmdb import Place, list_images, require_images, root_of
+from workbench.sources._lmdb import CUT, Place, list_images, require_images, root_of
 from workbench.sources._lmdb_copy import leave_out
 
 
@@ -40,5 +40,7 @@ def lmdb_kind(
         watched=lambda dataset: iter([dataset.location]),
         nothing_found=lambda dataset: f"The LMDB {dataset} is empty. Give one with images.",
         sample=sample,
+        looks_ahead=True,
+        ends_process=CUT,
         write_placeholder=write_placeholder,
     )
