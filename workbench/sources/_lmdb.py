@@ -28,6 +28,9 @@ _LOOKED_AT = 100
 """Values of which one at least must hold an image."""
 DEPTH = 32
 """More levels than LMDB itself takes."""
+CUT_SHORT = "cut short"
+"""In the fault of what may lie beyond the end of the file: LMDB maps it, and reading it there ends
+the process."""
 
 
 class Value(NamedTuple):
@@ -113,11 +116,18 @@ def database_file(dataset: Dataset) -> str:
 
 
 def require_images(dataset: Dataset, place_of: Callable[[bytes], Place | str]) -> None:
-    """Raise DataError where none of the first values holds an image."""
+    """Raise DataError where there is no value, or none of the first holds an image."""
     found = list(islice(list_images(dataset, place_of), _LOOKED_AT))
-    if found and all(each.fault for each in found):
+    if not found:
+        raise DataError(no_images(dataset))
+    if all(each.fault for each in found):
         path = database_file(dataset)
         raise DataError(f"{path}: of its first value, {found[0].fault}. Write the LMDB anew.")
+
+
+def no_images(dataset: Dataset) -> str:
+    """What is told of a database without values."""
+    return f"The LMDB {dataset} is empty. Give one with images."
 
 
 def root_of(dataset: Dataset) -> str:
@@ -147,16 +157,18 @@ def list_images(dataset: Dataset, place_of: Callable[[bytes], Place | str]) -> I
     holder = os.path.basename(os.path.abspath(dataset.location))
     try:
         with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
             for key, offset, nbytes in list_values(path):
                 if not key:  # LMDB takes none of no bytes
                     name = f"{holder} at byte {offset}"
-                    yield Sample(path, name, 0, offset, 0, "its page is damaged or cut short")
+                    yield Sample(path, name, 0, offset, 0, f"its page is damaged or {CUT_SHORT}")
                     continue
-                file.seek(offset)
-                try:
-                    found = place_of(file.read(nbytes))
-                except (IndexError, ValueError):
-                    found = "it is no message of the kind that the first value is"
+                found: Place | str
+                if offset + nbytes > size:
+                    found = f"the file is {CUT_SHORT} before its end"
+                else:
+                    file.seek(offset)
+                    found = _read_place(file.read(nbytes), place_of)
                 name = name_of(holder, key)
                 if isinstance(found, str):
                     yield Sample(path, name, 0, offset, 0, found)
@@ -165,6 +177,13 @@ def list_images(dataset: Dataset, place_of: Callable[[bytes], Place | str]) -> I
                     yield Sample(path, name, label, offset + begin, end - begin)
     except (OSError, ValueError, struct.error) as error:
         raise DataError(f"{path} cannot be read: {error}. Write it anew.") from None
+
+
+def _read_place(value: bytes, place_of: Callable[[bytes], Place | str]) -> Place | str:
+    try:
+        return place_of(value)
+    except (IndexError, ValueError):
+        return "it is no message of the kind that the first value is"
 
 
 def fields(message: bytes, start: int = 0, end: int | None = None) -> dict[int, tuple[int, int]]:

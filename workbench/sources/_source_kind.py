@@ -283,6 +283,11 @@ class SourceKind:
         return f"`workbench samples shapes --targets` writes some: give shapes/{self.sample}."
 
     @property
+    def decodes_images(self) -> bool:
+        """Whether its reader decodes images, so that one that is none ends the process."""
+        return bool(self.pixels) and self.read_header is None
+
+    @property
     def lists_files(self) -> bool:
         """Whether samples can be left out by naming the others: DALI's ``file_list``."""
         return self.op == "readers.file"

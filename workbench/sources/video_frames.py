@@ -220,6 +220,7 @@ SOURCE = SourceKind(
     watched=_watched,
     nothing_found=_nothing_found,
     sample="frames",
+    looks_ahead=True,
     guessed=(
         "taken for that by its numbered files of one size; for images in class folders give the "
         "folder of these"
