@@ -7,16 +7,15 @@ from dataclasses import replace
 
 from workbench.graph.free_seed import free_seed
 from workbench.graph.model import Body, Graph, Node, Port, Source
-from workbench.sources import SourceKind, load_source
+from workbench.sources import Dataset, SourceKind, load_source
 
 _DECODER = "decoders.image"
-_FRAMES = "sequence_length"
 _ORDERS = {"HWC": "FHWC", "CHW": "FCHW"}
 """The order of axes of a picture, and of a sequence of these."""
 
 
-def exchanged(graph: Graph, source: Source, kind: str) -> Graph:
-    """The graph with a source of another kind.
+def exchanged(graph: Graph, source: Source, kind: str, data: Dataset | None = None) -> Graph:
+    """The graph with a source of another kind, that reads these data where they are known.
 
     What was decoded is fed with the pixels that a source gives, and its decoder goes; behind a
     source that gives none a decoder comes, the one that it wants. Decoders that do more, such as
@@ -55,8 +54,9 @@ def exchanged(graph: Graph, source: Source, kind: str) -> Graph:
             else node
             for node in nodes
         ]
-    if (_FRAMES in old.begins) != (_FRAMES in new.begins) and len(graph.sources) == 1:
-        nodes = [_in_order(node, frames=_FRAMES in new.begins) for node in nodes]
+    frames = new.gives_sequences is not None and new.gives_sequences(data)
+    if (frames or old.gives_sequences is not None) and len(graph.sources) == 1:
+        nodes = [_in_order(node, frames=frames) for node in nodes]
     body = with_ports(Body(tuple(nodes), graph.outputs), moved)
     return replace(graph, nodes=body.nodes, outputs=body.outputs)
 

@@ -118,6 +118,9 @@ class SourceKind:
     pixels:
         The output that gives pixels, where its reader decodes; empty where decoders follow it. The
         exported code then tells ``reader`` the side: ``device`` is ``cpu``, ``mixed`` or ``gpu``.
+    gives_sequences:
+        Whether a dataset's samples are sequences of pictures, of one that is not known those of
+        most; None: no dataset's are.
     begins:
         Options that come with the source and go with it, such as the frames of a sequence.
     read_header:
@@ -238,6 +241,7 @@ class SourceKind:
     reader: Callable[..., Any] | None = None
     noun: str = "image"
     pixels: str = ""
+    gives_sequences: Callable[[Dataset | None], bool] | None = None
     begins: Mapping[str, int] = field(default_factory=dict, hash=False)
     read_header: Callable[[str], Header] | None = None
     read_content: Callable[[str], str] | None = None

@@ -186,6 +186,11 @@ def _first(files: list[tuple[str, int]]) -> _Array | None:
     return next((found for path, _ in files if not (found := _look(path)).fault), None)
 
 
+def _gives_sequences(dataset: Dataset | None) -> bool:
+    """Whether the arrays are volumes, by the first that can be read."""
+    return dataset is not None and len(find_arrays(dataset.argument)["axes"]) == 4
+
+
 def _require(dataset: Dataset) -> None:
     named = next((label for _, label in dataset.items if isinstance(label, str)), None)
     if named is not None:
@@ -270,6 +275,7 @@ SOURCE = SourceKind(
     outputs=("images", "labels"),
     noun="array",
     pixels="images",
+    gives_sequences=_gives_sequences,
     helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
     imports=("os", "tempfile"),
     suffixes=(_SUFFIX,),

@@ -272,6 +272,7 @@ SOURCE = SourceKind(
     reader=read_videos,
     noun="video",
     pixels="frames",
+    gives_sequences=lambda dataset: True,
     begins={"sequence_length": 8, "initial_fill": 64},
     read_header=_read_header,
     undecodable=_undecodable,

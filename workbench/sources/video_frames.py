@@ -208,6 +208,7 @@ SOURCE = SourceKind(
     outputs=("frames", "labels"),
     noun="frame",
     pixels="frames",
+    gives_sequences=lambda dataset: True,
     begins={"sequence_length": 8, "initial_fill": 64},
     helpers="\n\n".join([IMAGES_SOURCE, *map(inspect.getsource, (class_folders, frames_in))]),
     imports=("os",),
