@@ -199,8 +199,8 @@ class SourceKind:
         Whether ``list_samples`` soon tells the faults of the samples that a reader comes to first:
         a preview names those that its reader takes in silence.
     ends_process:
-        Words in the fault of a sample that would end the reader's process, of a kind that looks
-        ahead: it is left out before.
+        Words in the fault of a sample that would end the reader's process, or what it feeds, of a
+        kind that looks ahead: it is left out before.
     options:
         The options of readers that mean something to this one; None: all of DALI's reader.
     seeded:
