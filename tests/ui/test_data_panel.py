@@ -119,6 +119,19 @@ def test_classes_are_counted_by_what_the_graph_reads(make: Make, shapes: Path) -
     assert screen["preview", "classes"] == []  # no label of a sample is read
 
 
+def test_targets_that_are_not_read_are_offered(make: Make, shapes: Path) -> None:
+    model, screen = make(shapes / "webdataset")
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    places = {each["place"] for each in screen["data", "summary"]["also"]}
+    boxes, masks = (f"webdataset_{kind}:{shapes / 'webdataset'}" for kind in ("boxes", "masks"))
+    assert places == {boxes, masks}
+    model.act("data", {"do": "open", "path": boxes})
+    counted = "boxes of each"
+    screen.wait(lambda s: s["data", "summary"]["counted_by"] == counted, "the boxes")
+    assert screen["data", "summary"]["also"] == []
+    assert {"boxes", "labels"} <= model.graph.outputs.keys()
+
+
 def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
     make: Make, tmp_path: Path
 ) -> None:

@@ -6,18 +6,15 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from workbench.commands.options import existing_data, report_errors, writable_file
-from workbench.errors import DataError
 
 if TYPE_CHECKING:
     from workbench.health import FolderCheck
-    from workbench.sources import Dataset
 
 _LINES = 50
 MOST_DROPPED = 5
@@ -62,7 +59,7 @@ def check(
     """
     from workbench.files import write_bytes, write_text
     from workbench.health.html_report import html_report
-    from workbench.sources import load_source
+    from workbench.sources import kinds_with_targets, load_source
 
     found = _check(data, full, again)
     if good and not load_source(found.dataset.kind).lists_files:
@@ -77,7 +74,7 @@ def check(
     if html:
         write_text(html, html_report(found))
     click.echo(json.dumps(_as_json(found), indent=1) if as_json else _as_text(found))
-    for kind in _with_targets(found.dataset):
+    for kind in kinds_with_targets(found.dataset):
         click.echo(
             f"note: what else the samples hold was not looked at: `workbench check {kind}:{data}` "
             f"reads them as {load_source(kind).about}",
@@ -85,16 +82,6 @@ def check(
         )
     if found.bad:
         raise SystemExit(1)
-
-
-def _with_targets(dataset: Dataset) -> Iterator[str]:
-    """The kinds that would read the same data with targets, which these have."""
-    from workbench.sources import load_source
-
-    for kind in load_source(dataset.kind).with_targets:
-        with suppress(DataError):
-            load_source(kind).require(dataset)
-            yield kind
 
 
 def _dropped(good: str, names: Sequence[str]) -> str:

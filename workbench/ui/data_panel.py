@@ -45,6 +45,7 @@ from workbench.ui.actions.panels import (
 from workbench.ui.data_views import DataParameter, DataView, FileFinding, FolderListing
 from workbench.ui.folder_browser import NO_FOLDERS, list_folders
 from workbench.ui.measurement_queue import SHARED_QUEUE, MeasurementQueue
+from workbench.ui.other_readings import other_readings
 from workbench.ui.sample_count import SampleCount
 from workbench.ui.views import TextFile
 
@@ -126,6 +127,7 @@ class DataPanel:
             "at_fault": "",
             "passed_over": "",
             "read_all": "",
+            "also": [],
             "classes": [],
             "class_counts": [],
             "counted_by": "",
@@ -339,6 +341,7 @@ class DataPanel:
             at_fault=_at_fault(facts, self._read),
             passed_over=_passed_over(facts),
             read_all=f"pillow_images:{self.dataset.location}" if facts.passed_over else "",
+            also=other_readings(self.dataset, self._read),
             counting=False,
             classes=list(facts.classes),
             class_counts=[{"name": n, "count": c} for n, c in facts.class_counts.items()],

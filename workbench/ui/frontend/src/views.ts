@@ -361,6 +361,12 @@ export interface ClassCount {
   count: number;
 }
 
+/** A kind of source that gives targets which are not read now. */
+export interface OtherReading {
+  place: string;
+  about: string;
+}
+
 /** The data: a folder, or a list of files. */
 export interface DataView {
   root: string;
@@ -376,6 +382,7 @@ export interface DataView {
   at_fault: string;
   passed_over: string;
   read_all: string;
+  also: OtherReading[];
   classes: string[];
   class_counts: ClassCount[];
   counted_by: string;
