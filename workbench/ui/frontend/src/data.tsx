@@ -200,7 +200,7 @@ function Also({ also = [], open }: PassedOverProps) {
     <p class="wb-passed-over" role="status" data-wb="also" hidden={!also.length}>
       The samples hold more than is read:
       {also.map(({ place, about }) => (
-        <button key={place} class="wb-btn" type="button" onClick={() => open(place)}>
+        <button key={place} class="wb-quiet" type="button" onClick={() => open(place)}>
           Read as {about}
         </button>
       ))}

@@ -320,6 +320,12 @@ export interface CodeFault {
   node: string;
 }
 
+/** A kind that gives targets which are not read now. */
+export interface OtherReading {
+  place: string;
+  about: string;
+}
+
 /** Something that a check found in a file. */
 export interface FileFinding {
   file: string;
@@ -359,12 +365,6 @@ export interface FolderListing {
 export interface ClassCount {
   name: string;
   count: number;
-}
-
-/** A kind of source that gives targets which are not read now. */
-export interface OtherReading {
-  place: string;
-  about: string;
 }
 
 /** The data: a folder, or a list of files. */
