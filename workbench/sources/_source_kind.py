@@ -158,6 +158,8 @@ class SourceKind:
         The name of each label, in order; empty where they have none.
     class_counts:
         Targets of each class, where they stand in one place; None: by the samples' labels.
+    without_targets:
+        How many samples have none, where that stands in one place.
     classes_in:
         Of each of some samples the classes of its targets: of every box, or once each that its mask
         has. Those at fault are passed over.
@@ -232,6 +234,7 @@ class SourceKind:
     nothing_found: Callable[[Dataset], str]
     write_placeholder: Callable[[Path], Path]
     class_counts: Callable[[Dataset], list[int]] | None = None
+    without_targets: Callable[[Dataset], int] | None = None
     classes_in: Callable[[Dataset, Sequence[Sample]], Iterator[Collection[int]]] | None = None
     targets: Literal["", "boxes", "masks"] = ""
     explain: Callable[[Dataset, str], str] | None = None

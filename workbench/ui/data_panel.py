@@ -467,11 +467,13 @@ def _passed_over(facts: FolderFacts) -> str:
 
 
 def _counted_by(facts: FolderFacts) -> str:
-    """``boxes of each, in 400 images``, where classes are not counted by images."""
+    """``boxes of each, in 400 images; 3 have none``, where classes are not counted by images."""
     if not facts.targets:
         return ""
     of = {"boxes": "boxes of each", "masks": "masks that have it"}[facts.targets]
-    return of + (f", in {facts.targets_of:,} images" if facts.targets_of else "")
+    of += f", in {facts.targets_of:,} images" if facts.targets_of else ""
+    none = facts.without_targets
+    return of + (f"; {none:,} image{'s have' if none > 1 else ' has'} none" if none else "")
 
 
 def _no_classes(facts: FolderFacts) -> str:
