@@ -26,10 +26,12 @@ def exchanged(graph: Graph, source: Source, kind: str, data: Dataset | None = No
     old, new = load_source(source.kind), load_source(kind)
     if kind == source.kind:
         return graph
-    gone = old.begins.keys() - new.begins.keys()
+    same = old.op == new.op  # with options of one reader, which stay as they are
+    gone = set() if same else old.begins.keys() - new.begins.keys()
+    begins = {} if same else new.begins
     known = source.args.keys() if new.options is None else new.options
     args = {n: value for n, value in source.args.items() if n in known and n not in gone}
-    made = replace(source, kind=kind, op=new.op, args={**new.begins, **args}, seed=None)
+    made = replace(source, kind=kind, op=new.op, args={**begins, **args}, seed=None)
     if new.seeded:
         made = replace(made, seed=free_seed(graph) if source.seed is None else source.seed)
     nodes = [made if node == source else node for node in graph.nodes]
