@@ -304,3 +304,9 @@ def test_a_frame_that_is_no_image_is_left_out_by_name(
     shown = preview_batch(engine, PreviewRequest(sequences(shuffled=True), place, tiles=4))
     assert "1 of its samples cannot be read; of the first, a/video1/0009.jpg, " in shown.note
     assert len(shown.tiles) == 4
+
+
+def test_frames_that_are_alike_are_nothing_unusual(frames: Path) -> None:
+    found = check_folder(frames, full=True)
+    assert found.count == 80
+    assert found.counts == {}
