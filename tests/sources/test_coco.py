@@ -148,6 +148,17 @@ def test_annotations_without_categories_or_images_without_annotations_are_told(
     assert "none of its 6 images has an annotation" in told.failure, told.failure
 
 
+def test_a_check_that_goes_on_sees_annotations_that_changed(photos: Path, tmp_path: Path) -> None:
+    """The images did not, and were sound."""
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    assert not check_folder(str(path), full=False).bad
+    found = json.loads(path.read_text())
+    found["annotations"][1]["bbox"] = [1, 1, -2, 3]
+    path.write_text(json.dumps(found))
+    (bad,) = check_folder(str(path), full=False).bad
+    assert bad.file == "000002.jpg"
+
+
 @pytest.mark.parametrize("missing", ["000001.jpg", "000004.jpg"])
 def test_an_image_that_is_not_there_is_left_out(missing: str, photos: Path, tmp_path: Path) -> None:
     """The first one too, by which the folder of the others is not to be judged."""

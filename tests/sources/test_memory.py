@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -155,6 +156,18 @@ def test_a_sample_that_cannot_be_had_is_one_bad_tile(engine: Engine) -> None:
     verified = Verifier(graph, dataset, 2, engine=engine).run()
     assert verified.exact, verified.lines()
     assert [one.file for one in verified.left_out] == ["4"]
+
+
+def test_an_empty_image_is_named_by_its_index() -> None:
+    """By an exported program too, in which DALI would say of which decoder it is alone."""
+    rows = [(png(each), 1) for each in PIXELS]
+    rows[2] = (b"", 1)
+    dataset = open_dataset(rows)
+    (bad,) = check_folder(dataset, full=False).bad
+    assert (bad.file, bad.reason) == ("2", "it is empty: it has no bytes")
+    batches = ImageBatches(rows, BATCH, {})
+    with pytest.raises(ValueError, match="sample 2: it is empty: give the bytes of an image"):
+        batches(SimpleNamespace(iteration=0))
 
 
 def test_the_data_panel_counts_without_reading_all() -> None:

@@ -211,7 +211,13 @@ def test_bad_boxes_are_named_counted_and_left_out(tmp_path: Path, engine: Engine
     bare = framed(example({"image/encoded": _jpeg(), **none, "image/object/class/label": []}))
     path.write_bytes(b"".join([good, *bad, bare, good, good]))
     found = check_folder(f"{BOXES}:{path}", full=False)
-    words = ("is none: nan", "outside the image", "is none: 0.5", "it has 1, 1, 1, 1, 2", "missing")
+    words = (
+        "(nan, ",
+        "outside the image",
+        "has a negative size",
+        "it has 1, 1, 1, 1, 2",
+        "missing",
+    )
     assert len(found.bad) == len(words)
     for one, said in zip(found.bad, words, strict=True):
         assert said in one.reason

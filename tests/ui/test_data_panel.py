@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sources.written import read_photos, write_coco
 from tests.ui.hosts import small
 from tests.ui.screen import Screen
 from workbench.engine.encoded_images import placeholder_jpeg
@@ -159,6 +160,25 @@ def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
     assert screen["code", "note"] == told
     screen.wait(lambda s: s["preview", "picture"], "a picture")
     assert "2 at fault among its first 5 samples" in screen.header["note"]
+
+
+def test_images_of_another_size_than_annotated_are_told_at_once(
+    make: Make, photos: Path, tmp_path: Path
+) -> None:
+    path = write_coco(read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    for image in found["images"][2:4]:
+        image["width"] += 100
+    path.write_text(json.dumps(found))
+    _, screen = make(path)
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    told = screen["data", "summary"]["at_fault"]
+    assert told.startswith(
+        "2 of 6 images looked at are of another size than the targets are for; the first: "
+        "000002.jpg, its annotations are for "
+    )
+    screen.wait(lambda s: s["preview", "picture"], "a picture")
+    assert "2 of 4 images read are of another size than their targets" in screen.header["note"]
 
 
 def test_files_are_checked_with_the_targets_that_the_graph_reads(

@@ -24,8 +24,8 @@ from workbench.emit.code import Code
 from workbench.engine.batch_distance import require_near
 from workbench.engine.batch_store import Batch, tensor_list
 from workbench.engine.encoded_images import open_image, placeholder_jpeg
-from workbench.engine.findings import Finding
-from workbench.engine.image_targets import mask_fault, undecodable_mask
+from workbench.engine.findings import KINDS, Finding
+from workbench.engine.image_targets import header_findings, mask_fault, undecodable_mask
 from workbench.engine.machine import describe_machine
 from workbench.engine.pipelines import CompiledSource
 from workbench.errors import DataError, PipelineError
@@ -146,16 +146,20 @@ class ReaderCursor:
         self._looked_at = 0
         self._at_fault: dict[str, str] = {}
         """Name and fault of the samples that were looked at, and that the reader takes."""
-        self._masked: dict[str, Sample] = {}
-        """Samples with a mask that were looked at, and not read yet."""
+        self._sized: dict[str, Sample] = {}
+        """Samples with targets for a size that were looked at, and not read yet."""
+        self._compared = 0
+        """Images whose size was compared with that."""
+        self._other_size: dict[str, str] = {}
+        """Name and words of those that are shown all the same."""
         self.unreadable: dict[str, str] = {}
         self.folder = self._folder()
         """What the files of its batches are relative to."""
         self._rest: tempfile.TemporaryDirectory[str] | None = None
-        self.left_out = ""
+        self._left_out = ""
         """How many samples the reader cannot give, and the first: the others are read."""
         if data is not None and load_source(data.kind).undecodable is not None:
-            self._leave_out()  # DALI passes over some without a word, and ends at others
+            self._read_rest()  # DALI passes over some without a word, and ends at others
 
     def batch(self, index: int) -> ReadBatch:
         """Batch ``index`` from 0. Raises PipelineError or DataError."""
@@ -167,7 +171,7 @@ class ReaderCursor:
                 if self._data is None:
                     raise
                 require_dataset(self._data, self._device)
-                if self._leave_out():
+                if self._read_rest():
                     continue
                 if reason := failure_reason(self._data, str(error)):
                     raise DataError(reason) from None
@@ -185,17 +189,17 @@ class ReaderCursor:
         most = self._samples_before(index + 2) - self._looked_at
         for sample in islice(self._ahead, max(0, most)):
             self._looked_at += 1
-            if sample.mask:
-                self._masked[sample.name] = sample
+            if sample.mask or sample.sides:
+                self._sized[sample.name] = sample
             if sample.fault:
                 self._at_fault[sample.name] = sample.fault
             ends = bool(kind.ends_process) and kind.ends_process in sample.fault
             if ends or (kind.decodes_images and _header_fault(sample)):
-                self._leave_out()
+                self._read_rest()
                 return
         if self._at_fault:
             name, fault = next(iter(self._at_fault.items()))
-            self.left_out = (
+            self._left_out = (
                 f"{len(self._at_fault):,} at fault among its first {self._looked_at:,} samples; of "
                 f"the first, {name}, {fault}. Verify and the measurements leave them out"
             )
@@ -213,7 +217,7 @@ class ReaderCursor:
         )
         return (drawn_from + batches * self._batch_size) * length * stride
 
-    def _leave_out(self) -> bool:
+    def _read_rest(self) -> bool:
         """Read the data without the samples that lack what the reader must give; whether any do.
 
         One ends its run. Raises DataError where no others are, or the kind cannot leave them out.
@@ -246,7 +250,7 @@ class ReaderCursor:
         self._rest = tempfile.TemporaryDirectory(prefix="workbench-rest-")
         rest = write_without(data, lacking, Path(self._rest.name, "rest"))
         self._data = replace(data, location=os.fspath(rest), items=(), title=str(data))
-        self.left_out = (
+        self._left_out = (
             f"{said}. They are left out: `workbench check {data.text or data}` names all"
         )
         if kind.lists_files:  # the list that is left names them in full
@@ -371,15 +375,29 @@ class ReaderCursor:
             self.unreadable.update((each.name, each.fault) for each in samples if each.fault)
             paths = [each.name for each in samples]
         names = tuple(self._originals.get(path, self._name(path)) for path in paths)
-        for sample in filter(None, (self._masked.pop(name, None) for name in names)):
-            if fault := mask_fault(sample):
-                self.unreadable[sample.name] = fault
+        for sample in filter(None, (self._sized.pop(name, None) for name in names)):
+            self._compared += 1
+            for finding in header_findings(sample):
+                is_bad = KINDS[finding.kind] == "bad"
+                (self.unreadable if is_bad else self._other_size)[sample.name] = finding.reason
         copies = tuple(tensor_list([output[i] for i in range(len(output))]) for output in outputs)
         return ReadBatch(
             copies,
             names,
             sum(Batch(output).nbytes for output in copies),
         )
+
+    @property
+    def left_out(self) -> str:
+        """What it leaves out, or reads in silence though it is at fault, in words; or empty."""
+        if not self._other_size:
+            return self._left_out
+        name, words = next(iter(self._other_size.items()))
+        sizes = (
+            f"{len(self._other_size):,} of {self._compared:,} images read are of another size than "
+            f"their targets; of the first, {name}, {words}"
+        )
+        return "; ".join(filter(None, (self._left_out, sizes)))
 
     def _name(self, path: str) -> str:
         """Of a sample as its reader tells it, relative to the data that were given."""

@@ -258,10 +258,10 @@ def check_folder(
 
 
 def _unchanged(record: CheckRecord, files: Sequence[Sample]) -> dict[str, CheckedFile]:
-    """The files that are known and did not change since."""
+    """The files that are known and did not change since, nor did what says that one is at fault."""
     known = record.load()
     found: dict[str, CheckedFile] = {}
-    for file in files if known else ():
+    for file in (each for each in files if known and not each.fault):
         one = known.get(file.name)
         try:
             facts = os.stat(file.path)

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from PIL import Image
 
+from workbench.engine.image_targets import header_findings
 from workbench.errors import DataError
 from workbench.roots import Roots
 from workbench.sources import (
@@ -66,6 +67,10 @@ class FolderFacts:
     images, which ``check_folder`` does."""
     first_fault: str = ""
     """The name of the first of these, and why."""
+    other_size: int = 0
+    """Of as many images as ``SAMPLE`` those of another size than their targets were written for."""
+    first_other_size: str = ""
+    """The name of the first of these, and both sizes."""
     unnamed: int = 0
     """Numbers that a mask has and no class does, where they are too many to be any."""
     passed_over: dict[str, int] = field(default_factory=dict)
@@ -143,6 +148,12 @@ def scan_folder(
     headers = list(filter(None, map(_header, sample)))
     if not formats:
         formats.update(header.format for header in headers)
+    other_sizes = [
+        f"{each.name}, {finding.reason}"
+        for each in sample
+        if each.sides and not each.fault
+        for finding in header_findings(each._replace(mask=""))
+    ]
     sizes = sorted((header.size for header in headers), key=lambda wh: wh[0] * wh[1])
     return FolderFacts(
         str(dataset),
@@ -158,6 +169,8 @@ def scan_folder(
         without_targets=without(read) if (without := load_source(read.kind).without_targets) else 0,
         at_fault=faults,
         first_fault=first_fault,
+        other_size=len(other_sizes),
+        first_other_size=next(iter(other_sizes), ""),
         unnamed=unnamed if unnamed > MOST_NUMBERS else 0,
         size_counts=_size_counts(sizes),
         passed_over=dict(

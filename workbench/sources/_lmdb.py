@@ -26,11 +26,10 @@ HEAD = 16
 """Bytes before the places of its nodes in a page."""
 _LOOKED_AT = 100
 """Values of which one at least must hold an image."""
+CUT = "cut short"
+"""Of what which LMDB ends the process: it maps the file, and asserts what it reads."""
 DEPTH = 32
 """More levels than LMDB itself takes."""
-CUT_SHORT = "cut short"
-"""In the fault of what may lie beyond the end of the file: LMDB maps it, and reading it there ends
-the process."""
 
 
 class Value(NamedTuple):
@@ -157,18 +156,17 @@ def list_images(dataset: Dataset, place_of: Callable[[bytes], Place | str]) -> I
     holder = os.path.basename(os.path.abspath(dataset.location))
     try:
         with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
             for key, offset, nbytes in list_values(path):
                 if not key:  # LMDB takes none of no bytes
                     name = f"{holder} at byte {offset}"
-                    yield Sample(path, name, 0, offset, 0, f"its page is damaged or {CUT_SHORT}")
+                    yield Sample(path, name, 0, offset, 0, f"its page is damaged or {CUT}")
                     continue
-                found: Place | str
-                if offset + nbytes > size:
-                    found = f"the file is {CUT_SHORT} before its end"
-                else:
-                    file.seek(offset)
-                    found = _read_place(file.read(nbytes), place_of)
+                file.seek(offset)
+                value = file.read(nbytes)
+                try:
+                    found = place_of(value) if len(value) == nbytes else f"its value is {CUT}"
+                except (IndexError, ValueError):
+                    found = "it is no message of the kind that the first value is"
                 name = name_of(holder, key)
                 if isinstance(found, str):
                     yield Sample(path, name, 0, offset, 0, found)
@@ -177,13 +175,6 @@ def list_images(dataset: Dataset, place_of: Callable[[bytes], Place | str]) -> I
                     yield Sample(path, name, label, offset + begin, end - begin)
     except (OSError, ValueError, struct.error) as error:
         raise DataError(f"{path} cannot be read: {error}. Write it anew.") from None
-
-
-def _read_place(value: bytes, place_of: Callable[[bytes], Place | str]) -> Place | str:
-    try:
-        return place_of(value)
-    except (IndexError, ValueError):
-        return "it is no message of the kind that the first value is"
 
 
 def fields(message: bytes, start: int = 0, end: int | None = None) -> dict[int, tuple[int, int]]:

@@ -7,14 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.sources import SourceKind
-from workbench.sources._lmdb import (
-    CUT_SHORT,
-    Place,
-    list_images,
-    no_images,
-    require_images,
-    root_of,
-)
+from workbench.sources._lmdb import CUT, Place, list_images, no_images, require_images, root_of
 from workbench.sources._lmdb_copy import leave_out
 
 
@@ -46,8 +39,8 @@ def lmdb_kind(
         class_names=lambda dataset: [],
         watched=lambda dataset: iter([dataset.location]),
         nothing_found=no_images,
-        looks_ahead=True,
-        ends_process=CUT_SHORT,
         sample=sample,
+        looks_ahead=True,
+        ends_process=CUT,
         write_placeholder=write_placeholder,
     )

@@ -211,7 +211,7 @@ class DataPanel:
         if not self.error and load_source(self.dataset.kind).is_listed:
             self.view = {**self.view, "counting": True}
             self._count = SampleCount(
-                self.dataset,
+                replace(self.dataset, options=self._read.options),
                 self._roots,
                 lambda count: self._show(None, count=count, counted=False),
                 self._on_indexed,
@@ -443,8 +443,6 @@ def _missing(graph: Graph, name: str, dataset: Dataset) -> list[str]:
 
 
 def _at_fault(facts: FolderFacts, dataset: Dataset) -> str:
-    if not facts.at_fault:
-        return ""
     place = shlex.quote(dataset.text or str(dataset))
     good = (
         "good.txt` names all, and lists"
@@ -452,11 +450,18 @@ def _at_fault(facts: FolderFacts, dataset: Dataset) -> str:
         else ("good` names all, and writes a folder of")
     )
     of = f"{facts.at_fault:,} of {facts.count:,} samples {'are' if facts.at_fault > 1 else 'is'}"
-    return (
+    at_fault = (
         f"{of} at fault; the first: {printable(facts.first_fault)}. Verify and the measurements "
         "leave them out. An exported program reads them as they are, or ends there: "
         f"`workbench check {place} --good {good} the others."
     )
+    looked_at = min(facts.count, SAMPLE)
+    other_size = (
+        f"{facts.other_size:,} of {looked_at:,} images looked at "
+        f"{'are' if facts.other_size > 1 else 'is'} of another size than the targets are for; the "
+        f"first: {printable(facts.first_other_size)}. Check files names all."
+    )
+    return " ".join([at_fault] * bool(facts.at_fault) + [other_size] * bool(facts.other_size))
 
 
 def _passed_over(facts: FolderFacts) -> str:
