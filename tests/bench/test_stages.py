@@ -181,6 +181,14 @@ def test_no_verdict_where_rounds_do_not_repeat() -> None:
     assert found.advice.startswith("Unstable: what crop adds is known to ±")
     assert found.advice.endswith(f"of a batch's time only, and ±10% are the limit. {AGAIN}")
     assert "takes" not in found.advice
+    assert found.gain is None
+
+
+def test_a_cached_batch_is_never_told_to_be_slower() -> None:
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=100)
+    alone = {"decode": 45.0, "crop": 35.0, "normalize": 25.0}
+    made = rows(100_000, 2000, 1250, 1000, 1000, 990)
+    assert make_stage_report(steps(), made, alone, graph, MACHINE).gain == 1.0
 
 
 def test_a_stage_has_the_interval_of_rounds_side_by_side() -> None:

@@ -110,3 +110,12 @@ def test_a_check_that_was_interrupted_goes_on(photos: Path, tmp_path: Path) -> N
     again = CliRunner().invoke(main, ["check", "--full", str(tmp_path)])
     assert "12,000 files (decoded): 0 bad" in again.stdout
     assert len(record.read_text().splitlines()) == 12_000
+
+
+def test_targets_that_were_not_looked_at_are_told(shapes: Path) -> None:
+    done = CliRunner().invoke(main, ["check", str(shapes / "webdataset")])
+    assert done.exit_code == 0
+    for kind in ("webdataset_boxes", "webdataset_masks"):
+        assert f"not looked at: `workbench check {kind}:{shapes / 'webdataset'}`" in done.stderr
+        asked = CliRunner().invoke(main, ["check", f"{kind}:{shapes / 'webdataset'}"])
+        assert (asked.exit_code, "note" in asked.stderr) == (0, False)

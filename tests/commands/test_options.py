@@ -76,6 +76,13 @@ def test_any_other_graph_needs_one(command: str) -> None:
     assert (missing.exit_code, "There is no folder nowhere" in missing.output) == (2, True)
 
 
+@pytest.mark.parametrize("kind", ["folder", "request"])
+def test_a_kind_before_a_folder_in_this_one_is_no_module(kind: str, photos: Path) -> None:
+    Path("images").symlink_to(photos)
+    result = run("preview", "imagenet-eval", "--data", f"{kind}:images")
+    assert result.exit_code == 0, result.output
+
+
 @pytest.mark.thorough
 def test_a_record_tells_nothing_of_a_folder_that_was_not_read() -> None:
     assert run("bench", "own.json").exit_code == 0

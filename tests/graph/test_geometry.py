@@ -273,6 +273,11 @@ CROPPED: list[tuple[str, dict[str, Value]]] = [
     ("decoders.image_crop", {"crop": (200, 190), "crop_pos_x": 0.3, "crop_pos_y": 0.8}),
     ("decoders.image_random_crop", {"random_area": (0.6, 0.9)}),
     ("slice", {"start": (8, 13), "shape": (190, 200), "axis_names": "HW"}),
+    ("slice", {"start": (13, 8), "shape": (200, 190), "axis_names": "WH"}),
+    ("slice", {"rel_start": (0.113, 0.057), "rel_end": (0.9, 0.97), "axis_names": "WH"}),
+    ("slice", {"start": (8, 13), "shape": (190, 200), "axes": (0, 1)}),
+    ("slice", {"rel_start": (0.113, 0.057), "rel_end": (0.9, 0.97), "axes": (1, 0)}),
+    ("slice", {"shape": (190, 200), "axes": (0, 1)}),
     (
         "crop_mirror_normalize",
         {"crop": (200, 190), "crop_pos_x": 0.3, "mirror": 1, "output_layout": "HWC"},

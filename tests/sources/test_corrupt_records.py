@@ -237,6 +237,29 @@ def test_what_would_end_the_process_is_left_out_of_an_lmdb_before(
 
 
 @pytest.mark.parametrize("kind", sorted(LMDBS))
+def test_values_beyond_the_end_of_an_lmdb_do_not_end_the_worker(
+    kind: str, photos: Path, engine: Engine, tmp_path: Path
+) -> None:
+    path = WRITERS[kind](read_photos(photos)[:12], tmp_path / "lmdb")
+    file = path / "data.mdb"
+    samples = list(list_samples(open_dataset(path)))
+    file.write_bytes(file.read_bytes()[: samples[7].offset])
+    shown = preview_batch(engine, PreviewRequest(a_graph(shuffled=False), str(path), tiles=4))
+    assert [tile.sample.file for tile in shown.tiles] == [each.name for each in samples[:4]]
+    assert "5 of its samples cannot be read" in shown.note
+    assert "its value is cut short" in shown.note
+
+
+def test_an_lmdb_without_values_is_refused(tmp_path: Path) -> None:
+    data = open_dataset(write_lmdb([datum(b"\xff\xd8\xff\xd9", 1)] * 2, tmp_path / "lmdb"))
+    (tmp_path / "rest").mkdir()
+    names = {each.name for each in list_samples(data)}
+    rest = write_without(data, names, tmp_path / "rest" / "none")
+    with pytest.raises(DataError, match=r"is empty\. Give one with images"):
+        require_dataset(replace(data, location=os.fspath(rest)))
+
+
+@pytest.mark.parametrize("kind", sorted(LMDBS))
 def test_a_damaged_page_of_an_lmdb_is_named_and_the_others_are_there(
     kind: str, photos: Path, engine: Engine, tmp_path: Path
 ) -> None:

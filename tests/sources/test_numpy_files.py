@@ -23,6 +23,7 @@ from workbench.graph.check import check_graph
 from workbench.graph.dataset_parameters import with_datasets
 from workbench.graph.model import Graph, Node, Port, Settings, Source
 from workbench.health import check_folder, scan_folder
+from workbench.preview import preview_batch
 from workbench.preview.pixels import read_pixels
 from workbench.preview.render import render
 from workbench.preview.request import PreviewRequest
@@ -362,3 +363,14 @@ def test_the_loop_of_pytorch_turns_arrays_channels_first(tmp_path: Path) -> None
     graph = with_datasets(load_recipe("rotate-jitter"), open_datasets(str(tmp_path)))
     loader = export(graph, "pytorch", load_catalog(), with_="training").main.text
     assert 'model(batch["images"].permute(0, 3, 1, 2).float())' in loader
+
+
+def test_an_array_without_pixels_is_left_out_by_name(engine: Engine, tmp_path: Path) -> None:
+    """DALI reads it, and an operator behind ends the run."""
+    folder = tmp_path / "arrays"
+    folder.mkdir()
+    for number in range(4):
+        np.save(folder / f"{number}.npy", np.zeros((5 * (number != 1), 5, 3), np.uint8))
+    shown = preview_batch(engine, PreviewRequest(a_recipe(), str(folder), tiles=3))
+    assert "1 of its samples cannot be read; of the first, 1.npy, it is empty" in shown.note
+    assert len(shown.tiles) == 3

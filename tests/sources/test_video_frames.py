@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from workbench.graph.check import check_graph
 from workbench.graph.dataset_parameters import with_datasets
 from workbench.graph.model import Graph, Port
 from workbench.health import check_folder, scan_folder
+from workbench.preview import preview_batch
 from workbench.preview.render import render
 from workbench.preview.request import PreviewRequest
 from workbench.preview.verify import Verifier
@@ -289,3 +291,22 @@ def test_parts_of_data_are_no_classes_of_videos(tmp_path: Path) -> None:
     (made / "a").rename(made / "train")
     (made / "b").rename(made / "test")
     assert open_dataset(made).kind == "folder"
+
+
+@pytest.mark.parametrize("content", [b"no image", b""])
+def test_a_frame_that_is_no_image_is_left_out_by_name(
+    content: bytes, frames: Path, engine: Engine, tmp_path: Path
+) -> None:
+    """DALI would end the worker's process at it."""
+    place = tmp_path / "frames"
+    shutil.copytree(frames, place)
+    (place / "a" / "video1" / "0009.jpg").write_bytes(content)
+    shown = preview_batch(engine, PreviewRequest(sequences(shuffled=True), place, tiles=4))
+    assert "1 of its samples cannot be read; of the first, a/video1/0009.jpg, " in shown.note
+    assert len(shown.tiles) == 4
+
+
+def test_frames_that_are_alike_are_nothing_unusual(frames: Path) -> None:
+    found = check_folder(frames, full=True)
+    assert found.count == 80
+    assert found.counts == {}

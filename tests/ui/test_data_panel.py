@@ -120,6 +120,30 @@ def test_classes_are_counted_by_what_the_graph_reads(make: Make, shapes: Path) -
     assert screen["preview", "classes"] == []  # no label of a sample is read
 
 
+def test_images_without_annotations_are_counted(make: Make, shapes: Path, tmp_path: Path) -> None:
+    found = json.loads((shapes / "coco" / "annotations.json").read_text())
+    found["annotations"] = [one for one in found["annotations"] if one["image_id"] % 2]
+    (tmp_path / "images").symlink_to(shapes / "coco" / "images")
+    (tmp_path / "half.json").write_text(json.dumps(found))
+    _, screen = make(tmp_path / "half.json")
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    assert screen["data", "summary"]["counted_by"] == "boxes of each; 12 images have none"
+    assert screen["data", "summary"]["at_fault"] == ""
+
+
+def test_targets_that_are_not_read_are_offered(make: Make, shapes: Path) -> None:
+    model, screen = make(shapes / "webdataset")
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    places = {each["place"] for each in screen["data", "summary"]["also"]}
+    boxes, masks = (f"webdataset_{kind}:{shapes / 'webdataset'}" for kind in ("boxes", "masks"))
+    assert places == {boxes, masks}
+    model.act("data", {"do": "open", "path": boxes})
+    counted = "boxes of each"
+    screen.wait(lambda s: s["data", "summary"]["counted_by"] == counted, "the boxes")
+    assert screen["data", "summary"]["also"] == []
+    assert {"boxes", "labels"} <= model.graph.outputs.keys()
+
+
 def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
     make: Make, tmp_path: Path
 ) -> None:

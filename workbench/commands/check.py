@@ -59,7 +59,7 @@ def check(
     """
     from workbench.files import write_bytes, write_text
     from workbench.health.html_report import html_report
-    from workbench.sources import load_source
+    from workbench.sources import kinds_with_targets, load_source
 
     found = _check(data, full, again)
     if good and not load_source(found.dataset.kind).lists_files:
@@ -74,6 +74,12 @@ def check(
     if html:
         write_text(html, html_report(found))
     click.echo(json.dumps(_as_json(found), indent=1) if as_json else _as_text(found))
+    for kind in kinds_with_targets(found.dataset):
+        click.echo(
+            f"note: what else the samples hold was not looked at: `workbench check {kind}:{data}` "
+            f"reads them as {load_source(kind).about}",
+            err=True,
+        )
     if found.bad:
         raise SystemExit(1)
 

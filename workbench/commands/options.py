@@ -20,7 +20,14 @@ from workbench.graph.dataset_parameters import parameter_of, parameters
 from workbench.graph.model import Graph, is_name
 from workbench.graph.own_code import trust_graph
 from workbench.graph.source_targets import with_opened
-from workbench.sources import PARAMETER, Dataset, Datasets, open_dataset, require_dataset
+from workbench.sources import (
+    PARAMETER,
+    Dataset,
+    Datasets,
+    open_dataset,
+    require_dataset,
+    source_kinds,
+)
 from workbench.system_limits import is_full, is_memory_refusal, memory_remedy
 
 _FACTORY = re.compile(r"([A-Za-z_]\w*(\.[A-Za-z_]\w*)*|.+\.py):[A-Za-z_]\w*")
@@ -115,8 +122,11 @@ def _dataset(path: str, hint: str = "") -> Dataset:
 
 
 def _names_factory(text: str) -> bool:
-    """Whether it is ``module:factory`` or ``file.py:factory``, and no path."""
-    return bool(_FACTORY.fullmatch(text)) and not os.path.exists(text)
+    """Whether it is ``module:factory`` or ``file.py:factory``, no path, and no kind of source."""
+    kind, _, _ = text.partition(":")
+    if kind in source_kinds() or os.path.exists(text):
+        return False
+    return bool(_FACTORY.fullmatch(text))
 
 
 def _factory_data(text: str) -> Dataset:

@@ -12,8 +12,8 @@ from workbench.emit.mask_followers import MaskWriter
 from workbench.emit.naming import unique_names
 from workbench.emit.python import literal
 from workbench.graph.follower_regions import CARRIED_INPUTS
-from workbench.graph.followers import is_relative
 from workbench.graph.model import Node, Port
+from workbench.graph.target_formats import is_relative
 
 if TYPE_CHECKING:
     from workbench.emit.emitter import Emitter

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from workbench.emit.code import Code
 from workbench.engine.batch_distance import require_near
 from workbench.engine.batch_store import Batch, tensor_list
-from workbench.engine.encoded_images import placeholder_jpeg
-from workbench.engine.findings import KINDS
+from workbench.engine.encoded_images import open_image, placeholder_jpeg
+from workbench.engine.findings import KINDS, Finding
 from workbench.engine.image_targets import header_findings, mask_fault, undecodable_mask
 from workbench.engine.machine import describe_machine
 from workbench.engine.pipelines import CompiledSource
@@ -50,7 +50,8 @@ MOST_READ = 1 / 8
 _LOOKED_AT = 256
 """Files, from the first: how large the others are is judged by them."""
 _READ_AHEAD = 1024
-"""Samples that DALI's readers keep to draw from where they shuffle (``initial_fill``)."""
+"""Samples that DALI's readers keep to draw from where they shuffle, unless ``initial_fill`` is
+given."""
 _REORDERING = ("random_shuffle", "shuffle_after_epoch", "pad_last_batch", "num_shards")
 """Options by which an epoch differs from the one before, or does not begin where that ended."""
 
@@ -185,14 +186,15 @@ class ReaderCursor:
         if self._ahead is None or self._data is None or self._rest is not None:
             return
         kind = load_source(self._data.kind)
-        most = _READ_AHEAD + (index + 2) * self._batch_size - self._looked_at
+        most = self._samples_before(index + 2) - self._looked_at
         for sample in islice(self._ahead, max(0, most)):
             self._looked_at += 1
             if sample.mask or sample.sides:
                 self._sized[sample.name] = sample
             if sample.fault:
                 self._at_fault[sample.name] = sample.fault
-            if kind.ends_process and kind.ends_process in sample.fault:
+            ends = bool(kind.ends_process) and kind.ends_process in sample.fault
+            if ends or (kind.decodes_images and _header_fault(sample)):
                 self._read_rest()
                 return
         if self._at_fault:
@@ -201,6 +203,19 @@ class ReaderCursor:
                 f"{len(self._at_fault):,} at fault among its first {self._looked_at:,} samples; of "
                 f"the first, {name}, {fault}. Verify and the measurements leave them out"
             )
+
+    def _samples_before(self, batches: int) -> int:
+        """How many the reader takes for so many batches; where one is a frame, of all sequences."""
+        args = self._source.args
+        drawn_from, length, stride = (
+            value if isinstance(value := args.get(name), int) else default
+            for name, default in [
+                ("initial_fill", _READ_AHEAD),
+                ("sequence_length", 1),
+                ("stride", 1),
+            ]
+        )
+        return (drawn_from + batches * self._batch_size) * length * stride
 
     def _read_rest(self) -> bool:
         """Read the data without the samples that lack what the reader must give; whether any do.
@@ -217,7 +232,12 @@ class ReaderCursor:
         lacking = {
             each.name: fault
             for each in samples
-            if (fault := each.fault or (in_files and unreadable_reason(each.path)) or in_mask(each))
+            if (
+                fault := each.fault
+                or (in_files and unreadable_reason(each.path))
+                or in_mask(each)
+                or (kind.decodes_images and _header_fault(each))
+            )
         }
         if not lacking:  # only where all headers are sound are masks decoded
             lacking = {each.name: fault for each in samples if (fault := undecodable_mask(each))}
@@ -404,6 +424,15 @@ class ReaderCursor:
         self._position = None
         for folder in filter(None, (self._stand_ins, self._index, self._rest)):
             folder.cleanup()
+
+
+def _header_fault(sample: Sample) -> str:
+    """Why DALI's decoders cannot be given an image, by its header; empty where they can."""
+    if reason := unreadable_reason(sample.path):
+        return reason
+    with sample.open() as file:
+        found = open_image(file)
+    return found.reason if isinstance(found, Finding) else ""
 
 
 def _is_utf8(name: str) -> bool:

@@ -183,7 +183,7 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
                 f"{' and '.join(given.outputs)}. Unlink these, or give "
                 f"{load_source(node.kind).about}. {load_source(node.kind).remedy}"
             )
-        graph = exchanged(graph, node, kind)
+        graph = exchanged(graph, node, kind, data[name])
     return _with_decoders(graph)
 
 

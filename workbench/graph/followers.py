@@ -19,9 +19,9 @@ from workbench.graph.follower_regions import through_regions
 from workbench.graph.geometry import GeometryPath, frame_of, geometry_path
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.mixes import MIXING, why_not
-from workbench.graph.model import Graph, Node, Port, Source, ancestors, region_of
+from workbench.graph.model import Graph, Node, Port, Source, ancestors
 from workbench.graph.shapes import infer_types
-from workbench.sources import load_source
+from workbench.graph.target_formats import box_format
 
 _THROUGH = "through_"
 _PLACES_MIXED = (
@@ -96,48 +96,6 @@ def follower_faults(node: Node, graph: Graph, catalog: Catalog) -> Iterator[Faul
     if node.op == "follow_boxes" and "boxes" in node.inputs and box_format(graph, node) is None:
         words = f"how the boxes of {node.inputs['boxes']} are written is not known"
         yield Fault(node.id, "format", words, "Choose a format.", "missing_arg")
-
-
-def box_format(graph: Graph, node: Node) -> str | None:
-    """How the boxes are written that a node gives or a follower takes, as far as it is told.
-
-    One of ``BOX_FORMATS``.
-    """
-    seen: set[str] = set()
-    while node.id not in seen:
-        seen.add(node.id)
-        given = node.args.get("format")
-        carried = follows(node) or node.op in CARRIERS
-        if carried and isinstance(given, str) and given:
-            return given
-        if isinstance(node, Source) and "boxes" in load_source(node.kind or "coco").outputs:
-            unit = "relative" if node.args.get("ratio") else "absolute"
-            return f"{unit} {'ltrb' if node.args.get('ltrb') else 'xywh'}"
-        if node.op == "bb_flip":
-            return f"relative {'ltrb' if node.args.get('ltrb') else 'xywh'}"
-        name = "boxes" if carried else next(iter(node.inputs), "")
-        giver = _giver(graph, node.inputs.get(name))
-        if giver is None:
-            return None
-        node = giver
-    return None
-
-
-def is_relative(graph: Graph, node: Node) -> bool:
-    """Whether points that a node gives or a follower takes are shares of the image's sides."""
-    while "unit" not in node.args and (giver := _giver(graph, node.inputs.get("points"))):
-        node = giver
-    reads = isinstance(node, Source) and bool(node.args.get("ratio"))
-    return reads or node.args.get("unit") == "relative"
-
-
-def _giver(graph: Graph, port: Port | None) -> Node | None:
-    """The node that gives a port; of what a body takes in the one outside."""
-    graph = graph.whole
-    while port is not None and not graph.has(port.node):
-        region = region_of(port.node)
-        port = graph.node(region).inputs.get(port.output) if graph.has(region) else None
-    return graph.node(port.node) if port is not None else None
 
 
 def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:

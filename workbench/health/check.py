@@ -245,7 +245,9 @@ def check_folder(
         if stop():
             raise CancelledError("Cancelled.")
 
-    like = find_duplicates(every, {file.name: file for file in files}, check_cancelled)
+    by_name = {file.name: file for file in files}
+    frames = load_source(dataset.kind).decodes_images  # which are alike, one after the other
+    like = {} if frames else find_duplicates(every, by_name, check_cancelled)
     broken = {file.name: LINE_BREAK for file in files if not fits_list(file)}
     for more in (broken, like):
         every = [

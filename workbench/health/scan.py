@@ -60,6 +60,8 @@ class FolderFacts:
     """What is counted of each class: its boxes, or the masks that have it; empty for images."""
     targets_of: int = 0
     """In so many images, of which every one has a target that can be read; 0: in all."""
+    without_targets: int = 0
+    """Images that have none, where that is known: sound, and passed over with ``skip_empty``."""
     at_fault: int = 0
     """Samples that lack what the others have, or whose targets cannot be, without looking at their
     images, which ``check_folder`` does."""
@@ -164,6 +166,7 @@ def scan_folder(
         class_counts={} if unnamed > MOST_NUMBERS else _by_name(counts, names, targets),
         targets=targets,
         targets_of=targets_of if targets_of < count else 0,
+        without_targets=without(read) if (without := load_source(read.kind).without_targets) else 0,
         at_fault=faults,
         first_fault=first_fault,
         other_size=len(other_sizes),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -138,6 +139,16 @@ def taken_as(dataset: Dataset) -> str:
     kind = load_source(dataset.kind)
     guessed = kind.guessed and kind.accepts(Path(dataset.location))
     return f"{kind.about}, {kind.guessed}" if guessed else kind.about
+
+
+def kinds_with_targets(dataset: Dataset) -> list[str]:
+    """The kinds that would read the same data with targets, which these have."""
+    found = []
+    for kind in load_source(dataset.kind).with_targets:
+        with suppress(DataError):
+            load_source(kind).require(dataset)
+            found.append(kind)
+    return found
 
 
 def class_names(dataset: Dataset) -> list[str]:

@@ -115,11 +115,18 @@ def database_file(dataset: Dataset) -> str:
 
 
 def require_images(dataset: Dataset, place_of: Callable[[bytes], Place | str]) -> None:
-    """Raise DataError where none of the first values holds an image."""
+    """Raise DataError where there is no value, or none of the first holds an image."""
     found = list(islice(list_images(dataset, place_of), _LOOKED_AT))
-    if found and all(each.fault for each in found):
+    if not found:
+        raise DataError(no_images(dataset))
+    if all(each.fault for each in found):
         path = database_file(dataset)
         raise DataError(f"{path}: of its first value, {found[0].fault}. Write the LMDB anew.")
+
+
+def no_images(dataset: Dataset) -> str:
+    """What is told of a database without values."""
+    return f"The LMDB {dataset} is empty. Give one with images."
 
 
 def root_of(dataset: Dataset) -> str:

@@ -144,6 +144,9 @@ class SourceKind:
     pixels: str = ""
     """The output that gives pixels, where its reader decodes; empty where decoders follow it. The
     exported code then tells ``reader`` the side: ``device`` is ``cpu``, ``mixed`` or ``gpu``."""
+    gives_sequences: Callable[[Dataset | None], bool] | None = None
+    """Whether a dataset's samples are sequences of pictures, of one that is not known those of
+    most; None: no dataset's are."""
     begins: Mapping[str, int] = field(default_factory=dict, hash=False)
     """Options that come with the source and go with it, such as the frames of a sequence."""
     decoder: str = ""
@@ -203,6 +206,8 @@ class SourceKind:
     """The name of each label, in order; empty where they have none."""
     class_counts: Callable[[Dataset], list[int]] | None = None
     """Targets of each class, where they stand in one place; None: by the samples' labels."""
+    without_targets: Callable[[Dataset], int] | None = None
+    """How many samples have none, where that stands in one place."""
     targets: Literal["", "boxes", "masks"] = ""
     """What those are counted by: ``boxes`` or ``masks``; empty where a sample has one label."""
     classes_in: Callable[[Dataset, Sequence[Sample]], Iterator[Collection[int]]] | None = None
@@ -229,8 +234,8 @@ class SourceKind:
     """Whether ``list_samples`` soon tells the faults of the samples that a reader comes to first: a
     preview names those that its reader takes in silence."""
     ends_process: str = ""
-    """Words in the fault of a sample that would end the reader's process, of a kind that looks
-    ahead: it is left out before."""
+    """Words in the fault of a sample that would end the reader's process, or what it feeds, of a
+    kind that looks ahead: it is left out before."""
     leave_out: Callable[[Dataset, Collection[str], Path], Path] | None = None
     """Given a dataset, names of samples and an empty folder, writes a dataset of the same kind
     without these there, and gives its path; nothing of what is kept is copied, but for LMDB. None:
@@ -251,6 +256,11 @@ class SourceKind:
         if not self.sample:
             return "`workbench samples photos` writes some: give photos."
         return f"`workbench samples shapes --targets` writes some: give shapes/{self.sample}."
+
+    @property
+    def decodes_images(self) -> bool:
+        """Whether its reader decodes images, so that one that is none ends the process."""
+        return bool(self.pixels) and self.read_header is None
 
     @property
     def lists_files(self) -> bool:

@@ -129,6 +129,12 @@ def _class_counts(dataset: Dataset) -> list[int]:
     return [0, *(times[category["id"]] for category in found["categories"])]
 
 
+def _without_targets(dataset: Dataset) -> int:
+    """Images that the file lists, and no annotation."""
+    found = annotations_of(dataset)
+    return len(known_images(found) - {one.get("image_id") for one in found["annotations"]})
+
+
 def _nothing_found(dataset: Dataset) -> str:
     images = annotations_of(dataset)["images"]
     if not images:
@@ -164,6 +170,7 @@ SOURCE = SourceKind(
     root=_root,
     class_names=_class_names,
     class_counts=_class_counts,
+    without_targets=_without_targets,
     targets="boxes",
     watched=lambda dataset: iter([dataset.location]),
     nothing_found=_nothing_found,

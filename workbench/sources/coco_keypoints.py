@@ -78,6 +78,7 @@ def _accepts(path: Path) -> bool:
 SOURCE = replace(
     coco.SOURCE,
     about="COCO key points (*keypoints*.json)",
+    begins={"polygon_masks": True},
     find=find_keypoints,
     helpers=inspect.getsource(find_annotations),
     imports=("hashlib", "json", "os", "pathlib", "tempfile"),

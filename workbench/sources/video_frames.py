@@ -208,6 +208,7 @@ SOURCE = SourceKind(
     outputs=("frames", "labels"),
     noun="frame",
     pixels="frames",
+    gives_sequences=lambda dataset: True,
     begins={"sequence_length": 8, "initial_fill": 64},
     helpers="\n\n".join([IMAGES_SOURCE, *map(inspect.getsource, (class_folders, frames_in))]),
     imports=("os",),
@@ -220,6 +221,7 @@ SOURCE = SourceKind(
     watched=_watched,
     nothing_found=_nothing_found,
     sample="frames",
+    looks_ahead=True,
     guessed=(
         "taken for that by its numbered files of one size; for images in class folders give the "
         "folder of these"

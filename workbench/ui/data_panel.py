@@ -45,6 +45,7 @@ from workbench.ui.actions.panels import (
 from workbench.ui.data_views import DataParameter, DataView, FileFinding, FolderListing
 from workbench.ui.folder_browser import NO_FOLDERS, list_folders
 from workbench.ui.measurement_queue import SHARED_QUEUE, MeasurementQueue
+from workbench.ui.other_readings import other_readings
 from workbench.ui.sample_count import SampleCount
 from workbench.ui.views import TextFile
 
@@ -126,6 +127,7 @@ class DataPanel:
             "at_fault": "",
             "passed_over": "",
             "read_all": "",
+            "also": [],
             "classes": [],
             "class_counts": [],
             "counted_by": "",
@@ -339,6 +341,7 @@ class DataPanel:
             at_fault=_at_fault(facts, self._read),
             passed_over=_passed_over(facts),
             read_all=f"pillow_images:{self.dataset.location}" if facts.passed_over else "",
+            also=other_readings(self.dataset, self._read),
             counting=False,
             classes=list(facts.classes),
             class_counts=[{"name": n, "count": c} for n, c in facts.class_counts.items()],
@@ -469,11 +472,13 @@ def _passed_over(facts: FolderFacts) -> str:
 
 
 def _counted_by(facts: FolderFacts) -> str:
-    """``boxes of each, in 400 images``, where classes are not counted by images."""
+    """``boxes of each, in 400 images; 3 have none``, where classes are not counted by images."""
     if not facts.targets:
         return ""
     of = {"boxes": "boxes of each", "masks": "masks that have it"}[facts.targets]
-    return of + (f", in {facts.targets_of:,} images" if facts.targets_of else "")
+    of += f", in {facts.targets_of:,} images" if facts.targets_of else ""
+    none = facts.without_targets
+    return of + (f"; {none:,} image{'s have' if none > 1 else ' has'} none" if none else "")
 
 
 def _no_classes(facts: FolderFacts) -> str:

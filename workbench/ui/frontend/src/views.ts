@@ -320,6 +320,12 @@ export interface CodeFault {
   node: string;
 }
 
+/** A kind that gives targets which are not read now. */
+export interface OtherReading {
+  place: string;
+  about: string;
+}
+
 /** Something that a check found in a file. */
 export interface FileFinding {
   file: string;
@@ -376,6 +382,7 @@ export interface DataView {
   at_fault: string;
   passed_over: string;
   read_all: string;
+  also: OtherReading[];
   classes: string[];
   class_counts: ClassCount[];
   counted_by: string;
