@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.graph.geometry_chains import region_chain, worst_of
-from tests.graph.test_geometry import BATCH, coco_start, run_graph, write_ramps
+from tests.graph.ramps import BATCH, coco_start, run_graph, write_ramps
 from tests.helpers import same, script_batches
 from workbench.catalog import load_catalog
 from workbench.engine.runner import Runner

@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.emit.pipeline_import.test_roundtrip import there_and_back
-from tests.graph.test_geometry import (
-    HEIGHT,
-    WIDTH,
-    coco_start,
-    replace_visible,
-    run_graph,
-    write_ramps,
-)
+from tests.graph.ramps import HEIGHT, WIDTH, coco_start, replace_visible, run_graph, write_ramps
 from workbench.catalog import load_catalog
 from workbench.catalog.templates import load_templates
 from workbench.graph.check import check_graph

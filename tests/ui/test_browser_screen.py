@@ -7,16 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.hosts import (
-    PATIENCE,
-    Host,
-    PanelHost,
-    await_picture,
-    await_python,
-    part,
-    small,
-)
-from tests.ui.test_browser_preview import fixed
+from tests.ui.hosts import PATIENCE, Host, PanelHost, await_picture, await_python, part, small
+from tests.ui.preview_page import fixed
 
 pytestmark = pytest.mark.browser
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.emit.pipeline_import.graphs import canonical, plain
 from tests.emit.pipeline_import.test_roundtrip import there_and_back
 from tests.graph.geometry_chains import region_chain, whole_chain
-from tests.graph.test_geometry import write_ramps
+from tests.graph.ramps import write_ramps
 from tests.placed import CATALOG
 from tests.thorough import examples
 from workbench.catalog.spec import Value

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+from tests.emit.target_graphs import REFUSED, WITHOUT_DALI
 from tests.emit.test_own_code import REFUSE
 from tests.emit.test_own_code import balanced as own_code_graph
-from tests.emit.test_targets import REFUSED, WITHOUT_DALI
 from tests.helpers import with_settings
 from tests.region_graphs import branching_graph
 from workbench.catalog import load_catalog
