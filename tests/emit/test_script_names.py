@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.emit.written_code import calls_in, expected_calls
 from tests.helpers import HOSTILE, NO_NAMES, TEXTS, chain_graph, import_script, with_settings
+from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.emit.template_parts import function_name
@@ -111,7 +112,7 @@ def renamed(graph: Graph, names: Mapping[str, str]) -> Graph:
     return replace(graph, nodes=tuple(nodes), outputs=outputs)
 
 
-@pytest.mark.parametrize("name", NAMES_IN_USE)
+@pytest.mark.parametrize("name", one_in(4, NAMES_IN_USE))
 def test_ids_that_the_script_uses_itself_do_no_harm(
     name: str, photos: Path, tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.helpers import import_script, with_settings
+from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.graph import Graph, Node, Port, load_recipe
@@ -43,7 +44,7 @@ def small_with_masks() -> Graph:
     return replace(graph, nodes=(*graph.nodes, masks), outputs=outputs)
 
 
-@pytest.mark.parametrize("name", ["ssd", "retinanet"])
+@pytest.mark.parametrize("name", one_in(2, ["ssd", "retinanet"]))
 def test_an_epoch_has_every_sample_with_its_boxes(name: str, shapes: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed")
     module = loader_of(with_settings(load_recipe(name), batch_size=BATCH), tmp_path)

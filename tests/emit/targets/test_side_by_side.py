@@ -21,6 +21,7 @@ from tests.emit.targets.test_execute import (
     write,
 )
 from tests.helpers import with_settings
+from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export, load_target, target_names
 from workbench.errors import GraphExportError
@@ -49,11 +50,9 @@ def first(target: str, pipelines: int, folder: Path, data: Path) -> dict[str, An
     return dict(drive("start", target, "+", "first", target, folder, given, outputs_of(graphs))[1])
 
 
-SLOW = [pytest.param(name, marks=pytest.mark.thorough) for name in ("jax", "lightning", "ray")]
-
-
-@pytest.mark.parametrize("target", ["pytorch", *SLOW])
-@pytest.mark.parametrize("pipelines", [2, pytest.param(3, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("target", LOADERS)
+@pytest.mark.parametrize("pipelines", [2, 3])
 def test_first_batches_are_those_of_the_script(
     target: str, pipelines: int, some: Path, tmp_path: Path
 ) -> None:
@@ -65,7 +64,7 @@ def test_first_batches_are_those_of_the_script(
         assert len({json.dumps(batch) for batch in batches}) == 3
 
 
-@pytest.mark.parametrize("target", ["pytorch", *SLOW[::2]])
+@pytest.mark.parametrize("target", one_in(3, ["pytorch", "jax", "ray"]))
 def test_two_ranks_of_two_pipelines_lose_and_double_nothing(
     target: str, photos: Path, tmp_path: Path
 ) -> None:
@@ -99,6 +98,7 @@ def test_every_sample_comes_once_an_epoch(photos: Path, tmp_path: Path) -> None:
     assert drive("partition", tmp_path, tmp_path, "60") == [[]]
 
 
+@pytest.mark.thorough
 def test_a_resumed_loader_gives_the_next_batches(photos: Path, tmp_path: Path) -> None:
     """Also from the midst of an epoch, and from where it is not the first pipeline's turn."""
     require("pytorch")
