@@ -134,7 +134,7 @@ def test_exports_of_every_recipe_are_as_ruff_would_have_them(tmp_path: Path) -> 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("target", PYTHON)
+@pytest.mark.parametrize("target", one_in(3, PYTHON))
 def test_exports_run_without_the_workbench(target: str) -> None:
     for graph in held(target).values():
         for name, text in files_of(graph, target).items():

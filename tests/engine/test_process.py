@@ -29,14 +29,13 @@ from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.fault_isolation import call_isolating_faults
 from workbench.preview.render import render
 
-pytestmark = pytest.mark.usefixtures("started_workers")
-
 
 def frame(message: bytes) -> bytes:
     """A message as a worker sends it, which may be none."""
     return struct.pack("!3sBIQ", b"DWB", VERSION, len(message), 0) + message
 
 
+@pytest.mark.usefixtures("started_worker")
 @pytest.mark.parametrize(
     ("code", "words"),
     one_in(
@@ -254,6 +253,7 @@ class TestRealWork:
         assert len(preview_batch(hurt, request).tiles) == 2
 
 
+@pytest.mark.usefixtures("started_worker")
 def test_modules_where_the_user_stands_are_not_the_workers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

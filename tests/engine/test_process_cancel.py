@@ -23,8 +23,6 @@ from workbench.errors import CancelledError, EngineClosedError, WorkerTimeoutErr
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.usefixtures("started_workers")
-
 
 def test_a_stopped_worker_counts_as_hung(hurt: Engine, worker: tuple[int, Path]) -> None:
     def stop(_: object) -> None:
@@ -68,6 +66,7 @@ def test_a_call_is_ended_from_another_thread(
     assert gone(worker[0], 0)
 
 
+@pytest.mark.usefixtures("started_worker")
 def test_a_start_is_cancelled() -> None:
     with Engine() as fresh:
         handle = fresh.handle()
@@ -136,6 +135,7 @@ def test_a_call_that_hangs_ends_alone(hurt: Engine) -> None:
     assert isinstance(raised[0], WorkerTimeoutError)
 
 
+@pytest.mark.usefixtures("started_worker")
 def test_close_is_for_good() -> None:
     """A2: what runs, what waits and what comes later ends at once, and no worker is left."""
     engine = Engine()
@@ -159,6 +159,7 @@ def test_close_is_for_good() -> None:
     engine.close()
 
 
+@pytest.mark.usefixtures("started_worker")
 def test_close_while_the_worker_starts_leaves_none() -> None:
     engine = Engine()
     thread, raised = in_thread(lambda: engine.call(tasks.echo, 1))
@@ -187,6 +188,7 @@ def test_a_worker_ended_leaves_nothing_and_a_later_call_starts_anew(
     hurt.end_worker()
 
 
+@pytest.mark.usefixtures("started_worker")
 def test_an_engine_that_is_forgotten_leaves_nothing() -> None:
     engine = Engine()
     pid, folder = engine.call(tasks.where)
