@@ -81,6 +81,7 @@ def test_two_ranks_of_two_pipelines_lose_and_double_nothing(
     assert found[0] != found[1], "an epoch is shuffled as the one before"
 
 
+@pytest.mark.thorough
 def test_every_sample_comes_once_an_epoch(photos: Path, tmp_path: Path) -> None:
     """Over ranks times pipelines, whatever the number of files and the size of a batch."""
     require("pytorch")
