@@ -47,6 +47,7 @@ def test_a_node_is_muted_by_key_and_by_button_and_the_history_leads_back(opened:
     expect(canvas.locator("[data-muted]")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_frames_and_notes_are_written_moved_and_removed_by_keyboard(opened: Host) -> None:
     page, canvas = opened.page, part(opened.page, "canvas")
     node(page, "resize").click()
@@ -83,6 +84,7 @@ def test_frames_and_notes_are_written_moved_and_removed_by_keyboard(opened: Host
     expect(title).to_have_text("Geometry")
 
 
+@pytest.mark.thorough
 def test_the_other_button_opens_what_can_be_done_there(opened: Host) -> None:
     page, canvas = opened.page, part(opened.page, "canvas")
     menu = canvas.locator("[data-wb=context-menu]")
@@ -214,6 +216,7 @@ def drop_on_edge(page: Page, name: str, edge: str) -> None:
     drag_card(node(page, name), (across, down))
 
 
+@pytest.mark.thorough
 def test_a_card_dropped_on_an_edge_is_put_into_it(opened: Host) -> None:
     page = opened.page
     page.emulate_media(reduced_motion="reduce")

@@ -151,6 +151,7 @@ def test_a_graph_that_names_files_outside_shows_none_of_them(app: AppServer) -> 
     run(attack())
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_names_that_are_markup_are_text(app: AppServer, page: Page) -> None:
     asked: list[str] = []
