@@ -239,6 +239,7 @@ def test_text_that_is_no_graph_is_not_pasted(host: Host, photos: Path) -> None:
         assert held(host) == before
 
 
+@pytest.mark.thorough
 def test_a_canvas_that_is_hidden_follows_the_graph(panel: PanelHost, photos: Path) -> None:
     """What has no size cannot glide to another view: its console stays empty (``page``)."""
     page = panel.page

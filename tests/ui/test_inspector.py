@@ -202,6 +202,7 @@ def test_what_follows_a_drag_elsewhere_comes_after_its_last_value(panel: Any, ph
     await_python(panel, "model.graph.node('rotate_2')", lambda now: now == before)
 
 
+@pytest.mark.thorough
 def test_an_operator_that_dali_lacks_is_shown_and_several_selected_are_counted(
     panel: Any, photos: Path
 ) -> None:

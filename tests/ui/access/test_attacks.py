@@ -20,6 +20,8 @@ from tests.ui.hosts import PATIENCE, part
 from workbench.graph import dump_graph, load_recipe
 from workbench.preview.share import KEY
 
+pytestmark = pytest.mark.xdist_group("access")  # in one worker: one app for all of them
+
 
 def everything(*folders: Path) -> dict[Path, bytes]:
     found = (path for folder in folders for path in folder.rglob("*"))
