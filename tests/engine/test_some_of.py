@@ -124,7 +124,7 @@ def test_the_preview_is_the_script_at_any_batch(
             assert same(result.batches[port].arrays(), theirs), (batch, port)
 
 
-@examples(2, thorough=150)
+@examples(1, thorough=150)
 @given(graph=TURN_GRAPHS)
 def test_so_it_is_for_any_regions(graph: Graph, photos: Path, scripts: Path) -> None:
     assert check_graph(graph, CATALOG) == ()

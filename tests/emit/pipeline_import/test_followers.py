@@ -57,6 +57,7 @@ def test_any_chain_with_its_targets(seed: int, folder: Path) -> None:
     _assert_same(whole_chain(folder, seed), folder)
 
 
+@pytest.mark.thorough
 @examples(1, thorough=100)  # AutoGraph takes a second for each
 @given(seed=st.integers(0, 100_000))
 def test_any_chain_with_regions_and_targets(seed: int, folder: Path) -> None:
