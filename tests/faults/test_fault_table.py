@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -20,7 +21,6 @@ from tests.faults.hosts import PATIENCE, AppHost, Command, Host, KernelHost, wor
 from tests.faults.table import Row, Table
 from workbench.graph import dump_graph, load_recipe
 from workbench.graph.edit import set_setting
-from workbench.samples import write_samples
 
 T = TypeVar("T")
 WORDS = {
@@ -78,8 +78,8 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def data(work: Path) -> Path:
-    write_samples(work / "photos")
+def data(work: Path, photos: Path) -> Path:
+    shutil.copytree(photos, work / "photos")  # a fault may take them away
     return work / "photos"
 
 
