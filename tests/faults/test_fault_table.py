@@ -48,8 +48,9 @@ def cases() -> Iterator[Any]:
             for fault in WORDS:
                 if not applies(host, work, fault):
                     continue
-                quick = (host, work, fault) == ("web app", "preview", "SIGKILL")
-                marks = () if quick else (pytest.mark.soak, pytest.mark.timeout(600))
+                first = (host, work, fault) == ("web app", "preview", "SIGKILL")
+                kind = pytest.mark.thorough if first else pytest.mark.soak
+                marks = (kind, pytest.mark.timeout(600))
                 yield pytest.param(host, work, fault, marks=marks, id=f"{host}-{work}-{fault}")
 
 

@@ -273,8 +273,8 @@ def test_what_is_no_lmdb_is_not_taken_for_a_folder(
         require_dataset(open_dataset(tmp_path))
 
 
-@pytest.mark.parametrize("indexed", [False, True], ids=["no index", "index"])
-@pytest.mark.parametrize("kind", ["tfrecord", "record_io"])
+@pytest.mark.parametrize("indexed", one_in(2, [False, True]), ids=["no index", "index"])
+@pytest.mark.parametrize("kind", one_in(2, ["tfrecord", "record_io"]))
 def test_damage_between_records_is_named_and_left_out(
     kind: str, indexed: bool, photos: Path, engine: Engine, tmp_path: Path
 ) -> None:

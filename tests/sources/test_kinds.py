@@ -158,6 +158,7 @@ def damaged(kind: str, photos: Path, tmp_path_factory: pytest.TempPathFactory) -
     return WRITERS[kind](encoded, tmp_path_factory.mktemp("damaged") / kind)
 
 
+@FEW
 def test_bad_samples_do_not_end_a_measurement(damaged: Path) -> None:
     graph = a_graph(shuffled=True)
     report = Benchmark(graph, str(damaged), ["cpu"], measurement_config=SHORT).run()

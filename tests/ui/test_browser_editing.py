@@ -24,6 +24,7 @@ def opened(host: Host, photos: Path) -> Host:
     return host
 
 
+@pytest.mark.thorough
 def test_a_node_is_muted_by_key_and_by_button_and_the_history_leads_back(opened: Host) -> None:
     page, canvas, bar = opened.page, part(opened.page, "canvas"), part(opened.page, "bar")
     node(page, "rotate").click()

@@ -57,6 +57,7 @@ def choose(page: Page, index: int) -> None:
     expect(sample).to_have_count(1, timeout=PATIENCE)
 
 
+@pytest.mark.thorough
 def test_frames_hold_their_nodes_and_the_branch_that_ran_is_lit(host: Host, photos: Path) -> None:
     host.page.emulate_media(reduced_motion="reduce")  # what glides cannot be measured
     host.open(photos, nested())

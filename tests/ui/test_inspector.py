@@ -124,6 +124,7 @@ def test_what_is_typed_stays_with_the_reason(host: Host, photos: Path) -> None:
     assert host.python("model.state.batch") == 0
 
 
+@pytest.mark.thorough
 def test_keys_move_sliders_and_are_one_step_of_undo(host: Host, photos: Path) -> None:
     host.open(photos, with_ops("rotate"))
     page = host.page

@@ -192,7 +192,7 @@ SHARDED = ("pytorch", "tensorflow", "ray", "jax")
 
 def together(targets: Iterable[str]) -> list[Any]:
     """Cases of which those of one target run in one worker: its framework starts once."""
-    slow = ("ray", "tensorflow", "lightning", "jax", "keras", "huggingface", "notebook")
+    slow = set(NEEDS) - {"pytorch", "triton"}
     return [
         pytest.param(
             name,
