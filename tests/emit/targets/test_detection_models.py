@@ -78,7 +78,7 @@ def instance_masks(classes: Any, target: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize(
-    "model", ["fasterrcnn_mobilenet_v3_large_320_fpn", "maskrcnn_resnet50_fpn"]
+    "model", one_in(2, ["fasterrcnn_mobilenet_v3_large_320_fpn", "maskrcnn_resnet50_fpn"])
 )
 def test_a_model_of_torchvision_takes_a_step(
     model: str, device: str, shapes: Path, tmp_path: Path
