@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.helpers import script_batches, with_settings
+from tests.thorough import one_in
 from workbench.bench.benchmark import Benchmark
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
@@ -100,7 +101,8 @@ def test_masks_are_those_of_the_folder(shapes: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "recipe"), [*RECIPES.items(), (BOXES, "key-points"), (ANNOTATED, "key-points")]
+    ("kind", "recipe"),
+    one_in(3, [*RECIPES.items(), (BOXES, "key-points"), (ANNOTATED, "key-points")]),
 )
 def test_it_is_drawn_verified_and_imported_back(
     kind: str, recipe: str, shapes: Path, engine: Engine, tmp_path: Path
