@@ -73,7 +73,7 @@ def assert_parity(
 
 
 @pytest.mark.parametrize("device", ["cpu", ON_GPU])
-@pytest.mark.parametrize("graph", recipe_cases(every=6, first=1))
+@pytest.mark.parametrize("graph", recipe_cases(every=12, first=1))
 class TestRecipes:
     def test_batches_in_any_order(
         self,

@@ -258,7 +258,7 @@ def test_without_targets_it_says_what_is_there(kind: str, tmp_path: Path) -> Non
         opened(RECIPES[kind], path)
 
 
-@pytest.mark.parametrize("kind", [BOXES, ANNOTATED])
+@pytest.mark.parametrize("kind", one_in(2, [BOXES, ANNOTATED]))
 def test_a_bad_box_of_plainly_given_data_is_told_wherever_it_is(
     kind: str, tmp_path: Path, engine: Engine
 ) -> None:
