@@ -37,7 +37,7 @@ DEVICES = pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=
 
 
 @DEVICES
-@pytest.mark.parametrize("graph", recipe_cases(slow=SLOW, every=2))
+@pytest.mark.parametrize("graph", recipe_cases(slow=SLOW, every=3))
 def test_every_recipe_is_exact(
     graph: Graph, device: str, engine: Engine, data_of: Callable[..., Path]
 ) -> None:

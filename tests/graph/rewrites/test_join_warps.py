@@ -20,6 +20,7 @@ def angle() -> wb.DataNode:
     return wb.random.uniform(range=(-1.0, 1.0))
 
 
+@pytest.mark.thorough
 def test_matrices_are_multiplied(photos: Path) -> None:
     graph = SMOOTH.warp_affine(matrix=ONE, fill_value=0.0).warp_affine(matrix=OTHER, fill_value=0.0)
     after = done(graph, NAME)
