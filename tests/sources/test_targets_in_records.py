@@ -102,7 +102,7 @@ def test_masks_are_those_of_the_folder(shapes: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "recipe"),
-    one_in(3, [*RECIPES.items(), (BOXES, "key-points"), (ANNOTATED, "key-points")]),
+    one_in(5, [*RECIPES.items(), (BOXES, "key-points"), (ANNOTATED, "key-points")]),
 )
 def test_it_is_drawn_verified_and_imported_back(
     kind: str, recipe: str, shapes: Path, engine: Engine, tmp_path: Path
@@ -258,7 +258,8 @@ def test_without_targets_it_says_what_is_there(kind: str, tmp_path: Path) -> Non
         opened(RECIPES[kind], path)
 
 
-@pytest.mark.parametrize("kind", one_in(2, [BOXES, ANNOTATED]))
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", [BOXES, ANNOTATED])
 def test_a_bad_box_of_plainly_given_data_is_told_wherever_it_is(
     kind: str, tmp_path: Path, engine: Engine
 ) -> None:

@@ -113,6 +113,7 @@ def test_what_one_wrote_twice_is_no_loop(photos: Path, scripts: Path) -> None:
     assert not any(node.bodies for node in brought(graph, photos, scripts).walk())
 
 
+@pytest.mark.thorough
 @examples(2, thorough=100)
 @given(graph=TURN_GRAPHS)
 @example(graph=turn_graph([0, 362, 362, 362, 0, 0, 195, 1000, 298, 195, 619, 965, 188, 0]))

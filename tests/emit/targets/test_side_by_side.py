@@ -21,7 +21,6 @@ from tests.emit.targets.test_execute import (
     write,
 )
 from tests.helpers import with_settings
-from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export, load_target, target_names
 from workbench.errors import GraphExportError
@@ -64,7 +63,8 @@ def test_first_batches_are_those_of_the_script(
         assert len({json.dumps(batch) for batch in batches}) == 3
 
 
-@pytest.mark.parametrize("target", one_in(3, ["pytorch", "jax", "ray"]))
+@pytest.mark.thorough
+@pytest.mark.parametrize("target", ["pytorch", "jax", "ray"])
 def test_two_ranks_of_two_pipelines_lose_and_double_nothing(
     target: str, photos: Path, tmp_path: Path
 ) -> None:
