@@ -10,6 +10,7 @@ import pytest
 from tests.bench.fakes import MACHINE, measured, rounds
 from tests.helpers import chain_graph, with_settings
 from tests.region_graphs import branching_graph
+from tests.thorough import one_in
 from workbench.bench.cached_batch import CachedBatchJob, time_alone
 from workbench.bench.config import Config, nodes_after_decoders
 from workbench.bench.measurement import Measurement
@@ -28,7 +29,7 @@ from workbench.graph.model import ancestors
 from workbench.sources import open_datasets
 
 
-@pytest.mark.parametrize("name", list(load_recipes()))
+@pytest.mark.parametrize("name", one_in(4, load_recipes()))
 def test_every_prefix_of_every_recipe_is_a_sound_graph(name: str, catalog: Catalog) -> None:
     graph = load_recipe(name)
     cut = stage_prefixes(graph, catalog)

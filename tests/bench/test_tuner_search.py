@@ -15,6 +15,7 @@ from typing import get_args
 
 import pytest
 
+from tests.thorough import one_in
 from workbench.bench.compare import read_report
 from workbench.bench.config import Config
 from workbench.bench.grid import KNOBS, Grid, Place
@@ -66,7 +67,9 @@ def made_up(chance: random.Random) -> tuple[int, Callable[[Config], float]]:
     return cores, rate
 
 
-@pytest.mark.parametrize(("noise", "sure"), [(0.0, 1.0), (0.02, 0.99), (0.04, 0.9)])
+@pytest.mark.parametrize(
+    ("noise", "sure"), one_in(3, [(0.0, 1.0), (0.02, 0.99), (0.04, 0.9)], first=1)
+)
 def test_made_up_machines(noise: float, sure: float) -> None:
     """``sure`` is the share of tries that must end well: two fresh processes may differ by 4 %."""
     shares = []

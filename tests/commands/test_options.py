@@ -52,7 +52,7 @@ def _where_the_files_are(photos: Path, tmp_path: Path, monkeypatch: pytest.Monke
     )
 
 
-@pytest.mark.parametrize("command", one_in(3, COMMANDS))
+@pytest.mark.parametrize("command", one_in(len(COMMANDS), COMMANDS))
 def test_a_graph_that_names_its_files_needs_no_folder(command: str) -> None:
     result = run(command, "own.json")
     assert result.exit_code == 0, result.output

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from tests.helpers import same, script_batches
 from tests.sources.test_kinds import a_graph
 from tests.sources.written import WRITERS, Photos, example, read_photos, write_lmdb
+from tests.thorough import one_in
 from workbench.cli import main
 from workbench.engine import Engine
 from workbench.errors import DataError
@@ -50,6 +51,10 @@ def corrupt(request: pytest.FixtureRequest, photos: Path, tmp_path: Path) -> Pat
     return WRITERS[request.param](found, tmp_path / "corrupt")
 
 
+FEW = pytest.mark.parametrize("corrupt", one_in(3, sorted(WRITERS), first=2), indirect=True)
+"""Every third kind; the others are thorough."""
+
+
 def good(photos: Path) -> Photos:
     return [each for number, each in enumerate(read_photos(photos)) if number not in BAD]
 
@@ -62,6 +67,7 @@ def test_they_are_named_and_counted(corrupt: Path, photos: Path) -> None:
     assert found.counts == {"not an image": len(BAD)}
 
 
+@FEW
 def test_the_others_run_as_without_them(corrupt: Path, photos: Path, tmp_path: Path) -> None:
     if open_dataset(corrupt).in_memory:
         pytest.skip("nothing is written of it: it says which to leave out")
@@ -88,6 +94,7 @@ def test_the_others_run_as_without_them(corrupt: Path, photos: Path, tmp_path: P
         assert dataset.kind == "coco" or same(one[1], other[1])
 
 
+@FEW
 def test_verify_leaves_them_out(corrupt: Path, engine: Engine) -> None:
     found = Verifier(a_graph(shuffled=True), str(corrupt), 2, engine=engine).run()
     assert found.exact, found.lines()
@@ -331,8 +338,8 @@ def test_what_is_no_lmdb_is_not_taken_for_a_folder(
         require_dataset(open_dataset(tmp_path))
 
 
-@pytest.mark.parametrize("indexed", [False, True], ids=["no index", "index"])
-@pytest.mark.parametrize("kind", ["tfrecord", "record_io"])
+@pytest.mark.parametrize("indexed", one_in(2, [False, True]), ids=["no index", "index"])
+@pytest.mark.parametrize("kind", one_in(2, ["tfrecord", "record_io"]))
 def test_damage_between_records_is_named_and_left_out(
     kind: str, indexed: bool, photos: Path, engine: Engine, tmp_path: Path
 ) -> None:

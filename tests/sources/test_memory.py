@@ -13,6 +13,7 @@ from PIL import Image
 from tests.helpers import arrays_of, same, script_batches
 from tests.sources.in_memory import BATCH, COUNT, FORMS, PIXELS, Photos, a_graph, png
 from tests.sources.written import read_photos
+from tests.thorough import one_in
 from workbench.bench import Benchmark
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
@@ -51,10 +52,7 @@ def test_every_form_gives_its_pixels_and_labels(form: str) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "form", [form if number % 4 == 0 else pytest.param(form, marks=pytest.mark.thorough)
-             for number, form in enumerate(FORMS)],
-)  # fmt: skip
+@pytest.mark.parametrize("form", one_in(8, FORMS))
 def test_the_preview_is_the_script_to_batch_seven(form: str, engine: Engine) -> None:
     dataset = open_dataset(FORMS[form]())
     found = Verifier(a_graph(dataset), dataset, 8, engine=engine).run()

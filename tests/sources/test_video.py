@@ -353,6 +353,7 @@ def test_an_operator_that_takes_no_sequences_says_so() -> None:
     assert not check_graph(mended, catalog)
 
 
+@pytest.mark.thorough
 def test_automatic_augmentation_takes_sequences_too(clips: Path, engine: Engine) -> None:
     graph = a_graph()
     found = Node("auto", "trivial_augment_wide", {}, {"data": Port("resize", "output")})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.emit.pipeline_import.graphs import canonical, plain
 from tests.emit.pipeline_import.test_roundtrip import there_and_back
 from tests.graph.geometry_chains import region_chain, whole_chain
-from tests.graph.test_geometry import write_ramps
+from tests.graph.ramps import write_ramps
 from tests.placed import CATALOG
 from tests.thorough import examples
 from workbench.catalog.spec import Value
@@ -51,12 +51,13 @@ def _number(value: Value) -> Value:
     return float(value) if isinstance(value, int) else value
 
 
-@examples(2, thorough=300)
+@examples(1, thorough=300)
 @given(seed=st.integers(0, 100_000))
 def test_any_chain_with_its_targets(seed: int, folder: Path) -> None:
     _assert_same(whole_chain(folder, seed), folder)
 
 
+@pytest.mark.thorough
 @examples(1, thorough=100)  # AutoGraph takes a second for each
 @given(seed=st.integers(0, 100_000))
 def test_any_chain_with_regions_and_targets(seed: int, folder: Path) -> None:
