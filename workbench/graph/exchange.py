@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from workbench.catalog import load_catalog
 from workbench.graph.free_seed import free_seed
 from workbench.graph.model import Body, Graph, Node, Port, Source
 from workbench.sources import Dataset, SourceKind, load_source
@@ -27,7 +28,7 @@ def exchanged(graph: Graph, source: Source, kind: str, data: Dataset | None = No
     if kind == source.kind:
         return graph
     same = old.op == new.op  # with options of one reader, which stay as they are
-    gone = set() if same else old.begins.keys() - new.begins.keys()
+    gone = set() if same else old.begins.keys() - new.begins.keys() - _needed(graph, source, new)
     begins = {} if same else new.begins
     known = source.args.keys() if new.options is None else new.options
     args = {n: value for n, value in source.args.items() if n in known and n not in gone}
@@ -61,6 +62,14 @@ def exchanged(graph: Graph, source: Source, kind: str, data: Dataset | None = No
         nodes = [_in_order(node, frames=frames) for node in nodes]
     body = with_ports(Body(tuple(nodes), graph.outputs), moved)
     return replace(graph, nodes=body.nodes, outputs=body.outputs)
+
+
+def _needed(graph: Graph, source: Source, kind: SourceKind) -> set[str]:
+    """Options without which a reader of the kind does not give what the graph reads."""
+    ports = {port for node in graph.walk() for port in node.inputs.values()}
+    read = {port.output for port in ports.union(graph.outputs.values()) if port.node == source.id}
+    outputs = load_catalog()[kind.op].outputs
+    return {port.needs for port in outputs if port.needs and port.name in read}
 
 
 def _in_order(node: Node, *, frames: bool) -> Node:
