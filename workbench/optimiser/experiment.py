@@ -112,14 +112,21 @@ class OptimisationExperiment(SpeedExperiment):
         data: Data,
         rewrites: Collection[str] | None = None,
         *,
+        seconds: float | None = None,
         measurement_config: MeasurementConfig | None = None,
         name: str = "",
     ) -> None:
-        """``rewrites`` names those to try; None: all."""
+        """``rewrites`` names those to try; None: all. ``seconds`` is how long it may take.
+
+        What finds no room in it is not proposed, and says so.
+        """
+        require_seconds("OptimisationExperiment", seconds)
         super().__init__(
             graph, data, measurement_config=measurement_config or OPTIMISE_CONFIG, name=name
         )
         self.names = tuple(load_rewrites() if rewrites is None else rewrites)
+        self.seconds = seconds
+        self._deadline = Deadline(seconds)
         self._rejected: dict[str, Proposal] = {}
         self._steps: tuple[Step, ...] = ()
         self._measured: tuple[Step, ...] = ()
@@ -134,6 +141,7 @@ class OptimisationExperiment(SpeedExperiment):
         Raises GraphFaultsError where the graph cannot run, GraphEditError for a name that no
         rewrite has, DataError, EngineError and CancelledError.
         """
+        self._deadline = Deadline(self.seconds)
         catalog, machine, found, cache = self.prepare(on_progress)
         require_sound(self.graph, catalog)
         for name in self.names:  # says which name no rewrite has
@@ -146,10 +154,9 @@ class OptimisationExperiment(SpeedExperiment):
         names = self._useful(catalog, machine)
         while True:
             self._steps = self._near_enough(catalog, names)
-            rows = self.measure(
-                [base, replace(base, label=CONTROL), *self._entries(catalog, config, base)],
-                self.progress.part(_COMPARING, 0.99),
-            )
+            began = self._deadline.spent
+            rows = self._in_turns(catalog, config, base)
+            took = self._deadline.spent - began
             slow = [one for one in self._judged(rows, self._steps) if one.rejected]
             if not slow:
                 break
@@ -159,6 +166,9 @@ class OptimisationExperiment(SpeedExperiment):
             if behind == [one.name for one in slow]:  # the others were measured without them
                 self._steps, rows = self._steps[: -len(slow)], rows[: -len(slow)]
                 break
+            if self._deadline.left() < took:
+                self.progress(1.0, "done")
+                return self._reported(rows, self._steps, interrupted=True)
         self.progress(1.0, "done")
         return self._reported(rows, self._steps)
 
@@ -230,6 +240,12 @@ class OptimisationExperiment(SpeedExperiment):
         if found.psnr < LEAST_PSNR:
             return f"{found.psnr:.1f} dB on these data: less than {LEAST_PSNR:g}"
         return ""
+
+    def _in_turns(
+        self, catalog: Catalog, config: Config, base: ConfigJobs
+    ) -> tuple[Measurement, ...]:
+        """The graph twice and the steps; what the time has no room for is rejected before."""
+        ...
 
     def _entries(self, catalog: Catalog, config: Config, base: ConfigJobs) -> list[ConfigJobs]:
         entries = []
