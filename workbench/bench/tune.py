@@ -116,14 +116,15 @@ class TuningExperiment(SweepExperiment):
             return row
 
         def late() -> bool:
-            """Whether one more, if it takes as long as the last, would end too late.
+            """Whether one more, if it takes as long as the longest, would end too late.
 
             That leaves room to compare two settings, but for the first two probes, and where
-            that room is gone.
+            that room is gone. The second mostly has a batch twice as large as the first.
             """
             start = start_seconds(probes.rows[0], spans[0])
-            one = spans[-1] - (start if len(spans) == 1 else 0.0)
-            room = clock.left() - least_seconds([max(probes.rows, key=_rate)] * 2, start)
+            one = max(spans[1:], default=2 * (spans[0] - start))
+            pair = max(probes.rows, key=_rate), probes.rows[0]  # which is the graph's own
+            room = clock.left() - least_seconds(pair, start)
             if len(probes.rows) < 2 or room < 0:
                 return clock.left() < one
             return min(clock.left(_SEARCH_UNTIL), room) < one

@@ -13,7 +13,14 @@ from typing import ParamSpec, TypeVar
 
 import click
 
-from workbench.errors import DataError, GraphFormatError, SaveError, WorkbenchError
+from workbench.errors import (
+    ArgumentError,
+    DataError,
+    GraphFormatError,
+    RecordFormatError,
+    SaveError,
+    WorkbenchError,
+)
 from workbench.files import require_place
 from workbench.graph.active import loose_nodes, muted_nodes, without_loose
 from workbench.graph.dataset_parameters import parameter_of, parameters
@@ -24,6 +31,9 @@ from workbench.sources import (
     PARAMETER,
     Dataset,
     Datasets,
+    list_samples,
+    load_source,
+    no_files_reason,
     open_dataset,
     require_dataset,
     source_kinds,
@@ -36,12 +46,17 @@ R = TypeVar("R")
 
 
 def report_errors(function: Callable[P, R]) -> Callable[P, R]:
-    """Turn a WorkbenchError, a full disk and a lack of memory into a message and exit code 1."""
+    """Turn a WorkbenchError, a full disk and a lack of memory into a message and exit code 1.
+
+    What is about the arguments, a file that holds no record among them, has 2.
+    """
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
+        except (ArgumentError, RecordFormatError) as error:
+            raise click.UsageError(str(error)) from None
         except WorkbenchError as error:
             raise click.ClickException(str(error)) from None
         except OSError as error:
@@ -60,7 +75,7 @@ def report_errors(function: Callable[P, R]) -> Callable[P, R]:
 def load_source_graph(source: str) -> Graph:
     """A graph file, a shared picture, or a recipe by name; what of it does not run is told.
 
-    A missing one is a bad argument.
+    A missing one is a bad argument, and so is what holds no graph.
     """
     graph = _graph_of(source)
     context = click.get_current_context(silent=True)
@@ -83,13 +98,13 @@ def _graph_of(source: str) -> Graph:
         raise click.BadParameter(
             f"{what}. Name a graph file, a shared picture, or a recipe (`workbench recipes`)."
         )
-    if source.endswith(".png"):
-        from workbench.preview.share import read_picture
-
-        return read_picture(source)
-    if source.endswith(".json") or Path(source).is_file():
-        return read_graph(source)
     try:
+        if source.endswith(".png"):
+            from workbench.preview.share import read_picture
+
+            return read_picture(source)
+        if source.endswith(".json") or Path(source).is_file():
+            return read_graph(source)
         return load_recipe(source)
     except GraphFormatError as error:
         raise click.BadParameter(str(error)) from None
@@ -112,10 +127,14 @@ def _data(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dic
     return found
 
 
-def _dataset(path: str, hint: str = "") -> Dataset:
+def _dataset(path: str, hint: str = "", filled: bool = True) -> Dataset:
+    """What a path means; where it is to be ``filled``, of what is listed the first is looked for."""
     try:
         dataset = _factory_data(path) if _names_factory(path) else open_dataset(path)
         require_dataset(dataset)
+        listed = filled and load_source(dataset.kind).is_listed
+        if listed and next(iter(list_samples(dataset)), None) is None:
+            raise DataError(no_files_reason(dataset))
     except DataError as error:
         raise click.BadParameter(f"{error}{hint}") from None
     return dataset
@@ -145,8 +164,14 @@ def _factory_data(text: str) -> Dataset:
 
 
 def existing_data(_: click.Context, __: click.Parameter, value: str) -> str | Dataset:
-    """Refuse data that cannot be read at all."""
+    """Refuse data that cannot be read at all, and where there are none."""
     dataset = _dataset(value)
+    return dataset if dataset.items else value
+
+
+def _folder(_: click.Context, __: click.Parameter, value: str) -> str | Dataset:
+    """As ``existing_data``, but what is empty may be filled while the app runs."""
+    dataset = _dataset(value, filled=False)
     return dataset if dataset.items else value
 
 
@@ -227,7 +252,7 @@ _KINDS = (
     "module:factory, a function that gives a data set in Python"
 )
 FOLDER = click.option(
-    "--data", required=True, metavar="DATA", callback=existing_data, help=f"{_KINDS}."
+    "--data", required=True, metavar="DATA", callback=_folder, help=f"{_KINDS}."
 )
 DATA = click.option(
     "--data",
