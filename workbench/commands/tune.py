@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from workbench.commands.measuring import (
-    FILES,
     FiniteFloatRange,
     MeasureOptions,
     ascending_numbers,
@@ -17,7 +16,7 @@ from workbench.commands.measuring import (
     progress_bar,
 )
 from workbench.commands.options import writable_file
-from workbench.graph.bounds import SETTINGS
+from workbench.graph.bounds import FILES, SETTINGS
 from workbench.graph.model import CHOICES, DecodeDevice
 
 if TYPE_CHECKING:
