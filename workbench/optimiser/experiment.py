@@ -164,11 +164,15 @@ class OptimisationExperiment(SpeedExperiment):
         self.require_measurable([config], catalog, machine)
         base = self.entry(config, catalog, found, ORIGINAL)
         self._begun_with = catalog, machine, found, cache
-        self._probed = self._probe(base)
+        self._probed = self._probe(base) if self.seconds else None
         self.begin(machine, found, cache)
         names = self._useful(catalog, machine)
+        rows: tuple[Measurement, ...] = ()
         while True:
             self._steps = self._near_enough(catalog, names)
+            if not self._steps:  # nothing to compare with: no turns of the graph with itself
+                rows = rows[:2] or (self._probed or self._probe(base))[:1]
+                break
             began = self._deadline.spent
             rows = self._in_turns(catalog, config, base)
             took = self._deadline.spent - began
@@ -278,7 +282,7 @@ class OptimisationExperiment(SpeedExperiment):
             row, start = self._probed
             fits = [least_seconds([row] * (2 + count), start) for count in range(most + 1)]
             most = sum(needed <= self._deadline.left() for needed in fits) - 1
-            if self._steps and most < 1:
+            if most < 1:
                 needed = math.ceil(self._deadline.spent + fits[1])
                 raise EngineError(
                     f"{self.seconds:g} s leave no time to measure a rewrite here. Give about "
@@ -300,13 +304,11 @@ class OptimisationExperiment(SpeedExperiment):
             self._cut = True
         self._steps = self._steps[:most]
 
-    def _probe(self, base: ConfigJobs) -> tuple[Measurement, float] | None:
-        """How fast the graph is and what its start takes, where a time is given to plan.
+    def _probe(self, base: ConfigJobs) -> tuple[Measurement, float]:
+        """A short look at how fast the graph is, and the seconds that its start takes.
 
         Raises EngineError where it cannot be measured.
         """
-        if self.seconds is None:
-            return None
         usual = PROBE_CONFIG if base.config.device == "cpu" else GPU_PROBE_CONFIG
         how, began = self._deadline.within(usual, share=_PROBE_UNTIL), self._deadline.spent
         (row,) = self.measure([base], self.progress.part(0.0, 0.01), how)
@@ -324,6 +326,8 @@ class OptimisationExperiment(SpeedExperiment):
 
     def _judged(self, rows: Sequence[Measurement], steps: Sequence[Step]) -> tuple[Proposal, ...]:
         """The steps with their gains, and why one brings none."""
+        if len(rows) < 2:
+            return ()
         catalog = self._begun_with[0]
         first, again, *others = rows
         for row in (first, again):
@@ -368,7 +372,7 @@ class OptimisationExperiment(SpeedExperiment):
         rejected = self._rejected | {one.name: one for one in judged if one.rejected}
         # ended early it may hold what is not proposed: then nobody measured the rest together
         last = [] if any(one.rejected for one in judged) else [r for r in rows[2:] if r.rounds]
-        control = paired_ratio(rows[1].imgs_per_s, rows[0].imgs_per_s)
+        control = paired_ratio(rows[1].imgs_per_s, rows[0].imgs_per_s) if len(rows) > 1 else None
         total = paired_ratio((last or rows)[-1].imgs_per_s, rows[0].imgs_per_s) if last else None
         told = {
             "control": _json(control),
