@@ -101,7 +101,7 @@ def test_a_shared_picture_carries_its_graph(photos: Path, tmp_path: Path) -> Non
     assert run("share", sheet, "--data", photos, "-o", tmp_path / "sheet.jpg").exit_code == 2
     Image.new("RGB", (4, 4)).save(sheet)
     result = run("export", sheet, "-o", tmp_path / "other.py")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "carries no graph" in result.output
 
 

@@ -245,7 +245,7 @@ def test_a_graph_without_a_place_is_not_measured_beside_itself(
 
 
 @pytest.mark.parametrize(
-    ("seconds", "rate", "kept"), [(60.0, 100.0, 3), (20.0, 20.0, 2), (20.0, 15.0, 1)]
+    ("seconds", "rate", "kept"), [(60.0, 100.0, 3), (20.0, 15.0, 2), (20.0, 12.0, 1)]
 )
 def test_a_time_measures_as_many_as_it_has_room_for(
     monkeypatch: pytest.MonkeyPatch,
@@ -255,7 +255,10 @@ def test_a_time_measures_as_many_as_it_has_room_for(
     rate: float,
     kept: int,
 ) -> None:
-    seen = make_up(monkeypatch, {name: 2 * rate for name in NAMES} | {ORIGINAL: rate})
+    """Each takes 72 images at the least."""
+    rates = {ORIGINAL: rate, CONTROL: rate}
+    rates |= {name: rate * faster for faster, name in enumerate(NAMES, 2)}
+    seen = make_up(monkeypatch, rates)
     found = proposed(photos, seconds=seconds)
     assert seen == [[ORIGINAL], [ORIGINAL, CONTROL, *NAMES[:kept]]]
     late = {one.name: one.rejected for one in found.rejected}
@@ -277,7 +280,7 @@ def test_what_the_time_does_not_compare_is_not_measured(
     monkeypatch: pytest.MonkeyPatch, photos: Path, clock: list[float]
 ) -> None:
     def pixels(_: str) -> Any:
-        clock[0] += 40.0
+        clock[0] = 40.0
         return SAME
 
     seen = make_up(monkeypatch, FASTER, pixels)
@@ -295,9 +298,9 @@ def test_what_is_slow_is_not_measured_again_without_where_the_time_has_no_room(
     seen = make_up(monkeypatch, {**FASTER, "colour-after-crop": 90.0})
     measure = OptimisationExperiment.measure
 
-    def slowly(run: OptimisationExperiment, *given: Any) -> Any:
-        clock[0] += 25.0
-        return measure(run, *given)
+    def slowly(run: OptimisationExperiment, entries: Any, *how: Any) -> Any:
+        clock[0] += 8.0 if len(entries) == 1 else 40.0
+        return measure(run, entries, *how)
 
     monkeypatch.setattr(OptimisationExperiment, "measure", slowly)
     found = proposed(photos, seconds=60)
