@@ -127,17 +127,23 @@ def _data(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dic
     return found
 
 
-def _dataset(path: str, hint: str = "", filled: bool = True) -> Dataset:
-    """What a path means; where it is to be ``filled``, of what is listed the first is looked for."""
+def _dataset(path: str, hint: str = "") -> Dataset:
     try:
         dataset = _factory_data(path) if _names_factory(path) else open_dataset(path)
         require_dataset(dataset)
-        listed = filled and load_source(dataset.kind).is_listed
-        if listed and next(iter(list_samples(dataset)), None) is None:
-            raise DataError(no_files_reason(dataset))
     except DataError as error:
         raise click.BadParameter(f"{error}{hint}") from None
     return dataset
+
+
+def require_filled(dataset: Dataset, hint: str = "'--data'") -> None:
+    """Refuse data that list no file, as a bad argument: the first of them is looked for."""
+    try:
+        if not load_source(dataset.kind).is_listed or any(True for _ in list_samples(dataset)):
+            return
+    except DataError as error:
+        raise click.BadParameter(str(error), param_hint=hint) from None
+    raise click.BadParameter(no_files_reason(dataset), param_hint=hint)
 
 
 def _names_factory(text: str) -> bool:
@@ -164,14 +170,8 @@ def _factory_data(text: str) -> Dataset:
 
 
 def existing_data(_: click.Context, __: click.Parameter, value: str) -> str | Dataset:
-    """Refuse data that cannot be read at all, and where there are none."""
+    """Refuse data that cannot be read at all."""
     dataset = _dataset(value)
-    return dataset if dataset.items else value
-
-
-def _folder(_: click.Context, __: click.Parameter, value: str) -> str | Dataset:
-    """As ``existing_data``, but what is empty may be filled while the app runs."""
-    dataset = _dataset(value, filled=False)
     return dataset if dataset.items else value
 
 
@@ -230,6 +230,8 @@ def opened_on(graph: Graph, data: Datasets) -> tuple[Graph, Datasets]:
         raise click.MissingParameter(
             f"The graph reads {_data_words(wanted)}.", param_hint=hint, param_type="option"
         )
+    for dataset in data.values():
+        require_filled(dataset)
     if any(data[name].kind != _kind_of(graph, name) for name in data):
         from workbench.catalog import load_catalog
 
@@ -252,7 +254,7 @@ _KINDS = (
     "module:factory, a function that gives a data set in Python"
 )
 FOLDER = click.option(
-    "--data", required=True, metavar="DATA", callback=_folder, help=f"{_KINDS}."
+    "--data", required=True, metavar="DATA", callback=existing_data, help=f"{_KINDS}."
 )
 DATA = click.option(
     "--data",
