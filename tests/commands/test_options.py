@@ -189,8 +189,8 @@ def test_data_without_a_file_are_a_bad_argument_of_every_command(
     command: str, what: str, tmp_path: Path
 ) -> None:
     (tmp_path / "folder").mkdir()
-    (tmp_path / "list").with_suffix(".txt").touch()
-    data = tmp_path / ("list.txt" if what == "list" else what)
+    (tmp_path / "none.txt").touch()
+    data = tmp_path / ("none.txt" if what == "list" else what)
     (tmp_path / "transform.py").touch()
     words = {
         "check": ["check", data],

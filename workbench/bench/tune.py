@@ -245,7 +245,7 @@ class TuningExperiment(SweepExperiment):
         progress = self.progress.part(_CONFIRM_FROM, 1.0)
         for row in tuned[:_LONG_RUNS]:
             seconds = self._long_seconds(start)
-            if done and _rate(done[0]) >= (1 - SAME) * _rate(row) or seconds < _LEAST_LONG:
+            if (done and _rate(done[0]) >= (1 - SAME) * _rate(row)) or seconds < _LEAST_LONG:
                 break
             progress(0.0, f"{seconds:.0f} s of {row.config.settings}")
             how = long_config(seconds)
