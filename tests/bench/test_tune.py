@@ -20,7 +20,7 @@ from workbench.bench.measurement_config import GPU_PROBE_CONFIG, PROBE_CONFIG, M
 from workbench.bench.probes import NOTHING_MORE, TIME_UP
 from workbench.bench.record import dump_report, load_report
 from workbench.bench.summary import best_measurement
-from workbench.bench.tune import TuningExperiment
+from workbench.bench.tune import NOT_FOR_LONG, UNCOMPARED, TuningExperiment
 from workbench.bench.tuner_search import usual_allowance
 from workbench.bench.workload import TimedRound
 from workbench.errors import ArgumentError, CancelledError, EngineError
@@ -132,24 +132,67 @@ def test_full_engines_end_the_search(photos: Path, monkeypatch: pytest.MonkeyPat
     assert seen[-1][1].round_seconds == 46.08, "the choice for long: the grid has 144 settings"
 
 
-def test_it_takes_about_the_time_that_it_is_given(
+class SlowMachine:
+    """A machine on which every measurement takes so many seconds, and its clock."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float, rate: float) -> None:
+        self.now = 0.0
+        clock = SimpleNamespace(monotonic=lambda: self.now)
+        for module in ("tune", "deadline"):
+            monkeypatch.setattr(f"workbench.bench.{module}.time", clock)
+
+        def rate_of(config: Config, how: MeasurementConfig) -> Measurement:
+            self.now += seconds
+            return measured(rate * rate_of_config(config) / 500)
+
+        self.seen = rows_of(monkeypatch, rate_of)
+
+
+def test_the_time_bounds_the_search_the_turns_and_the_long_run(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The search ends after 45 % of it; the best are measured anew all the same."""
-    clock = [0.0]
-
-    def rate_of(config: Config, how: MeasurementConfig) -> Measurement:
-        clock[0] += 5.0
-        return measured(rate_of_config(config))
-
-    monkeypatch.setattr("workbench.bench.tune.time", SimpleNamespace(monotonic=lambda: clock[0]))
-    seen = rows_of(monkeypatch, rate_of)
+    machine = SlowMachine(monkeypatch, 3.0, 5000.0)
     graph = load_recipe("imagenet-train")
-    report = TuningExperiment(graph, str(photos), grid=GRID, seconds=40.0).run()
-    told = report.extra["tune"]
-    assert told["probes"] == 4, "20 of 18 s"
+    tuner = TuningExperiment(graph, str(photos), grid=GRID, seconds=40.0)
+    told = tuner.run().extra["tune"]
+    assert told["probes"] == 6, "of 3 s in 18 s"
     assert told["stopped"] == TIME_UP
-    assert {how.budget for _, how, _ in seen if how.rounds == 3} == {2.0}, "in turns"
-    assert seen[-1][1].round_seconds == 6.0
+    assert told["seconds"] == machine.now <= 40
+    assert machine.seen[0][0] == tuner.base, "the graph's own comes first"
+    limits = [how.limit for _, how, _ in machine.seen[:6]]
+    assert limits == [4.5, 4.5, 4.5, 4.5, 4.5, 3.0], "a quarter of 18 s, or what is left"
+    turns = [how for _, how, _ in machine.seen if how.rounds == 3]
+    assert {(how.budget, how.limit) for how in turns} == {(2.0, 14 / len(turns))}
+    last = machine.seen[-1][1]
+    assert (last.round_seconds, last.round_batches) == (6.0, 1)
+
+
+def test_where_the_time_allows_no_comparison_the_best_of_the_search_is_flagged(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = SlowMachine(monkeypatch, 9.0, 20.0)
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=16)
+    tuner = TuningExperiment(graph, str(photos), grid=GRID, seconds=40.0)
+    report = tuner.run()
+    best, *probes = report.measurements
+    assert machine.now == 36
+    assert len(probes) == report.extra["tune"]["probes"] == 4
+    assert best.median == max(row.median or 0.0 for row in probes)
+    assert UNCOMPARED in best.flags
+    assert best_measurement(report) == best
+
+
+def test_where_there_is_no_time_for_a_long_run_the_choice_is_flagged(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = SlowMachine(monkeypatch, 4.0, 5000.0)
+    tuner = TuningExperiment(load_recipe("imagenet-train"), str(photos), grid=GRID, seconds=20.0)
+    report = tuner.run()
+    assert machine.now <= 20
+    assert not any(row.confirmed for row in report.measurements)
+    assert NOT_FOR_LONG in best_measurement(report).flags
+
+
+def test_a_time_too_short_is_refused(photos: Path) -> None:
     with pytest.raises(ArgumentError, match=r"seconds is 5. Give 20.0 or more"):
-        TuningExperiment(graph, str(photos), seconds=5)
+        TuningExperiment(load_recipe("imagenet-train"), str(photos), seconds=5)

@@ -224,7 +224,7 @@ def test_compare(tmp_path: Path) -> None:
     assert "no measured configuration in common" in result.output
     (tmp_path / "b.json").write_text('{"format": "dali-workbench-bench", "version": 99}')
     result = run("compare", tmp_path / "a.json", tmp_path / "b.json")
-    assert (result.exit_code, "version 99" in result.output) == (1, True)
+    assert (result.exit_code, "version 99" in result.output) == (2, True)
 
 
 def test_records_are_listed_named_drawn_and_exported(tmp_path: Path) -> None:
@@ -265,16 +265,13 @@ def test_the_graph_that_is_tuned_is_not_written_over_by_its_script(tmp_path: Pat
         (["bench", "simclr", "--data", ".", "--json", "-"], 2, "Name the file"),
         (["bench", "simclr", "--data", ".", "--threads", "0"], 2, "threads"),
         (["bench", "simclr", "--data", ".", "--plot", "a.gif"], 2, ".png nor .svg"),
-        (["bench", "simclr", "--data", "."], 1, "is empty"),
+        (["bench", "simclr", "--data", "."], 2, "is empty"),
         (["bench", "simclr", "--data", ".", "--budget", "nan"], 2, "nan is no number"),
         (["tune", "simclr", "--data", ".", "--memory", "inf"], 2, "inf is no number"),
         (["tune", "simclr", "--data", ".", "--loads", "0.5,nan"], 2, "rising list"),
         (["tune", "simclr", "--data", ".", "--threads", "4,2"], 2, "rising list"),
         (["tune", "simclr", "--data", ".", "--threads", "a"], 2, "rising list"),
         (["tune", "simclr", "--data", ".", "--batch-sizes", "0,1"], 2, "rising list"),
-        (["scale", "simclr", "--data", ".", "--processes", "1", "--gpus", "1"], 2, "Give one of"),
-        (["scale", "simclr", "--data", ".", "--gpus", "1", "--threads", "1,2"], 2, "one number"),
-        (["scale", "simclr", "--data", ".", "--gpus", "1", "--device", "cpu"], 2, "--device out"),
         (["stages", "nowhere.json", "--data", "."], 2, "There is no file nowhere.json"),
         (["compare", "a.json", "b.json"], 2, "'a.json' does not exist"),
         (["records", "a.json"], 2, "'a.json' does not exist"),
@@ -289,6 +286,22 @@ def test_what_is_wrong_is_said(
     assert message in result.output
     assert "Traceback" not in result.output
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--processes", "1", "--gpus", "1"], "Give one of"),
+        (["--gpus", "1", "--threads", "1,2"], "one number"),
+        (["--gpus", "1", "--device", "cpu"], "--device out"),
+    ],
+)
+def test_options_of_scale_that_do_not_go_together(
+    options: list[str], message: str, photos: Path
+) -> None:
+    result = run("scale", "simclr", "--data", photos, *options)
+    assert result.exit_code == 2, result.output
+    assert message in result.output
 
 
 def _small(recipe: str) -> str:

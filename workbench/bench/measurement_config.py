@@ -19,7 +19,8 @@ behind the best that more rounds would not change it."""
 _GIVEN_UP_AFTER = 3
 _ROUNDS_WITHIN, _WARM_WITHIN = 8, 0.5
 """Of a limit: that many rounds have room, and that share of it may go by until all is warm."""
-_FEWEST_ROUNDS = _FEWEST_BATCHES = 2
+FEWEST_ROUNDS = FEWEST_BATCHES = 2
+"""Whatever a limit says: so many rounds that count, of so many batches."""
 UNSTABLE = 0.1
 """Rounds whose coefficient of variation is above this were disturbed."""
 
@@ -73,7 +74,7 @@ class MeasurementConfig:
             return self.round_seconds, self.round_batches
         most = self.limit / _ROUNDS_WITHIN
         batches = min(self.round_batches, int(most / max(batch_seconds, 1e-9)))
-        return min(self.round_seconds, most), max(_FEWEST_BATCHES, batches)
+        return min(self.round_seconds, most), max(FEWEST_BATCHES, batches)
 
     def half(self) -> MeasurementConfig:
         """What is left where the search for the best number of workers takes half of a limit."""
@@ -89,7 +90,7 @@ class MeasurementConfig:
         ``spent`` are the seconds of each configuration so far, ``next_rounds`` what its next round
         takes, ``cycles`` the rounds that each has had.
         """
-        if self.limit is None or cycles < min(_FEWEST_ROUNDS, self.rounds):
+        if self.limit is None or cycles < min(FEWEST_ROUNDS, self.rounds):
             return False
         return sum(spent) + sum(next_rounds) > self.limit * len(spent)
 

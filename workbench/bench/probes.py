@@ -28,6 +28,7 @@ class Probes:
         self._measure = measure
         self._cores = cores
         self._late = late
+        self._time_up = False
         self._kept = KeptWorker()
 
     def probe(self, config: Config, progress: Progress) -> Measurement:
@@ -49,7 +50,8 @@ class Probes:
         heads = (headroom_of(row, self._cores) for row in self.rows)
         if any(head is not None and head.exhausted for head in heads):
             return NOTHING_MORE
-        return TIME_UP if self.rows and self._late() else ""
+        self._time_up = self._time_up or bool(self.rows and self._late())
+        return TIME_UP if self._time_up else ""
 
     def close(self) -> None:
         """End the worker."""

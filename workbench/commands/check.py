@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from workbench.commands.options import existing_data, report_errors, writable_file
+from workbench.commands.options import existing_data, report_errors, require_filled, writable_file
 
 if TYPE_CHECKING:
     from workbench.health import FolderCheck
@@ -59,8 +59,9 @@ def check(
     """
     from workbench.files import write_bytes, write_text
     from workbench.health.html_report import html_report
-    from workbench.sources import kinds_with_targets, load_source
+    from workbench.sources import kinds_with_targets, load_source, open_dataset
 
+    require_filled(open_dataset(data), "'DIR|LIST'")
     found = _check(data, full, again)
     if good and not load_source(found.dataset.kind).lists_files:
         written = found.write_good(good)

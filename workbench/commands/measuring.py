@@ -118,8 +118,6 @@ BUDGET = click.option(
     show_default=True,
     help="Seconds for each at most, with its building and warm-up.",
 )
-FILES = "mapped", "read"
-"""How readers get at files: into memory, or with ``dont_use_mmap``."""
 
 
 @dataclass(frozen=True, slots=True)

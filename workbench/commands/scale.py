@@ -8,7 +8,6 @@ import click
 
 from workbench.commands.measuring import (
     BUDGET,
-    FILES,
     FiniteFloatRange,
     MeasureOptions,
     ascending_numbers,
@@ -17,7 +16,7 @@ from workbench.commands.measuring import (
     progress_bar,
     require_measured,
 )
-from workbench.graph.bounds import SETTINGS
+from workbench.graph.bounds import FILES, SETTINGS
 
 
 @click.command()

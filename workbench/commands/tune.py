@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from workbench.commands.measuring import (
-    FILES,
     FiniteFloatRange,
     MeasureOptions,
     ascending_numbers,
@@ -17,8 +16,12 @@ from workbench.commands.measuring import (
     progress_bar,
 )
 from workbench.commands.options import writable_file
-from workbench.graph.bounds import SETTINGS
+from workbench.graph.bounds import FILES, SETTINGS
 from workbench.graph.model import CHOICES, DecodeDevice
+
+if TYPE_CHECKING:
+    from workbench.bench.config import Config
+    from workbench.bench.record import Report
 
 EXECUTORS = CHOICES["executor"]
 
@@ -72,7 +75,7 @@ EXECUTORS = CHOICES["executor"]
     "--seconds",
     type=FiniteFloatRange(20),
     metavar="S",
-    help="About how long it may take; without: a fifth of what all settings would.",
+    help="How long it may take; without: a fifth of what all settings would.",
 )
 @click.option("--memory", type=FiniteFloatRange(0), metavar="GIB", help="Most host memory.")
 @click.option("--gpu-memory", type=FiniteFloatRange(0), metavar="GIB", help="Most GPU memory.")
@@ -167,11 +170,11 @@ def tune(
     for knob in report.extra.get("sweep", {}).get("no_effect", ()):
         click.echo(describe_ineffective(knob))
     if "interrupted" in report.extra:
-        tried = len(report.measurements)
+        tried = len({row.config for row in report.measurements})
         click.echo(f"interrupted: {tried} of {len(grid)} settings tried, which are kept")
     options.keep(report)
     best = best_measurement(report)
-    own = " (as it is: nothing that was tried is faster)" if best.config == run.base else ""
+    own = as_it_is_words(report, run.base) if best.config == run.base else ""
     click.echo(
         f"best: {best.config.settings}: {rate_words(best.median or 0.0, best.config.frames)}"
         f"{long_words(best)}{own}"
@@ -181,3 +184,12 @@ def tune(
         click.echo(write_text(output, dump_graph(tuned)))
     if script:
         click.echo(write_text(script, emit_script(tuned, load_catalog()).text))
+
+
+def as_it_is_words(report: Report, base: Config) -> str:
+    """Why the best of a record is the graph's own setting, in brackets."""
+    others = [row for row in report.measurements if row.config != base]
+    if any(row.rounds for row in others):
+        return " (as it is: nothing that was tried is faster)"
+    what = "nothing else could be measured" if others else "nothing else was tried"
+    return f" (as it is: {what})"

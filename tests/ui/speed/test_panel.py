@@ -20,7 +20,7 @@ from workbench.ui.speed.chart_views import ratios
 
 TRY = {
     **{"threads": "1, 2, 4", "batches": "16 32 64", "prefetch": "2"},
-    **{"loads": "", "pipelines": "1", "memory": ""},
+    **{"loads": "", "pipelines": "1", "files": "", "memory": ""},
 }
 
 
@@ -217,11 +217,20 @@ def test_wrong_values_to_try_name_the_field(bed: Bed) -> None:
         ({"threads": "one"}, "threads: 'one' is no number"),
         ({"batches": "0, 4"}, "batch_size: give at most 32 numbers from 1"),
         ({"loads": "1.5"}, "hw_decoder_load: give at most 32 numbers from 0 to 1"),
+        ({"files": "cached"}, "files: 'cached' is neither. Give mapped or read."),
         ({"memory": "lots"}, "memory: 'lots' is no number of GiB"),
     ):
         bed.run("tune", search="tuner", **(TRY | wrong))
         assert bed["failed"]
         assert words in bed["message"]
+
+
+def test_files_are_mapped_read_or_both(bed: Bed) -> None:
+    assert bed["limits"]["grid"]["files"] == "mapped"
+    few = TRY | {"threads": "1", "batches": "16"}
+    for files, tried in (("read", 1), ("mapped, read", 2), ("", 1)):
+        bed.run("tune", search="all", **(few | {"files": files}))
+        assert f"all {tried} settings tried" in bed["tune"]["tried"], bed["message"]
 
 
 def test_a_quick_look_at_the_stages(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1276,7 +1276,7 @@ export interface SpeedFields {
 
 export interface SpeedActions {
   measure: { what: string };
-  tune: { search: string; threads: string; batches: string; prefetch: string; loads: string; pipelines: string; memory: string };
+  tune: { search: string; threads: string; batches: string; prefetch: string; loads: string; pipelines: string; files: string; memory: string };
   cancel: {};
   open: { text: string; name: string };
   view: { record: string };
