@@ -19,7 +19,7 @@ from workbench.catalog.followers import BOX_FORMATS
 from workbench.catalog.spec import Catalog, Value
 from workbench.graph.check import check_graph
 from workbench.graph.edit import insert_node
-from workbench.graph.followers import with_followers
+from workbench.graph.follower_edits import with_followers
 from workbench.graph.geometry import geometry_path
 from workbench.graph.model import Graph, Node, Port
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from workbench.catalog.spec import Catalog
 from workbench.graph.active import without_loose, without_muted
 from workbench.graph.edit import free_id
-from workbench.graph.followers import follows, path_of, with_dependencies
+from workbench.graph.follower_dependencies import with_dependencies
+from workbench.graph.followers import follows, path_of
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph
 
