@@ -9,7 +9,13 @@ from workbench.catalog.followers import FOLLOWERS
 from workbench.catalog.spec import Catalog
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import free_id, new_node
-from workbench.graph.followers import follows, path_of, target_kind, unfollowed_targets
+from workbench.graph.followers import (
+    follows,
+    path_of,
+    polygons_as_read,
+    target_kind,
+    unfollowed_targets,
+)
 from workbench.graph.geometry import frame_of
 from workbench.graph.model import Graph, Node, Port, ancestors
 from workbench.graph.shapes import infer_types
@@ -29,7 +35,7 @@ def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
         known = [found[1] for found in unfollowed_targets(before, catalog)]
         if output not in known and output in before.outputs and not _followed(before, output):
             graph = _follow(graph, catalog, image, output, port)
-    return graph
+    return _with_polygons(graph, before)
 
 
 def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> Graph:
@@ -37,6 +43,25 @@ def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> 
     for image, output, port in unfollowed_targets(graph, catalog):
         if output in names:
             graph = _follow(graph, catalog, image, output, port)
+    return _with_polygons(graph)
+
+
+def with_polygons(graph: Graph, follower: str) -> Graph:
+    """The graph in which a follower of boxes counts the boxes of their polygons anew."""
+    node = graph.node(follower)
+    rows = polygons_as_read(graph, node)
+    if rows is None:
+        return graph
+    fed = graph.replace_node(replace(node, inputs={**node.inputs, "polygons": rows}))
+    moved = {rows: Port(follower, "polygons")}
+    return replace(fed, outputs={name: moved.get(p, p) for name, p in fed.outputs.items()})
+
+
+def _with_polygons(graph: Graph, before: Graph | None = None) -> Graph:
+    """The same of all followers, but for those that a person left without before."""
+    for node in graph.nodes:
+        left = before and before.has(node.id) and polygons_as_read(before, before.node(node.id))
+        graph = graph if left else with_polygons(graph, node.id)
     return graph
 
 

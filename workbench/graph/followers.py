@@ -24,6 +24,10 @@ _PLACES_MIXED = (
     "it gives which of the boxes are left, and the boxes of two images have no one numbering. "
     "Reset places"
 )
+_POLYGONS_MIXED = (
+    "it counts the boxes of polygons anew, and the boxes of two images have no one numbering. "
+    "Give no polygons out"
+)
 
 
 def follows(node: Node) -> bool:
@@ -47,8 +51,11 @@ def path_of(graph: Graph, catalog: Catalog, follower: Node) -> GeometryPath | No
     if kind == "label":
         return replace(path, steps=tuple(step for step in path.steps if step.mix))
     blocked, reason = why_not(path, kind)
-    if follower.args.get("places") and any(step.mix for step in path.steps):
-        blocked, reason = follower.id, _PLACES_MIXED
+    if any(step.mix for step in path.steps):
+        if "polygons" in follower.inputs:
+            blocked, reason = follower.id, _POLYGONS_MIXED
+        if follower.args.get("places"):
+            blocked, reason = follower.id, _PLACES_MIXED
     return replace(path, blocked=blocked, reason=reason)
 
 
@@ -62,6 +69,27 @@ def follower_faults(node: Node, graph: Graph, catalog: Catalog) -> Iterator[Faul
     if node.op == "follow_boxes" and "boxes" in node.inputs and box_format(graph, node) is None:
         words = f"how the boxes of {node.inputs['boxes']} are written is not known"
         yield Fault(node.id, "format", words, "Choose a format.", "missing_arg")
+    rows = polygons_as_read(graph, node)
+    if rows is not None:
+        words = f"{rows} counts the boxes as they were read, of which {node.id} leaves some out"
+        remedy = "Feed them to its polygons and give out what it makes of them, or set places."
+        yield Fault(node.id, "", words, remedy, "polygons", rows.node)
+
+
+def polygons_as_read(graph: Graph, node: Node) -> Port | None:
+    """The polygons that a graph gives out as they were read, though a follower drops their boxes.
+
+    None where it gives out ``places``, which tell of each box that is left which it was.
+    """
+    boxes = node.inputs.get("boxes")
+    if node.op != "follow_boxes" or boxes is None or "polygons" in node.inputs:
+        return None
+    if not graph.has(boxes.node) or not isinstance(graph.node(boxes.node), Source):
+        return None
+    rows, given = Port(boxes.node, "polygons"), {*graph.outputs.values()}
+    dropped = given & {Port(node.id, "boxes"), Port(node.id, "labels")}
+    told = boxes in given or Port(node.id, "places") in given
+    return rows if rows in given and dropped and not told else None
 
 
 def unmoved_targets(graph: Graph, catalog: Catalog) -> dict[str, str]:

@@ -29,6 +29,7 @@ def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
             if step.bodies:
                 break
             name = free_id(graph, f"{node.id}_on_{step.node.id}")
-            between = replace(node, id=name, inputs={**node.inputs, "image": step.after})
+            own = {port: fed for port, fed in node.inputs.items() if port != "polygons"}
+            between = replace(node, id=name, inputs={**own, "image": step.after})
             graph = replace(graph, nodes=(*graph.nodes, between))
     return with_dependencies(graph, catalog)
