@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.damaged import make_folder
+from tests.sources.written import WRITERS, read_photos
 from workbench.cli import main
 
 KINDS = ["text.jpg", "empty.jpg", "middle.jpg"]
@@ -119,3 +120,12 @@ def test_targets_that_were_not_looked_at_are_told(shapes: Path) -> None:
         assert f"not looked at: `workbench check {kind}:{shapes / 'webdataset'}`" in done.stderr
         asked = CliRunner().invoke(main, ["check", f"{kind}:{shapes / 'webdataset'}"])
         assert (asked.exit_code, "note" in asked.stderr) == (0, False)
+
+
+def test_images_of_coco_without_an_annotation_are_counted(photos: Path, tmp_path: Path) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")  # every third has none
+    document = json.loads(Path(path).read_text())
+    assert len({one["image_id"] for one in document["annotations"]}) == 4
+    done = CliRunner().invoke(main, ["check", str(path)])
+    assert done.exit_code == 0, done.output
+    assert "note: 2 images have no annotation; skip_empty" in done.stderr

@@ -20,7 +20,7 @@ from workbench.catalog.spec import Value
 from workbench.emit.targets import export
 from workbench.graph.check import check_graph
 from workbench.graph.edit import insert_node, randomise_arg
-from workbench.graph.followers import with_followers
+from workbench.graph.follower_edits import with_followers
 from workbench.graph.model import Graph, Node, Port, Settings
 
 BATCH = 4

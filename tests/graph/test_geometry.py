@@ -21,7 +21,7 @@ from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
 from workbench.graph.check import check_graph
 from workbench.graph.edit import insert_node
-from workbench.graph.followers import with_followers
+from workbench.graph.follower_edits import with_followers
 from workbench.graph.model import Graph, Node, Port
 
 _BOXES = {"boxes": Port("reader", "boxes")}

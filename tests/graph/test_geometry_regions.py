@@ -16,7 +16,7 @@ from workbench.engine.runner import Runner
 from workbench.graph.active import active_graph
 from workbench.graph.check import check_graph
 from workbench.graph.edit import insert_node
-from workbench.graph.followers import with_followers
+from workbench.graph.follower_edits import with_followers
 from workbench.graph.model import Body, Graph, Node, Port
 from workbench.graph.regions import wrap_in_region
 

@@ -17,7 +17,7 @@ from workbench.catalog import load_catalog
 from workbench.catalog.templates import load_templates
 from workbench.graph.check import check_graph
 from workbench.graph.edit import insert_node
-from workbench.graph.followers import with_followers
+from workbench.graph.follower_edits import with_followers
 from workbench.graph.mixes import mix_of
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.regions import wrap_in_region

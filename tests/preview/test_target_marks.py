@@ -18,7 +18,7 @@ from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
 from workbench.graph.edit import insert_node, set_setting
-from workbench.graph.followers import with_followers
+from workbench.graph.follower_edits import with_followers
 from workbench.graph.source_targets import with_opened
 from workbench.preview import PreviewRequest, preview_batch, preview_card_pictures, preview_steps
 from workbench.preview.marks import TargetMark

@@ -23,7 +23,7 @@ from workbench.errors import DataError
 from workbench.health import check_folder, scan_folder
 from workbench.preview.verify import Verifier
 from workbench.sources import class_names, list_samples, open_dataset, require_dataset
-from workbench.sources.memory import ImageBatches
+from workbench.sources.memory import ImageBatches, split_row
 
 LABELLED = ("labels", "pairs", "tensors", "table", "frame")
 SHORT = MeasurementConfig(
@@ -176,3 +176,15 @@ def test_the_data_panel_counts_without_reading_all() -> None:
     data = Photos()
     data.targets = [0, 1] * 5 + [1]  # type: ignore[attr-defined]
     assert scan_folder(open_dataset(data)).class_counts == {"cat": 5, "dog": 6}
+
+
+@pytest.mark.parametrize("label", [3.0, np.float32(3), np.array([3.0])])
+def test_a_whole_float_is_a_label(label: object) -> None:
+    """As pandas makes them of a column that has had missing values."""
+    assert split_row(("photo.jpg", label)) == ("photo.jpg", 3)
+
+
+@pytest.mark.parametrize("label", [0.5, float("nan"), float("inf"), np.array([1.0, 2.0])])
+def test_other_floats_are_none(label: object) -> None:
+    with pytest.raises(ValueError, match="number the classes from 0"):
+        split_row(("photo.jpg", label))

@@ -75,6 +75,12 @@ def check(
     if html:
         write_text(html, html_report(found))
     click.echo(json.dumps(_as_json(found), indent=1) if as_json else _as_text(found))
+    without = load_source(found.dataset.kind).without_targets
+    if without and (empty := without(found.dataset)):
+        images = "1 image has" if empty == 1 else f"{empty:,} images have"
+        click.echo(
+            f"note: {images} no annotation; skip_empty of the reader leaves such out", err=True
+        )
     for kind in kinds_with_targets(found.dataset):
         click.echo(
             f"note: what else the samples hold was not looked at: `workbench check {kind}:{data}` "

@@ -43,6 +43,8 @@ def follower_comment(emitter: Emitter, node: Node) -> str:
     text += "".join(f", {name}={literal(value)}" for name, value in node.args.items())
     if given == [*fed.values()] == [kind]:
         return text
+    if "polygons" in fed and "labels" not in fed:  # by their order an import tells which they are
+        fed = {"boxes": fed["boxes"], "labels": "_", "polygons": fed["polygons"]}
     text += f": {', '.join(fed.values())}"
     return text if given == [*fed.values()] else f"{text} -> {', '.join(given)}"
 

@@ -105,7 +105,10 @@ def split_row(row: Any) -> tuple[Any, int]:
     if isinstance(label, int) and -(2**31) <= label < 2**31:
         return image, int(label)
     number = np.asarray(label)
-    if number.shape not in ((), (1,)) or number.dtype.kind not in "iub":
+    whole = number.dtype.kind in "iub" or (
+        number.dtype.kind == "f" and (number == np.trunc(number)).all()
+    )
+    if number.shape not in ((), (1,)) or not whole:  # pandas makes floats of a column with gaps
         raise ValueError(f"its label is {str(label)[:60]!r}: number the classes from 0")
     if not -(2**31) <= number < 2**31:
         raise ValueError(f"its label is {label}, more than 32 bits hold: number the classes from 0")
