@@ -65,7 +65,7 @@ def not_a_number() -> NDArray[np.float32]:
         ([PIXELS], "Item 0, an array .* is no image"),
         ([{"picture": b""}], "Item 0: it has picture, but no image: name that column image"),
         ((PIXELS, np.arange(3)), "11 images and 3 labels"),
-        ((PIXELS, np.arange(11) / 2), "Item 0: its label is '0.0': number the classes"),
+        ((PIXELS, np.arange(11) / 2), "Item 1: its label is '0.5': number the classes"),
         ((PIXELS, np.arange(11) * 10**10), "Item 1: its label is 10000000000, more than 32 bits"),
         ((PIXELS[0], 3), "one image with its label. Give a list"),
         (png(PIXELS[0]), "bytes is one image"),
