@@ -243,6 +243,10 @@ def test_a_matrix_for_pictures_where_volumes_flow_in() -> None:
         ("gaussian_blur", {"sigma": -1}),
         ("noise.salt_and_pepper", {"prob": 1.5}),
         ("crop", {"crop": (9, 9), "crop_pos_x": 1.5}),
+        ("crop_mirror_normalize", {"mean": (1.0, 2.0)}),
+        ("crop_mirror_normalize", {"mean": (1.0,), "std": (1.0, 2.0, 3.0, 4.0)}),
+        ("crop_mirror_normalize", {"mean": (1.0, 2.0, 3.0), "std": (4.0,)}),
+        ("crop_mirror_normalize", {"mean": (1.0, 2.0), "pad_output": True}),
     ],
 )
 def test_values_are_refused_where_dali_refuses_them(
