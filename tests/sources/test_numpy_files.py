@@ -365,7 +365,7 @@ def test_numbers_for_other_channels_than_there_are_say_so(tmp_path: Path, engine
     fitting = replace(normalize, args={**normalize.args, "mean": (1.0, 2.0), "std": (3.0,)})
     nodes = tuple(fitting if node is normalize else node for node in graph.nodes)
     request = PreviewRequest(replace(graph, nodes=nodes), str(tmp_path), tiles=4)
-    assert not preview_batch(engine, request).note
+    assert "2 channels: the first is shown as grey" in preview_batch(engine, request).note
 
 
 def test_data_without_an_array_say_so(tmp_path: Path) -> None:
