@@ -44,8 +44,6 @@ def type_faults(
         yield from _relayout(node, spec, flows)
     if spec.needs_channels is not None:
         yield from _channels(node, spec, flows)
-    if spec.name == NORMALIZES:
-        yield from _per_channel(node, spec, flows)
     if spec.expression:
         yield from _operands(node, spec, flows)
     if spec.name == "subscript":
@@ -255,9 +253,12 @@ def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Ite
         )
 
 
-def _per_channel(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """A mean or deviation of another number of elements than what flows in has channels.
+def per_channel_faults(
+    node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]
+) -> Iterator[Fault]:
+    """Of ``NORMALIZES``: a mean or deviation with other than one element for each channel, or for all.
 
+    Not of ``type_faults``: the operator is inserted with values for three, also behind grey images.
     Where channels are padded, DALI (2.4) takes some such numbers: there it decides.
     """
     source = node.inputs.get(spec.inputs[0].name)
