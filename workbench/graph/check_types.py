@@ -256,7 +256,7 @@ def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Ite
 def per_channel_faults(
     node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]
 ) -> Iterator[Fault]:
-    """Of ``NORMALIZES``: a mean or deviation with other than one element for each channel, or for all.
+    """Of ``NORMALIZES``: a mean or deviation with neither one element nor one for each channel.
 
     Not of ``type_faults``: the operator is inserted with values for three, also behind grey images.
     Where channels are padded, DALI (2.4) takes some such numbers: there it decides.
