@@ -348,6 +348,26 @@ def test_an_operator_that_takes_no_such_array_says_so(volumes: Path, engine: Eng
         engine.call(render, gray)
 
 
+def test_numbers_for_other_channels_than_there_are_say_so(tmp_path: Path, engine: Engine) -> None:
+    """The graph does not tell the channels of arrays: they are known when they are read."""
+    for number in range(4):
+        np.save(tmp_path / f"{number}.npy", np.full((40, 50, 2), number, np.uint8))
+    graph = load_recipe("imagenet-train")
+    said = "normalize.mean: it has 3 elements, one for each channel, and crop.output gives data of "
+    with pytest.raises(PipelineError) as refused:
+        preview_batch(engine, PreviewRequest(graph, str(tmp_path), tiles=4))
+    assert str(refused.value) == f"{said}2 channels. Give 2 numbers, or one for all."
+    assert refused.value.node == "normalize"
+    report = Benchmark(graph, str(tmp_path), ["cpu"], measurement_config=SHORT).run()
+    (measured,) = report.measurements
+    assert "normalize: its mean or std has another number of elements" in measured.reason
+    normalize = graph.node("normalize")
+    fitting = replace(normalize, args={**normalize.args, "mean": (1.0, 2.0), "std": (3.0,)})
+    nodes = tuple(fitting if node is normalize else node for node in graph.nodes)
+    request = PreviewRequest(replace(graph, nodes=nodes), str(tmp_path), tiles=4)
+    assert "2 channels: the first is shown as grey" in preview_batch(engine, request).note
+
+
 def test_data_without_an_array_say_so(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"There is no array in .*npz"):
         require_dataset(replace(open_dataset(tmp_path), kind="numpy_files"))

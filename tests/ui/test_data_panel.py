@@ -162,6 +162,20 @@ def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
     assert "2 at fault among its first 5 samples" in screen.header["note"]
 
 
+def test_annotations_of_no_listed_image_are_no_image_more(
+    make: Make, photos: Path, tmp_path: Path
+) -> None:
+    path = write_coco(read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    found["annotations"].append({**found["annotations"][0], "image_id": 77})
+    path.write_text(json.dumps(found))
+    _, screen = make(path)
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    assert screen["data", "summary"]["count"] == 6
+    told = screen["data", "summary"]["at_fault"]
+    assert told.startswith("Entries of no sample are at fault; the first: annotations, 1 are of ")
+
+
 def test_images_of_another_size_than_annotated_are_told_at_once(
     make: Make, photos: Path, tmp_path: Path
 ) -> None:

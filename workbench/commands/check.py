@@ -135,7 +135,9 @@ def _as_text(found: FolderCheck) -> str:
     if len(told) > _LINES:
         lines.append(f"and {len(told) - _LINES:,} more files; --json and --html name them all")
     lines += [f"{count:8,} {kind}" for kind, count in found.counts.items()]
-    how = "decoded" if found.full else "headers read; --full decodes them"
+    all_decoded = found.decoded == found.count
+    decoded = "decoded" if all_decoded else f"{found.decoded:,} decoded"
+    how = decoded if found.full else "headers read; --full decodes them"
     lines.append(
         f"{found.count:,} files ({how}): {len(found.bad):,} bad, "
         f"{len(found.of_level('damaged')):,} damaged, "
@@ -149,6 +151,7 @@ def _as_json(found: FolderCheck) -> dict[str, Any]:
         "data": os.path.abspath(str(found.dataset)),
         "full": found.full,
         "count": found.count,
+        "decoded": found.decoded,
         "bad": len(found.bad),
         "damaged": len(found.of_level("damaged")),
         "kinds": found.counts,

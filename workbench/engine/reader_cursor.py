@@ -188,7 +188,7 @@ class ReaderCursor:
         kind = load_source(self._data.kind)
         most = self._samples_before(index + 2) - self._looked_at
         for sample in islice(self._ahead, max(0, most)):
-            self._looked_at += 1
+            self._looked_at += sample.counted
             if sample.mask or sample.sides:
                 self._sized[sample.name] = sample
             if sample.fault:

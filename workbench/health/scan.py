@@ -66,7 +66,7 @@ class FolderFacts:
     """Samples that lack what the others have, or whose targets cannot be, without looking at their
     images, which ``check_folder`` does."""
     first_fault: str = ""
-    """The name of the first of these, and why."""
+    """The name of the first of these, and why; or of entries at fault that belong to no sample."""
     other_size: int = 0
     """Of as many images as ``SAMPLE`` those of another size than their targets were written for."""
     first_other_size: str = ""
@@ -118,6 +118,9 @@ def scan_folder(
     chance = random.Random(0)
     faults, first_fault = 0, ""
     for file in list_samples(read):
+        if not file.counted:
+            first_fault = first_fault or f"{file.name}, {file.fault}"
+            continue
         count += 1
         if count % TOLD_EACH == 0:
             on_progress(count)

@@ -184,7 +184,7 @@ def without_image(found: dict[str, Any]) -> Sample | None:
         return None
     first = "of none" if lost[0] is None else f"of {lost[0]}"
     fault = f"{len(lost):,} are of images that the file does not list, the first {first}"
-    return Sample("", "annotations", 0, fault=fault)
+    return Sample("", "annotations", 0, fault=fault, counted=False)
 
 
 def require_sizes(dataset: Dataset, found: dict[str, Any]) -> None:

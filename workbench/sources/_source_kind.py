@@ -38,6 +38,8 @@ class Sample(NamedTuple):
     """The file with its mask, which has its width and height."""
     mask_place: Sequence[int] = ()
     """Where in that file the mask begins, and its size in bytes; empty where it is all of it."""
+    counted: bool = True
+    """Whether it is a sample; else it stands, at fault, for entries that belong to none."""
 
     @property
     def size(self) -> int:

@@ -8,10 +8,7 @@ from workbench.catalog.python_decoder import COST
 from workbench.engine.exit_status import printable
 from workbench.health import FolderFacts
 from workbench.health.scan import SAMPLE
-from workbench.sources import (
-    Dataset,
-    load_source,
-)
+from workbench.sources import Dataset, load_source
 
 
 def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
@@ -23,6 +20,7 @@ def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
         else ("good` names all, and writes a folder of")
     )
     of = f"{facts.at_fault:,} of {facts.count:,} samples {'are' if facts.at_fault > 1 else 'is'}"
+    of = of if facts.at_fault else "Entries of no sample are"
     at_fault = (
         f"{of} at fault; the first: {printable(facts.first_fault)}. Verify and the measurements "
         "leave them out. An exported program reads them as they are, or ends there: "
@@ -34,7 +32,7 @@ def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
         f"{'are' if facts.other_size > 1 else 'is'} of another size than the targets are for; the "
         f"first: {printable(facts.first_other_size)}. Check files names all."
     )
-    return " ".join([at_fault] * bool(facts.at_fault) + [other_size] * bool(facts.other_size))
+    return " ".join([at_fault] * bool(facts.first_fault) + [other_size] * bool(facts.other_size))
 
 
 def passed_over_text(facts: FolderFacts) -> str:
