@@ -278,8 +278,9 @@ def data_of(photos: Path, request: pytest.FixtureRequest) -> Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
-def photos_with_formats(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def photos_with_formats(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample photos with the folder ``formats``: read them, do not change them."""
     folder = tmp_path_factory.mktemp("photos_with_formats")
-    write_samples(folder, formats=True)
+    shutil.copytree(photos, folder, dirs_exist_ok=True)
+    write_samples(folder, formats=True)  # adds what is missing
     return folder

@@ -183,6 +183,7 @@ def test_import_loads_neither_dali_nor_a_toolkit() -> None:
     assert loaded.stdout.strip() == "[]"
 
 
+@pytest.mark.thorough
 def test_import_is_quick() -> None:
     def seconds(code: str) -> float:
         started = time.perf_counter()

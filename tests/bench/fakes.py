@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any
 
 from workbench.bench.config import Config
+from workbench.bench.grid import Grid
 from workbench.bench.measurement import Latency, Measurement
 from workbench.bench.record import Report
 from workbench.bench.workload import StartupStats, TimedRound
@@ -43,6 +44,15 @@ def measured(rate: float, label: str = "", **config: Any) -> Measurement:
 
 def report(*rows: Measurement, **fields: Any) -> Report:
     return Report("imagenet-train", "photos", MACHINE, rows, **fields)
+
+
+GRID = Grid((1, 2, 4), (16, 32, 64, 128), (1, 2, 4))
+"""Of 36 settings."""
+
+
+def rate_of_config(config: Config) -> float:
+    """imgs/s that grow with every knob, with the queue least."""
+    return 100.0 * config.threads + config.batch_size + 4 * config.prefetch
 
 
 @dataclass

@@ -11,6 +11,7 @@ from tests.bench.fakes import MACHINE
 from tests.helpers import chain_graph
 from workbench.bench.config import (
     Config,
+    adopt_config,
     config_of,
     ineffective_settings,
     sharded,
@@ -104,3 +105,12 @@ def test_labels_and_settings() -> None:
     assert Config(threads=1, hw_decoder_load=1.0).settings == (
         "batch 64, 1 thread, prefetch 2, hw_decoder_load 1"
     )
+
+
+def test_what_is_adopted_is_in_graph_and_script(catalog: Catalog) -> None:
+    graph = adopt_config(load_recipe("simclr"), Config("mixed", "decode", 96, 12, 3, 0.8))
+    assert graph.outputs == load_recipe("simclr").outputs, "all of the graph"
+    text = emit_script(graph, catalog).text
+    assert "BATCH_SIZE = 96" in text
+    assert "NUM_THREADS = 12" in text
+    assert "hw_decoder_load=0.8" in text

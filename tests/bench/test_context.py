@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from workbench.bench.config import config_of
+from workbench.bench.config import adopt_config, config_of
 from workbench.bench.context import gpu_command, graph_hash
-from workbench.bench.tune import adopt_config
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, load_recipe
 from workbench.graph.dataset_parameters import with_datasets

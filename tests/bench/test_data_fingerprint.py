@@ -8,7 +8,6 @@ import pytest
 
 from workbench.bench.data_fingerprint import fingerprint, folder_size
 from workbench.errors import CancelledError
-from workbench.samples import write_samples
 from workbench.sources import open_datasets
 
 
@@ -16,15 +15,8 @@ def go_on() -> None:
     pass
 
 
-@pytest.fixture(scope="module")
-def formats(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("formats")
-    write_samples(folder, formats=True)
-    return folder
-
-
-def test_formats_are_told_by_content(formats: Path) -> None:
-    found = dict(fingerprint(open_datasets(formats)).formats)
+def test_formats_are_told_by_content(photos_with_formats: Path) -> None:
+    found = dict(fingerprint(open_datasets(photos_with_formats)).formats)
     assert found.pop("JPEG") >= 120
     assert {"PNG", "BMP", "TIFF", "WebP", "JPEG 2000", "PNM"} <= set(found)
     assert "other" not in found

@@ -9,9 +9,9 @@ import pytest
 
 from tests.bench.fakes import FakeWorkerGroup, Script
 from workbench.bench.config import Config
-from workbench.bench.interleaved import NOT_YET, ConfigJobs, measure
+from workbench.bench.interleaved import NOT_YET, ROUNDS_CUT, WARM_UP_CUT, ConfigJobs, measure
 from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.measurement_config import MeasurementConfig, config_within
 from workbench.bench.worker_group import KeptWorker
 from workbench.errors import CancelledError, DataError, EngineError
 
@@ -56,6 +56,40 @@ def test_an_unsteady_one_stops_when_time_is_up_and_says_so() -> None:
     assert (row.stop_reason, len(row.rounds)) == ("budget", 8)
     assert row.unstable
     assert "unstable: the rounds differ by more than 10 %" in row.flags
+
+
+def test_a_limit_ends_the_warm_up_and_says_so() -> None:
+    endless = [100 * 1.2**n for n in range(40)]
+    (row,) = run(Script(endless), measurement_config=config_within(10.9))
+    assert len(row.warm_up) == 6, "half of the time"
+    assert row.unstable
+    assert WARM_UP_CUT in row.flags
+    assert len(row.warm_up) + len(row.rounds) == 10, "of a second each"
+    assert row.stop_reason == "budget"
+
+
+def test_a_limit_ends_the_rounds_before_the_next_would_pass_it() -> None:
+    steady, slow = Script([100], seconds=1.0), Script([50], seconds=4.0)
+    rows = run(steady, slow, measurement_config=config_within(12.0))
+    spent = 1.0 * (2 + len(rows[0].rounds)) + 4.0 * (2 + len(rows[1].rounds))
+    assert spent <= 24
+    assert [len(row.rounds) for row in rows] == [2, 2]
+    assert all(ROUNDS_CUT.format(5) in row.flags for row in rows)
+    assert not any(WARM_UP_CUT in row.flags for row in rows)
+    assert [row.stop_reason for row in rows] == ["budget"] * 2
+
+
+def test_whatever_a_limit_says_there_are_figures() -> None:
+    (row,) = run(Script([100], seconds=60.0), measurement_config=config_within(0.0))
+    assert (len(row.warm_up), len(row.rounds), row.median) == (1, 2, 100)
+    assert {WARM_UP_CUT, ROUNDS_CUT.format(5)} <= {*row.flags}
+
+
+def test_a_limit_is_for_each_process() -> None:
+    config = config_within(8.9, processes=2)
+    (row,) = run(Script([100, 100, *[60, 140] * 20]), measurement_config=config)
+    assert [one.process for one in row.rounds] == [0] * 5 + [1] * 6
+    assert not {WARM_UP_CUT, ROUNDS_CUT.format(5)} & {*row.flags}
 
 
 def test_one_that_never_gets_warm_is_measured_and_flagged() -> None:

@@ -8,6 +8,7 @@ from workbench.bench.measurement_config import (
     COARSE_CONFIG,
     QUICK_CONFIG,
     MeasurementConfig,
+    config_within,
     is_unstable,
     low_precision_notice,
 )
@@ -57,6 +58,23 @@ def test_the_reason_to_stop() -> None:
     assert config.stop_reason([steady, wild], 20.0) == "budget"
     assert config.stop_reason([steady, wild[:4]], 99.0) is None, "five rounds at least"
     assert config.stop_reason([], 0.0) == "precise", "nothing is left to measure"
+
+
+def test_a_limit_leaves_rounds_fewer_batches_and_an_end() -> None:
+    config, free = config_within(8.0), MeasurementConfig()
+    assert (config.round_of(0.01), config.round_of(0.3), config.round_of(9.0)) == (
+        (1.0, 10),
+        (1.0, 3),
+        (1.0, 2),
+    )
+    assert config_within(4.0).round_of(0.01) == (0.5, 10)
+    assert free.round_of(9.0) == (1.0, 10)
+    assert not free.is_late_to_warm_up(1e9)
+    assert (config.is_late_to_warm_up(3.9), config.is_late_to_warm_up(4.0)) == (False, True)
+    assert not config.is_late([7.0, 5.0], [1.0, 2.0], 2), "8 s for each, whichever takes them"
+    assert config.is_late([7.0, 7.0], [1.0, 2.0], 2)
+    assert not config.is_late([99.0], [1.0], 1), "two rounds whatever they take"
+    assert not free.is_late([1e9], [1.0], 5)
 
 
 def test_unstable() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from tests.helpers import with_settings
 from workbench.bench import Benchmark
 from workbench.bench.config import Config
 from workbench.bench.interleaved import ConfigJobs
-from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.measurement_config import MeasurementConfig, config_within
 from workbench.bench.peers import (
     CONTROL,
     OPERATORS,
@@ -148,6 +149,36 @@ def test_each_is_measured_with_the_workers_that_are_fastest_for_it(
         assert entry.config.threads == best
         assert set(tried.split()) <= set(found)
     assert entry.notes == ("workers tried, imgs/s: 4: 300, 8: 350, 16: 340, 32: 300",)
+
+
+def test_a_limit_ends_the_search_for_workers_and_leaves_half_for_the_figure(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    limits: list[float | None] = []
+
+    def fake(entries: Sequence[ConfigJobs], how: MeasurementConfig, *_: Any) -> tuple:
+        clock[0] += 2.0
+        limits.append(how.limit)
+        return tuple(measured(100.0 * entry.config.threads) for entry in entries)
+
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
+    monkeypatch.setattr("workbench.bench.peers.time", SimpleNamespace(monotonic=lambda: clock[0]))
+
+    def tried_within(seconds: float) -> dict[str, float | None]:
+        run = Benchmark(
+            load_recipe("imagenet-train"), str(photos), ("cpu",),
+            measurement_config=config_within(seconds),
+        )  # fmt: skip
+        return with_best_workers(
+            run, lambda count: ConfigJobs(Config(threads=count), ()), 4, "workers"
+        )[1]
+
+    assert list(tried_within(1.0)) == ["4"], "all cores, whatever it takes"
+    assert list(tried_within(12.0)) == ["4", "8"], "a third would end after 6 s"
+    assert list(tried_within(40.0)) == ["4", "8", "16"]
+    assert config_within(40.0).half().limit == 20.0
+    assert max(limit or 0.0 for limit in limits) < 20.0 / 2
 
 
 def test_another_augmentation_is_told(catalog: Catalog) -> None:

@@ -15,15 +15,19 @@ from workbench.bench.data_fingerprint import Fingerprint
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.scaling import (
+    Affinity,
     GpuScalingExperiment,
+    ProcessScalingExperiment,
     ThreadScalingExperiment,
     _where,
+    nearest,
     split_cores,
 )
 from workbench.bench.summary import speedup_curve
 from workbench.bench.worker_group import merge_rounds
 from workbench.bench.workload import ScriptJob
-from workbench.catalog import load_catalog
+from workbench.catalog import Catalog, load_catalog
+from workbench.engine.machine import describe_machine
 from workbench.errors import EngineError
 from workbench.graph import Graph, load_recipe
 
@@ -79,25 +83,66 @@ def test_threads_of_one_physical_core_stay_together(
     assert split_cores(2, {0, 1, 2}) == ((0,), (2,)), "a GPU interrupts core 3"
 
 
+def test_each_gpu_has_cores_near_it_where_the_driver_tells() -> None:
+    shares = ((0, 1), (2, 3), (4, 5), (6, 7))
+    low, high = frozenset(range(4)), frozenset(range(4, 8))
+    assert nearest(shares, [high, low, high, low]) == ((4, 5), (0, 1), (6, 7), (2, 3))
+    assert nearest(shares, [high] * 4) == ((4, 5), (6, 7), (0, 1), (2, 3)), "a share for each"
+    assert nearest(shares, [frozenset()] * 4) == shares
+    assert nearest(shares[:1], []) == shares[:1]
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("affinity", ["none", "split"])
-def test_two_processes_for_real(affinity: str, graph: Graph, photos: Path) -> None:
-    run = GpuScalingExperiment(
-        graph, str(photos), (1, 2), "cpu", affinity=affinity, measurement_config=SHORT
-    )  # type: ignore[arg-type]
+def test_processes_of_pipelines_for_real(affinity: Affinity, graph: Graph, photos: Path) -> None:
+    run = ProcessScalingExperiment(
+        graph, str(photos), (1, 2), (1, 2), affinity=affinity, measurement_config=SHORT
+    )
     report = run.run()
-    assert [row.reason for row in report.measurements] == ["", ""]
-    assert [row.name for row in report.measurements] == ["1 process", "2 processes"]
-    assert [point.count for point in speedup_curve(report.measurements, "workers")] == [1, 2]
+    assert [row.reason for row in report.measurements] == [""] * 4
+    assert [row.name for row in report.measurements] == [
+        "1 process of 1 pipeline",
+        "2 processes of 1 pipeline",
+        "1 process of 2 pipelines",
+        "2 processes of 2 pipelines",
+    ]
+    found = speedup_curve(report.measurements, "workers")
+    assert [(point.count, point.pipelines) for point in found] == [(1, 1), (2, 1), (1, 2), (2, 2)]
+    assert [found[0].speedup, found[2].speedup] == [1.0, 1.0]
+
+
+def test_a_machine_without_a_gpu_counts_none(
+    graph: Graph, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = replace(describe_machine(), no_gpu="this machine has no NVIDIA GPU")
+    monkeypatch.setattr("workbench.bench.scaling.describe_machine", lambda: without)
+    with pytest.raises(EngineError, match=r"over GPUs cannot be measured: .*\(--processes 1,2\)"):
+        GpuScalingExperiment(graph, str(photos), (1, 2)).run()
 
 
 def test_too_few_gpus_are_a_reason(
     graph: Graph, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    there = replace(describe_machine(), no_gpu="")
+    monkeypatch.setattr("workbench.bench.scaling.describe_machine", lambda: there)
     monkeypatch.setattr("workbench.bench.speed_experiment.unmeasurable_reason", lambda *_: "")
-    monkeypatch.setattr("workbench.bench.scaling.cuda_uuids", lambda: ())
-    (row,) = GpuScalingExperiment(graph, str(photos), (2,), "mixed").run().measurements
-    assert row.reason == "not measured: this machine has 0 GPUs"
+    monkeypatch.setattr("workbench.bench.scaling.cuda_uuids", lambda: ("a",))
+    monkeypatch.setattr(GpuScalingExperiment, "measure", lambda *_: ())
+    (row,) = GpuScalingExperiment(graph, str(photos), (2,)).run().measurements
+    assert row.reason == "not measured: this machine has 1 GPU"
+
+
+def test_a_source_that_reads_no_shard_is_named(
+    graph: Graph, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = load_catalog()
+    reader = graph.sources[0].op
+    args = {name: arg for name, arg in whole[reader].args.items() if name != "num_shards"}
+    ops = {**whole, reader: replace(whole[reader], args=args)}
+    catalog = Catalog(ops, whole.dali_version)
+    monkeypatch.setattr("workbench.bench.speed_experiment.load_catalog", lambda: catalog)
+    with pytest.raises(EngineError, match=r"reader: .* cannot read a shard"):
+        ProcessScalingExperiment(graph, str(photos), (1, 2), measurement_config=SHORT).run()
 
 
 def test_too_many_threads_are_refused_before_any_work(graph: Graph, photos: Path) -> None:
@@ -113,21 +158,38 @@ def test_threads_for_real(graph: Graph, photos: Path) -> None:
 
 @pytest.mark.gpu
 def test_a_gpu_for_real(graph: Graph, photos: Path) -> None:
-    report = GpuScalingExperiment(graph, str(photos), (1,), "mixed", measurement_config=SHORT).run()
-    assert report.measurements[0].median
+    report = GpuScalingExperiment(graph, str(photos), (1,), (1, 2), measurement_config=SHORT).run()
+    assert all(row.median for row in report.measurements)
 
 
 def test_each_process_has_a_gpu_and_a_shard_of_its_own(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("workbench.bench.scaling.cuda_uuids", lambda: ("b", "a", "c"))
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(32)))
-    run = GpuScalingExperiment(graph, "photos", (2,), "mixed", affinity="split")
-    entry = run._sharded_entry(replace(run.base, workers=2), load_catalog(), Fingerprint("photos"))
+    monkeypatch.setattr("workbench.bench.scaling.cores_without_interrupts", lambda: {*range(1, 31)})
+    run = GpuScalingExperiment(graph, "photos", (2,), affinity="split")
+    entry = run.sharded_entry(replace(run.base, workers=2), load_catalog(), Fingerprint("photos"))
     assert [one["CUDA_VISIBLE_DEVICES"] for one in entry.environments] == ["GPU-b", "GPU-a"]
-    assert entry.cores == (tuple(range(16)), tuple(range(16, 32)))
+    assert [len(cores) for cores in entry.cores] == [15, 15]
+    assert {core for cores in entry.cores for core in cores} == {*range(1, 31)}, "two interrupted"
     for shard, job in enumerate(entry.jobs):
         assert isinstance(job, ScriptJob)
         assert job.device == "mixed"
         assert f"shard_id={shard}" in job.source.text
         assert "num_shards=2" in job.source.text
+
+
+def test_pipelines_of_a_process_divide_its_shard(graph: Graph) -> None:
+    run = ProcessScalingExperiment(graph, "photos", (2,), (1, 2))
+    config = replace(run.base, workers=2, pipelines=2)
+    entry = run.sharded_entry(config, load_catalog(), Fingerprint("photos", files=10))
+    assert entry.label == "2 processes of 2 pipelines"
+    assert (entry.environments, entry.cores) == ((), ())
+    for shard, job in enumerate(entry.jobs):
+        assert isinstance(job, ScriptJob)
+        assert f"shard_id={shard} * num_shards + shard_id" in job.source.text
+        assert "num_shards=2 * num_shards" in job.source.text
+    assert entry.notes == (
+        "10 files, fewer than 2 processes times 2 pipelines times a batch of 4: every batch is "
+        "padded, and what pads it is not counted",
+    )

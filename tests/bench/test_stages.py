@@ -10,6 +10,7 @@ import pytest
 from tests.bench.fakes import MACHINE, measured, rounds
 from tests.helpers import chain_graph, with_settings
 from tests.region_graphs import branching_graph
+from tests.thorough import one_in
 from workbench.bench.cached_batch import CachedBatchJob, time_alone
 from workbench.bench.config import Config, nodes_after_decoders
 from workbench.bench.measurement import Measurement
@@ -28,7 +29,7 @@ from workbench.graph.model import ancestors
 from workbench.sources import open_datasets
 
 
-@pytest.mark.parametrize("name", list(load_recipes()))
+@pytest.mark.parametrize("name", one_in(4, load_recipes()))
 def test_every_prefix_of_every_recipe_is_a_sound_graph(name: str, catalog: Catalog) -> None:
     graph = load_recipe(name)
     cut = stage_prefixes(graph, catalog)
@@ -181,6 +182,14 @@ def test_no_verdict_where_rounds_do_not_repeat() -> None:
     assert found.advice.startswith("Unstable: what crop adds is known to ±")
     assert found.advice.endswith(f"of a batch's time only, and ±10% are the limit. {AGAIN}")
     assert "takes" not in found.advice
+    assert found.gain is None
+
+
+def test_a_cached_batch_is_never_told_to_be_slower() -> None:
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=100)
+    alone = {"decode": 45.0, "crop": 35.0, "normalize": 25.0}
+    made = rows(100_000, 2000, 1250, 1000, 1000, 990)
+    assert make_stage_report(steps(), made, alone, graph, MACHINE).gain == 1.0
 
 
 def test_a_stage_has_the_interval_of_rounds_side_by_side() -> None:

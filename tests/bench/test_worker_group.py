@@ -16,7 +16,7 @@ import pytest
 from workbench.bench.worker_group import KeptWorker, WorkerGroup
 from workbench.bench.workload import Workload
 from workbench.engine.registry import sendable
-from workbench.errors import CancelledError, WorkerCrashedError
+from workbench.errors import CancelledError, EngineError, WorkerCrashedError
 
 WAIT = "import sys; sys.stdin.read()"
 
@@ -132,6 +132,33 @@ def test_ctrl_c_ends_a_round_of_several_at_once(tmp_path: Path) -> None:
     assert time.monotonic() - sent[0] < 2, "8 s of the round are left"
     assert stop.is_set()
     group.close()
+
+
+@sendable
+@dataclass(frozen=True)
+class MeetingJob:
+    """Notes that it starts, and is ready once another one has done so too."""
+
+    own: str
+    other: str
+
+    def start(self) -> Workload:
+        Path(self.own).touch()
+        deadline = time.monotonic() + 60
+        while not Path(self.other).exists():
+            if time.monotonic() > deadline:
+                raise EngineError("the other one has not started")
+        return _Large(bytearray())
+
+
+def test_several_start_at_the_same_time(tmp_path: Path) -> None:
+    a, b = str(tmp_path / "a"), str(tmp_path / "b")
+    group = WorkerGroup([MeetingJob(a, b), MeetingJob(b, a)], threading.Event())
+    try:
+        assert group.start(lambda share: None).host_bytes > 0
+        assert len(group.pids) == 2
+    finally:
+        group.close()
 
 
 def test_workers_begin_together_on_their_own_cores(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.helpers import with_settings
 from tests.sources.test_video import GOLDEN, a_graph
+from tests.thorough import one_in
 from workbench.bench.cached_batch import CachedBatchJob
 from workbench.bench.workload import ScriptJob, real_samples
 from workbench.catalog import load_catalog
@@ -52,7 +53,7 @@ def test_of_two_readers_the_shorter_counts() -> None:
     assert list(islice(real_samples([meta(10), meta(6)], 4), 3)) == [4, 2, 0]
 
 
-@pytest.mark.parametrize("pipelines", [2, 3])
+@pytest.mark.parametrize("pipelines", one_in(2, [2, 3]))
 def test_of_several_pipelines_an_epoch_has_every_sample_once(photos: Path, pipelines: int) -> None:
     """120 photos in shards of 60 or 40, in batches of 7: the last ones are cut."""
     graph = with_settings(load_recipe("imagenet-eval"), batch_size=7, pipelines=pipelines)

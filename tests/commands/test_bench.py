@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from tests.bench.fakes import measured, report, rounds
 from workbench.bench.config import Config
+from workbench.bench.interleaved import WARM_UP_CUT
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import COARSE_CONFIG, MeasurementConfig
 from workbench.bench.record import dump_report, load_report
@@ -59,6 +60,26 @@ def test_bench_records_what_it_measured(photos: Path, tmp_path: Path) -> None:
     assert found["machine"]["cores"] >= 1
     assert (found["name"], found["data"]["files"]) == ("here", 120)
     assert "<svg" in picture.read_text()
+
+
+@pytest.mark.parametrize("command", ["bench", "scale"])
+def test_the_budget_bounds_the_whole_and_what_it_ended_is_told(
+    command: str, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[tuple[float | None, float]] = []
+
+    def fake(entries, how, *_):  # type: ignore[no-untyped-def]
+        limits.append((how.limit, how.budget))
+        return tuple(
+            Measurement(entry.config, rounds(100, 100), flags=(WARM_UP_CUT,)) for entry in entries
+        )
+
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
+    options = ["--data", photos, "--device", "cpu", "--budget", "7"]
+    result = run(command, "imagenet-eval", *options)
+    assert result.exit_code == 0, result.output
+    assert limits == [(7.0, 7.0)]
+    assert f"figures: {WARM_UP_CUT}" in result.output
 
 
 @pytest.mark.thorough
@@ -176,11 +197,18 @@ def test_scale(photos: Path, tmp_path: Path) -> None:
     result = run("scale", graph, "--data", photos, "--pipelines", "1,2")
     assert "1 pipeline: " in result.output
     assert "2 pipelines: " in result.output
-    both = run("scale", graph, "--data", photos, "--pipelines", "1,2", "--threads", "1,2")
-    assert "Give one of --threads, --pipelines and --gpus" in both.output
-    result = run("scale", graph, "--data", photos, "--gpus", "1,2", "--device", "cpu")
-    assert "1 process: " in result.output
-    assert "2 processes: " in result.output
+    own = ("--threads", "1", "--batch-size", "3", "--prefetch", "1", "--files", "read")
+    record = tmp_path / "processes.json"
+    result = run(
+        *("scale", graph, "--data", photos, "--processes", "1,2", "--pipelines", "2", *own),
+        *("--json", record),
+    )
+    assert result.exit_code == 0, result.output
+    assert "1 process of 2 pipelines: " in result.output
+    assert "2 processes of 2 pipelines: " in result.output
+    config = load_report(record.read_text()).measurements[1].config
+    assert (config.workers, config.pipelines, config.threads) == (2, 2, 1)
+    assert (config.batch_size, config.prefetch, config.dont_use_mmap) == (3, 1, True)
 
 
 def test_compare(tmp_path: Path) -> None:
@@ -196,7 +224,7 @@ def test_compare(tmp_path: Path) -> None:
     assert "no measured configuration in common" in result.output
     (tmp_path / "b.json").write_text('{"format": "dali-workbench-bench", "version": 99}')
     result = run("compare", tmp_path / "a.json", tmp_path / "b.json")
-    assert (result.exit_code, "version 99" in result.output) == (1, True)
+    assert (result.exit_code, "version 99" in result.output) == (2, True)
 
 
 def test_records_are_listed_named_drawn_and_exported(tmp_path: Path) -> None:
@@ -237,14 +265,13 @@ def test_the_graph_that_is_tuned_is_not_written_over_by_its_script(tmp_path: Pat
         (["bench", "simclr", "--data", ".", "--json", "-"], 2, "Name the file"),
         (["bench", "simclr", "--data", ".", "--threads", "0"], 2, "threads"),
         (["bench", "simclr", "--data", ".", "--plot", "a.gif"], 2, ".png nor .svg"),
-        (["bench", "simclr", "--data", "."], 1, "is empty"),
+        (["bench", "simclr", "--data", "."], 2, "is empty"),
         (["bench", "simclr", "--data", ".", "--budget", "nan"], 2, "nan is no number"),
         (["tune", "simclr", "--data", ".", "--memory", "inf"], 2, "inf is no number"),
         (["tune", "simclr", "--data", ".", "--loads", "0.5,nan"], 2, "rising list"),
         (["tune", "simclr", "--data", ".", "--threads", "4,2"], 2, "rising list"),
         (["tune", "simclr", "--data", ".", "--threads", "a"], 2, "rising list"),
         (["tune", "simclr", "--data", ".", "--batch-sizes", "0,1"], 2, "rising list"),
-        (["scale", "simclr", "--data", ".", "--threads", "1", "--gpus", "1"], 2, "Give one of"),
         (["stages", "nowhere.json", "--data", "."], 2, "There is no file nowhere.json"),
         (["compare", "a.json", "b.json"], 2, "'a.json' does not exist"),
         (["records", "a.json"], 2, "'a.json' does not exist"),
@@ -259,6 +286,22 @@ def test_what_is_wrong_is_said(
     assert message in result.output
     assert "Traceback" not in result.output
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--processes", "1", "--gpus", "1"], "Give one of"),
+        (["--gpus", "1", "--threads", "1,2"], "one number"),
+        (["--gpus", "1", "--device", "cpu"], "--device out"),
+    ],
+)
+def test_options_of_scale_that_do_not_go_together(
+    options: list[str], message: str, photos: Path
+) -> None:
+    result = run("scale", "simclr", "--data", photos, *options)
+    assert result.exit_code == 2, result.output
+    assert message in result.output
 
 
 def _small(recipe: str) -> str:

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.damaged import make_folder
+from tests.sources.written import WRITERS, read_photos
 from workbench.cli import main
 
 KINDS = ["text.jpg", "empty.jpg", "middle.jpg"]
@@ -110,3 +111,21 @@ def test_a_check_that_was_interrupted_goes_on(photos: Path, tmp_path: Path) -> N
     again = CliRunner().invoke(main, ["check", "--full", str(tmp_path)])
     assert "12,000 files (decoded): 0 bad" in again.stdout
     assert len(record.read_text().splitlines()) == 12_000
+
+
+def test_targets_that_were_not_looked_at_are_told(shapes: Path) -> None:
+    done = CliRunner().invoke(main, ["check", str(shapes / "webdataset")])
+    assert done.exit_code == 0
+    for kind in ("webdataset_boxes", "webdataset_masks"):
+        assert f"not looked at: `workbench check {kind}:{shapes / 'webdataset'}`" in done.stderr
+        asked = CliRunner().invoke(main, ["check", f"{kind}:{shapes / 'webdataset'}"])
+        assert (asked.exit_code, "note" in asked.stderr) == (0, False)
+
+
+def test_images_of_coco_without_an_annotation_are_counted(photos: Path, tmp_path: Path) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")  # every third has none
+    document = json.loads(Path(path).read_text())
+    assert len({one["image_id"] for one in document["annotations"]}) == 4
+    done = CliRunner().invoke(main, ["check", str(path)])
+    assert done.exit_code == 0, done.output
+    assert "note: 2 images have no annotation; skip_empty" in done.stderr

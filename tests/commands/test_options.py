@@ -52,7 +52,7 @@ def _where_the_files_are(photos: Path, tmp_path: Path, monkeypatch: pytest.Monke
     )
 
 
-@pytest.mark.parametrize("command", one_in(3, COMMANDS))
+@pytest.mark.parametrize("command", one_in(len(COMMANDS), COMMANDS))
 def test_a_graph_that_names_its_files_needs_no_folder(command: str) -> None:
     result = run(command, "own.json")
     assert result.exit_code == 0, result.output
@@ -74,6 +74,13 @@ def test_any_other_graph_needs_one(command: str) -> None:
     assert "Missing option '--data'" in result.output
     missing = run(command, "own.json", "--data", "nowhere")
     assert (missing.exit_code, "There is no folder nowhere" in missing.output) == (2, True)
+
+
+@pytest.mark.parametrize("kind", ["folder", "request"])
+def test_a_kind_before_a_folder_in_this_one_is_no_module(kind: str, photos: Path) -> None:
+    Path("images").symlink_to(photos)
+    result = run("preview", "imagenet-eval", "--data", f"{kind}:images")
+    assert result.exit_code == 0, result.output
 
 
 @pytest.mark.thorough
@@ -174,3 +181,42 @@ def test_a_path_with_an_equals_sign(photos: Path) -> None:
     assert "There is no folder b" in refused.output
     assert "Write ./a=b for a path with '=' in it." in " ".join(refused.output.split())
     assert run("verify", "imagenet-eval", "--data", "./a=b", "--batches", "1").exit_code == 0
+
+
+@pytest.mark.parametrize("command", [*OPTIONS, "optimise", "check", "import"])
+@pytest.mark.parametrize("what", ["folder", "list", "missing"])
+def test_data_without_a_file_are_a_bad_argument_of_every_command(
+    command: str, what: str, tmp_path: Path
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "none.txt").touch()
+    data = tmp_path / ("none.txt" if what == "list" else what)
+    (tmp_path / "transform.py").touch()
+    words = {
+        "check": ["check", data],
+        "import": ["import", tmp_path / "transform.py", "--compare", "--data", data],
+        "optimise": ["optimise", "rotate-jitter", "--data", data],
+    }.get(command) or [command, "rotate-jitter", "--data", data, *OPTIONS[command]]
+    done = CliRunner().invoke(main, [str(word) for word in words])
+    assert done.exit_code == 2, done.output
+    said = {"folder": "is empty", "list": "names no file", "missing": "There is no folder"}
+    assert said[what] in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("command", [*OPTIONS, "optimise"])
+def test_a_file_without_a_graph_is_a_bad_argument(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "graph.json"
+    path.write_text("{}")
+    words = [command, path, *OPTIONS.get(command, ())]
+    done = CliRunner().invoke(main, [str(word) for word in words])
+    assert done.exit_code == 2, done.output
+    assert "This is not a graph file" in done.output
+
+
+def test_a_file_without_a_record_is_a_bad_argument(tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    path.write_text("{}")
+    for words in (["compare", path, path], ["records", path]):
+        done = CliRunner().invoke(main, [str(word) for word in words])
+        assert done.exit_code == 2, done.output
+        assert "This is no record of measurements" in done.output

@@ -11,18 +11,22 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.bench.fakes import report, rounds
+from tests.bench.fakes import measured, report, rounds
 from tests.damaged import REFUSED
 from tests.emit.targets.test_execute import some_of
 from workbench.bench import interleaved
 from workbench.bench.config import Config
+from workbench.bench.grid import Grid
 from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.record import load_report
 from workbench.bench.summary import best_measurement
+from workbench.bench.sweep import SweepExperiment
 from workbench.cli import main
 from workbench.commands.measuring import print_rows
+from workbench.commands.tune import as_it_is_words
+from workbench.errors import EngineError
 from workbench.graph import load_graph
 
 SHORT = MeasurementConfig(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
@@ -40,6 +44,25 @@ def test_an_executor_that_there_is_not_is_refused(photos: Path) -> None:
     done = tune(photos, "--executors", "dynamic,fast")
     assert done.exit_code == 2
     assert "'fast' is no executor. Give static, dynamic, separate." in done.output
+
+
+def test_files_are_mapped_or_read_and_no_third(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = tune(photos, "--files", "mapped,cached")
+    assert done.exit_code == 2
+    assert "'cached' is no way to get at files. Give mapped, read." in done.output
+    tried: list[Grid] = []
+
+    def run(experiment: SweepExperiment, *_: object) -> None:
+        assert experiment.grid is not None
+        tried.append(experiment.grid)
+        raise EngineError("enough")
+
+    monkeypatch.setattr(SweepExperiment, "run", run)
+    for files in ("mapped", "read", "mapped,read"):
+        assert tune(photos, "--files", files, "--exhaustive").exit_code == 1
+    assert [grid.dont_use_mmap for grid in tried] == [(None,), (True,), (None, True)]
 
 
 @pytest.mark.thorough
@@ -111,6 +134,35 @@ def test_a_tuning_that_is_interrupted_keeps_what_it_has(
     kept = load_report(record.read_text())
     assert len(kept.measurements) == 2
     assert load_graph(tuned.read_text()).settings.pipelines == 2
+
+
+def test_why_the_best_is_the_graphs_own_setting() -> None:
+    own, other = measured(100.0), measured(90.0, batch_size=16)
+    failed = replace(other, rounds=(), reason="Out of memory")
+    for rows, words in (
+        ((own,), "nothing else was tried"),
+        ((own, own), "nothing else was tried"),
+        ((own, failed), "nothing else could be measured"),
+        ((own, failed, other), "nothing that was tried is faster"),
+    ):
+        assert as_it_is_words(report(*rows), own.config) == f" (as it is: {words})"
+
+
+def test_one_that_is_interrupted_before_anything_else_was_tried(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def measure(entries: Sequence[ConfigJobs], *_: Any) -> tuple[Measurement, ...]:
+        asked.append(len(entries))
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return tuple(Measurement(entry.config, rounds(100.0)) for entry in entries)
+
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", measure)
+    done = tune(photos, "--pipelines", "1,2", "--seconds", "20")
+    assert done.exit_code == 0, done.output
+    assert "imgs/s (as it is: nothing else was tried)" in done.stdout
 
 
 def test_a_long_round_by_itself_has_no_interval(capsys: pytest.CaptureFixture[str]) -> None:

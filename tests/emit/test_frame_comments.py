@@ -6,6 +6,7 @@ import ast
 
 import pytest
 
+from tests.thorough import one_in
 from workbench.emit.frame_comments import with_frame_comments
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError
@@ -30,7 +31,7 @@ def test_a_title_stands_above_the_first_of_its_nodes() -> None:
     ]
 
 
-@pytest.mark.parametrize("target", target_names())
+@pytest.mark.parametrize("target", one_in(7, target_names()))
 def test_the_code_stays_the_same_in_every_target(target: str) -> None:
     for graph in load_recipes().values():
         try:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.emit.test_script import ruff
+from tests.emit.written_code import ruff
 from workbench.catalog import Catalog
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.emit.test_script import ruff
+from tests.emit.written_code import ruff
 from tests.helpers import chain_graph
 from workbench.catalog import Value, load_catalog
 from workbench.catalog.auto_augment import NAMED

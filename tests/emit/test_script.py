@@ -1,4 +1,4 @@
-"""The exported script: its calls and imports, hostile input, and a run as a user runs it."""
+"""The exported script: its calls, imports and seeds, and a run as a user runs it."""
 
 from __future__ import annotations
 
@@ -7,74 +7,22 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.helpers import (
-    CHAINS,
-    HOSTILE,
-    NO_NAMES,
-    TEXTS,
-    chain_graph,
-    import_script,
-    photo_recipes,
-    with_settings,
-)
+from tests.emit.written_code import calls_in, expected_calls, imports_in, ruff
+from tests.helpers import CHAINS, chain_graph, import_script, photo_recipes, with_settings
 from workbench.catalog import load_catalog
 from workbench.emit import Code, emit_script
-from workbench.emit.template_parts import function_name
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe, load_recipes
-from workbench.graph.edit import insert_node, randomise_arg, set_arg
+from workbench.graph.edit import randomise_arg, set_arg
 
 CATALOG = load_catalog()
 RECIPES = list(load_recipes().values())
-
-ENVELOPE = {
-    "any": 1,
-    "argparse.ArgumentParser": 1,
-    "entry.is_dir": 1,
-    "entry.name.startswith": 1,
-    "e.name.lower": 1,
-    "main": 1,
-    "e.name.lower().endswith": 1,
-    "os.path.isfile": 1,
-    "os.scandir": 1,
-    "parser.add_argument": 5,
-    "parser.parse_args": 1,
-    "pipe.build": 1,
-    "pipe.run": 2,
-    "print": 1,
-    "range": 2,
-    "time.perf_counter": 2,
-    "build_pipeline": 1,
-    "find_files": 1,
-    "len": 1,
-    "sorted": 1,
-}
-"""Every call of a script besides its operators."""
-
-
-def calls_in(text: str) -> Counter[str]:
-    tree = ast.parse(text)
-    return Counter(ast.unparse(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call))
-
-
-def expected_calls(graph: Graph) -> Counter[str]:
-    specs = [CATALOG[node.op] for node in graph.walk()]
-    ops = Counter(
-        f"{spec.module or 'fn'}.{spec.name}"
-        for spec in specs
-        if not spec.bodies and not spec.expression
-    )
-    if any(node.bodies or CATALOG[node.op].module for node in graph.nodes):
-        ops["pipeline_def"] = 1  # called, to ask for conditionals
-    return ops + Counter(ENVELOPE) + Counter([function_name(graph)])
 
 
 def of_operators(calls: Counter[str]) -> Counter[str]:
@@ -96,22 +44,6 @@ def inlined(text: str) -> str:
 
         made += re.sub(r"seed=seed(?: \+ (\d+))?", moved, function[0])
     return made
-
-
-def imports_in(text: str) -> set[str]:
-    nodes = list(ast.walk(ast.parse(text)))
-    names = {alias.name for n in nodes if isinstance(n, ast.Import) for alias in n.names}
-    return names | {str(n.module) for n in nodes if isinstance(n, ast.ImportFrom)}
-
-
-def ruff(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Ruff's formatter and its rules, with no configuration, over a folder."""
-    for arguments in (["format", "--isolated", "--diff"], ["check", "--isolated"]):
-        command = [sys.executable, "-m", "ruff", *arguments, "--no-cache", str(folder)]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            return done
-    return done
 
 
 def test_chains_are_as_ruff_would_have_them(tmp_path: Path) -> None:
@@ -181,131 +113,6 @@ def test_any_chain_gives_source_that_parses_with_a_true_line_table(graph: Graph)
     check_lines(source, graph)
 
 
-@given(TEXTS, TEXTS)
-def test_name_and_description_never_become_code(name: str, about: str) -> None:
-    graph = replace(load_recipe("imagenet-train"), name=name, about=about)
-    text = emit_script(graph, CATALOG).text
-    assert calls_in(text) == expected_calls(graph)
-    assert function_name(graph).isidentifier()
-
-
-@pytest.mark.parametrize(
-    "about",
-    [*HOSTILE, *("a" * n + "\\x\\N" for n in range(75, 87)), "\\" * 5000, "x" * 10_000, " \x00 a"],
-)
-def test_hostile_descriptions_compile_without_a_warning(
-    about: str, recwarn: pytest.WarningsRecorder
-) -> None:
-    for name in ("", "name"):
-        graph = replace(load_recipe("imagenet-eval"), name=name, about=about)
-        text = emit_script(graph, CATALOG).text
-        assert calls_in(text) == expected_calls(graph)
-        docstring = ast.get_docstring(ast.parse(text))
-        assert docstring is not None
-        assert docstring.count("Usage: python pipe.py") == 1
-    assert [str(warning.message) for warning in recwarn] == []
-
-
-@pytest.mark.parametrize(
-    ("name", "function"),
-    [
-        ("imagenet-train", "imagenet_train_pipeline"),
-        ("", "pipeline"),
-        ("3d", "pipeline_3d"),
-        ("Zürich 東京", "z_rich_pipeline"),
-        ('"); import os', "import_os_pipeline"),
-    ],
-)
-def test_function_names(name: str, function: str) -> None:
-    assert function_name(Graph(name=name)) == function
-
-
-@pytest.mark.parametrize("name", ["build", "Build", "_build_"])
-def test_the_function_does_not_hide_the_one_that_builds(
-    name: str, photos: Path, tmp_path: Path
-) -> None:
-    graph = with_settings(replace(load_recipe("imagenet-eval"), name=name), batch_size=2)
-    script = import_script(emit_script(graph, CATALOG).text, tmp_path)
-    assert len(script.build_pipeline(str(photos)).run()) == 2
-
-
-@given(st.sampled_from([t for t in HOSTILE if len(t) < 100]) | st.text(max_size=20))
-def test_texts_in_arguments_stay_texts(text: str) -> None:
-    """``axis_names`` takes any text: no list of choices stands in the way."""
-    graph = chain_graph("pad", pad={"axis_names": text})
-    source = emit_script(graph, CATALOG)
-    assert calls_in(source.text) == expected_calls(graph)
-    strings = {n.value for n in ast.walk(ast.parse(source.text)) if isinstance(n, ast.Constant)}
-    assert text in strings
-
-
-@pytest.mark.parametrize("name", [*NO_NAMES, "class", "import", "a b", "", "None"])
-def test_names_that_are_no_names_are_refused(name: str) -> None:
-    graph = replace(load_recipe("imagenet-eval"), outputs={name: Port("normalize", "output")})
-    with pytest.raises(GraphFaultsError, match="not a Python name"):
-        emit_script(graph, CATALOG)
-    node = Node(name, "flip", inputs={"data": Port("decode", "output")})
-    outputs = {**chain_graph().outputs, "more": Port(name, "output")}
-    graph = replace(chain_graph(), nodes=(*chain_graph().nodes, node), outputs=outputs)
-    with pytest.raises(GraphFaultsError, match="not a Python name"):
-        emit_script(graph, CATALOG)
-
-
-NAMES_IN_USE = [
-    "fn", "types", "data", "device", "base_seed", "find_files", "MEAN", "STD", "SIZE", "images",
-    "labels", "jpegs", "os", "glob", "pipe", "print", "seed", "type", "match", "_",
-]  # fmt: skip
-
-
-def renamed(graph: Graph, names: Mapping[str, str]) -> Graph:
-    def port(old: Port) -> Port:
-        return Port(names.get(old.node, old.node), old.output)
-
-    nodes = [
-        replace(n, id=names.get(n.id, n.id), inputs={k: port(p) for k, p in n.inputs.items()})
-        for n in graph.nodes
-    ]
-    outputs = {name: port(p) for name, p in graph.outputs.items()}
-    return replace(graph, nodes=tuple(nodes), outputs=outputs)
-
-
-@pytest.mark.parametrize("name", NAMES_IN_USE)
-def test_ids_that_the_script_uses_itself_do_no_harm(
-    name: str, photos: Path, tmp_path: Path
-) -> None:
-    graph = with_settings(load_recipe("imagenet-train"), batch_size=2)
-    for node_id in ("crop", "mirror", "reader"):
-        for outputs in (graph.outputs, {name: Port("normalize", "output"), **graph.outputs}):
-            changed = renamed(replace(graph, outputs=outputs), {node_id: name})
-            text = emit_script(changed, CATALOG).text
-            pipe = import_script(text, tmp_path).build_pipeline(str(photos))
-            assert len(pipe.run()) == len(outputs)
-
-
-def test_constants_of_several_nodes_keep_apart() -> None:
-    graph, last = load_recipe("imagenet-eval"), "normalize"
-    means: list[tuple[float, ...]] = [(123.675, 116.28, 103.53)]
-    for index, node_id in enumerate(("norm", "NORM", "Norm")):
-        graph, new = insert_node(graph, CATALOG, "crop_mirror_normalize", last)
-        means.append((float(index),) * 3)
-        graph = renamed(set_arg(graph, CATALOG, new, "mean", means[-1]), {new: node_id})
-        last = node_id
-    tree = ast.parse(emit_script(graph, CATALOG).text)
-    constants = {
-        ast.unparse(s.targets[0]): eval(ast.unparse(s.value))
-        for s in tree.body
-        if isinstance(s, ast.Assign)
-    }
-    used = [
-        constants[ast.unparse(keyword.value)]
-        for call in ast.walk(tree)
-        if isinstance(call, ast.Call)
-        for keyword in call.keywords
-        if keyword.arg == "mean"
-    ]
-    assert sorted(used) == sorted(list(mean) for mean in means)
-
-
 def test_a_graph_with_faults_gives_no_script() -> None:
     graph = set_arg(chain_graph("rotate"), CATALOG, "rotate", "angle", "ten")
     with pytest.raises(GraphFaultsError, match=r"rotate\.angle: 'ten' is not a number"):
@@ -357,25 +164,6 @@ def test_a_flat_folder_is_read_alone(flat_folder: Path, tmp_path: Path) -> None:
     assert files == [path.name for path in sorted(flat_folder.iterdir())]
 
 
-def test_a_lifted_value_never_takes_the_name_of_a_setting(tmp_path: Path) -> None:
-    graph = chain_graph("resize", "resize")
-    ids = {"resize": "one", "resize_2": "batch"}
-    nodes = tuple(
-        replace(
-            node,
-            id=ids.get(node.id, node.id),
-            args={"size": (100, 100 + n)} if node.op == "resize" else node.args,
-            inputs={k: Port(ids.get(p.node, p.node), p.output) for k, p in node.inputs.items()},
-        )
-        for n, node in enumerate(graph.nodes)
-    )
-    outputs = {k: Port(ids.get(p.node, p.node), p.output) for k, p in graph.outputs.items()}
-    script = import_script(
-        emit_script(replace(graph, nodes=nodes, outputs=outputs), CATALOG).text, tmp_path
-    )
-    assert graph.settings.batch_size == script.BATCH_SIZE
-
-
 def test_what_leads_to_no_output_is_not_written() -> None:
     graph = chain_graph("rotate", "hue")
     outputs = {**graph.outputs, "images": Port("rotate", "output")}
@@ -418,12 +206,3 @@ def test_what_only_asks_for_a_shape_stays_on_the_cpu_behind_mixed_decoding(
         )
         pipe._build_graph()
         assert [node.device for node in pipe._graph_outputs] == sides
-
-
-def test_a_parameter_does_not_hide_the_pipeline_function() -> None:
-    graph = replace(load_recipe("rotate-jitter"), name="cats")
-    second = replace(graph.sources[0], id="second", seed=99, dataset="cats_pipeline")
-    outputs = {**graph.outputs, "classes": Port("second", "labels")}
-    text = emit_script(replace(graph, nodes=(*graph.nodes, second), outputs=outputs), CATALOG).text
-    assert "def cats_pipeline_(" in text
-    assert "pipe = cats_pipeline_(" in text

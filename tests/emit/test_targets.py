@@ -6,7 +6,6 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
@@ -15,94 +14,27 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from tests.emit.test_script import HOSTILE, imports_in, ruff
-from tests.helpers import CHAINS, chain_graph, flat_recipes
+from tests.emit.target_graphs import (
+    PYTHON,
+    RECIPES,
+    REFUSED,
+    SIDE_BY_SIDE,
+    WITHOUT_DALI,
+    files_of,
+    held,
+)
+from tests.emit.written_code import imports_in, ruff
+from tests.helpers import CHAINS, HOSTILE, chain_graph
 from tests.thorough import examples, one_in
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export, load_target, target_names
 from workbench.errors import GraphExportError, SaveError
-from workbench.graph import Graph, load_recipe, load_recipes
-from workbench.graph.edit import set_arg, set_setting
+from workbench.graph import Graph, load_recipe
+from workbench.graph.edit import set_arg
 from workbench.sources import load_source
 
 CATALOG = load_catalog()
 GOLDEN = Path(__file__).parent / "golden"
-SIDE_BY_SIDE = "side-by-side"
-RECIPES = {
-    **load_recipes(),
-    SIDE_BY_SIDE: set_setting(load_recipe("cutout"), pipelines=2),
-}
-HOLD_NO_REGION = ("dynamic", "notebook", "ray")
-BOXES = {"ssd", "retinanet"}
-RAGGED = {
-    **dict.fromkeys(BOXES, r"follow_boxes\.boxes: .* of boxes each image .* Put a pad"),
-    "key-points": r"follow_points\.points: .* of points each image .* Put a pad",
-}
-FOLDERS = dict.fromkeys(
-    (*BOXES, "key-points", "segmentation", "two-modalities", "video-clips"),
-    r"reader: .* reads one folder of photos, and .* is something else\. Put a folder",
-)
-TRANSFORMS = {
-    **FOLDERS,
-    "augmix": r"mixed: .* has no random\.beta\. Leave it out, or export for pytorch",
-    "chest-xray": r"affine: .* draws its affine map itself .* and takes no matrix\. Leave",
-    "colour-constancy": r"light\.std: .* draws no std\. Leave it out",
-    "ct-slice": r"restored_2: .* this takes 2 images together\. Leave it out",
-    "document-warp": r"warp: .* draws its perspective itself, and takes no matrix\. Leave",
-    "grid-mask": r"mask: .* grid.*\. Leave it out",
-    "histology-stain": r"levels: .* this takes 2 images together\. Leave it out",
-}
-REFUSED: Mapping[str, Mapping[str, str]] = {
-    "torchvision": {
-        **TRANSFORMS,
-        "medical-gray": r"clahe: torchvision has no CLAHE; albumentations has\. Leave it out",
-        "video-frame": r"resize\.mode: .* mode is not_smaller\. Leave it out",
-    },
-    "albumentations": {
-        **TRANSFORMS,
-        **dict.fromkeys(
-            ("auto-augment", "rand-augment", "trivial-augment"),
-            r"augment: albumentations has no automatic augmentation; torchvision has\. Leave",
-        ),
-        "test-time-views": r"top_right\.crop_pos_x: .* at the upper left\. Leave it out",
-        "video-frame": r"crop\.crop_pos_x: .* anywhere \(0 to 1\) or in the middle .* Leave it",
-    },
-    "dynamic": {
-        **dict.fromkeys(BOXES, r"follow_boxes: .* no targets that follow an image yet\. Export"),
-        "key-points": r"follow_points: .* no targets that follow an image yet\. Export",
-        "segmentation": r"follow_masks: .* no targets that follow an image yet\. Export",
-        "video-clips": r"reader: .* does not read as read_videos does\. Export",
-    },
-    **dict.fromkeys(("jax", "paddle", "keras"), RAGGED),
-    "huggingface": dict.fromkeys(
-        RAGGED,
-        r"^[a-z_]*\.[a-z]*: .* the shape of [a-z]* differs from image to image\. Resize or pad",
-    ),
-    "tensorflow": RAGGED,
-    "triton": {
-        "key-points": r"follow_points\.points: it is fed by reader\.vertices, .* Leave the",
-        "two-modalities": r"reader: .* Triton makes outputs of an image .* Give an image out",
-        "ssd": r"decode\.anchor: it is fed by reader\.boxes, .* Leave the node out",
-        "retinanet": r"follow_boxes\.boxes: it is fed by reader\.boxes, .* Leave the node out",
-        "segmentation": r"follow_masks\.masks: it is fed by reader\.masks, .* Leave the node out",
-        "video-clips": r"reader: .* Triton makes outputs of an image .* Give an image out",
-    },
-}
-"""Target -> recipes with targets or videos that it cannot carry, and what it says."""
-WITHOUT_DALI = ("torchvision", "albumentations")
-"""Targets that write the graph in another library: see ``transform_export``."""
-PYTHON = [name for name in target_names() if name != "notebook"]
-
-
-def held(target: str) -> dict[str, Graph]:
-    """The recipes that a target can hold."""
-    found = {name: g for name, g in RECIPES.items() if name not in REFUSED.get(target, ())}
-    if target in HOLD_NO_REGION:
-        flat = {graph.name for graph in flat_recipes()}
-        found = {name: graph for name, graph in found.items() if graph.name in flat}
-    if not load_target(target).side_by_side:
-        del found[SIDE_BY_SIDE]
-    return found
 
 
 @pytest.mark.parametrize("target", REFUSED)
@@ -140,12 +72,6 @@ GOLDEN_FILES = [
         if name in held(target)
     ),
 ]
-
-
-def files_of(graph: Graph, target: str, with_: str = "") -> Mapping[str, str]:
-    with_ = "training" if target == "triton" else with_  # which is else without what draws
-    made = export(graph, target, CATALOG, with_=with_)
-    return {name: file.text for name, file in made.files.items()}
 
 
 def trainable(target: str) -> dict[str, Graph]:
@@ -208,7 +134,7 @@ def test_exports_of_every_recipe_are_as_ruff_would_have_them(tmp_path: Path) -> 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("target", PYTHON)
+@pytest.mark.parametrize("target", one_in(3, PYTHON))
 def test_exports_run_without_the_workbench(target: str) -> None:
     for graph in held(target).values():
         for name, text in files_of(graph, target).items():

@@ -92,7 +92,7 @@ def require_exact(graph: Graph, photos: Path, folder: Path) -> None:
             assert same(result.batches[port].arrays(), expected[batch][place]), (batch, port)
 
 
-@pytest.mark.parametrize(("op", "args"), one_in(6, ALONE))
+@pytest.mark.parametrize(("op", "args"), one_in(len(ALONE), ALONE))
 def test_the_preview_is_the_script(op: str, args: Args, photos: Path, tmp_path: Path) -> None:
     require_exact(small(op, **{op: args}), photos, tmp_path)
 
@@ -175,7 +175,8 @@ def with_a_linked_shape() -> Graph:
 REGIONS = [in_an_if, in_one_of, in_some_of, drawn_often, repeated_twice, with_a_linked_shape]
 
 
-@pytest.mark.parametrize("make", one_in(len(REGIONS), REGIONS))
+@pytest.mark.thorough
+@pytest.mark.parametrize("make", REGIONS)
 def test_inside_regions(make: Callable[[], Graph], photos: Path, tmp_path: Path) -> None:
     require_exact(make(), photos, tmp_path)
 

@@ -53,7 +53,7 @@ def asked(condition: Condition) -> tuple[Graph, str]:
     return set_condition(graph, CATALOG, region, condition), region
 
 
-@pytest.mark.parametrize("condition", one_in(3, CONDITIONS))
+@pytest.mark.parametrize("condition", one_in(6, CONDITIONS))
 def test_the_preview_is_the_script(condition: Condition, photos: Path, tmp_path: Path) -> None:
     require_exact(asked(condition)[0], photos, tmp_path)
 
@@ -88,7 +88,7 @@ def imported(graph: Graph, photos: Path, folder: Path) -> Graph:
     return from_pipeline(script.build_pipeline(str(photos))).graph
 
 
-@pytest.mark.parametrize("condition", one_in(3, CONDITIONS))
+@pytest.mark.parametrize("condition", one_in(6, CONDITIONS, first=1))
 def test_its_import_asks_the_same(condition: Condition, photos: Path, tmp_path: Path) -> None:
     graph, _ = asked(condition)
     again = imported(graph, photos, tmp_path)

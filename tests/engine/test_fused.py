@@ -58,7 +58,7 @@ def sometimes(op: str, args: Mapping[str, Value], drawn: str = "") -> tuple[Grap
     return set_probability(graph, CATALOG, region, 0.4), region
 
 
-@pytest.mark.parametrize(("op", "drawn"), one_in(4, FORMS))
+@pytest.mark.parametrize(("op", "drawn"), one_in(8, FORMS))
 def test_the_pixels_stay(op: str, drawn: str, photos: Path, tmp_path: Path) -> None:
     require_same_pixels(*sometimes(op, WRITTEN[op], drawn), photos, tmp_path)
 

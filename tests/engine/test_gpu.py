@@ -55,6 +55,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Any:
         "nvmlDeviceGetPcieThroughput": lambda _, counter: 16_000_000 * counter,  # kB/s
         "nvmlDeviceGetPcieSpeed": lambda _: 32_000,  # Mbit/s a lane: generation 5
         "nvmlDeviceGetCurrPcieLinkWidth": lambda _: 16,
+        "nvmlDeviceGetCpuAffinity": lambda _, words: [0b1011, 0b1, *[0] * (words - 2)],
     }
     monkeypatch.setitem(sys.modules, "pynvml", SimpleNamespace(**nvml))
     describe_machine.cache_clear()
@@ -99,6 +100,12 @@ def test_the_facts_are_those_of_the_gpu_that_cuda_uses(
 def test_how_busy_a_part_is_is_told_of_the_whole() -> None:
     assert Gpu("part").use() == GpuUse(5, 3, 25)
     assert Gpu("fast").use() == GpuUse(95, 3, 25)
+
+
+def test_the_cores_near_a_gpu_are_bits_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 96)
+    assert Gpu("fast").near_cores() == {0, 1, 3, 64}
+    assert Gpu(None).near_cores() == frozenset()
 
 
 def test_all_gpus_hidden(monkeypatch: pytest.MonkeyPatch) -> None:

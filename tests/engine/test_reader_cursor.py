@@ -166,6 +166,26 @@ def test_what_is_at_fault_in_annotations_is_told(change: str, photos: Path, tmp_
     assert cursor.left_out.startswith(f"{said}; of the first, 000001.jpg, {why}")
 
 
+def test_an_image_of_another_size_than_annotated_is_told_when_it_is_read(
+    photos: Path, tmp_path: Path
+) -> None:
+    """It is shown, with its boxes where they lie: nothing says which of both is wrong."""
+    path = write_coco(read_photos(photos)[:8], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    wide, high = (found["images"][4][side] for side in ("width", "height"))
+    found["images"][4] |= {"width": 2 * wide, "height": 2 * high}
+    path.write_text(json.dumps(found))
+    cursor = cursor_over(path, shuffle=False)
+    cursor.batch(0)
+    assert not cursor.left_out
+    cursor.batch(1)
+    assert cursor.left_out == (
+        "1 of 6 images read are of another size than their targets; of the first, 000004.jpg, "
+        f"its annotations are for {2 * wide}×{2 * high}, and it is {wide}×{high}"
+    )
+    assert not cursor.unreadable
+
+
 def test_a_list_may_have_both_a_malformed_row_and_a_missing_file(
     photos: Path, tmp_path: Path
 ) -> None:

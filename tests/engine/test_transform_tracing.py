@@ -255,6 +255,7 @@ def test_a_function_goes_on_behind_lines_that_fail(tmp_path: Path) -> None:
     assert ops(file) == ["resize", "flip"]
 
 
+@pytest.mark.thorough
 def test_a_sequence_of_torch_is_in_order(tmp_path: Path) -> None:
     """``torch.nn.Sequential`` is what torchvision and Kornia say composes modules."""
     file = tmp_path / "modules.py"

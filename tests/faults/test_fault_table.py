@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import resource
-import signal
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,11 +16,11 @@ import psutil
 import pytest
 
 from tests.engine.tasks import until
+from tests.faults.harm import full_disk, hit, slow_script, vanish
 from tests.faults.hosts import PATIENCE, AppHost, Command, Host, KernelHost, workers
-from workbench.engine import describe_machine
+from tests.faults.table import Row, Table
 from workbench.graph import dump_graph, load_recipe
 from workbench.graph.edit import set_setting
-from workbench.samples import write_samples
 
 T = TypeVar("T")
 WORDS = {
@@ -39,10 +37,7 @@ HOSTS = ("JupyterLab", "web app", "shell")
 WORK = ("preview", "bench", "stages", "tune", "verify", "import", "export", "save")
 MEASUREMENTS = ("bench", "stages", "tune")
 WENT_ON = "it went on"
-ROOM = 2**20
-"""Bytes that a process which meets its limit of memory may still take."""
 TUNE = {"search": "all", "threads": "1", "batches": "4", "prefetch": "1, 2", "loads": ""}
-
 BENCH = ("--device", "cpu", "--regime", "pipeline", "--budget", "0.5", "--json", "speed.json")
 GRID = ("--threads", "1", "--batch-sizes", "4", "--prefetch", "1,2")
 
@@ -53,8 +48,9 @@ def cases() -> Iterator[Any]:
             for fault in WORDS:
                 if not applies(host, work, fault):
                     continue
-                quick = (host, work, fault) == ("web app", "preview", "SIGKILL")
-                marks = () if quick else (pytest.mark.soak, pytest.mark.timeout(600))
+                first = (host, work, fault) == ("web app", "preview", "SIGKILL")
+                kind = pytest.mark.thorough if first else pytest.mark.soak
+                marks = (kind, pytest.mark.timeout(600))
                 yield pytest.param(host, work, fault, marks=marks, id=f"{host}-{work}-{fault}")
 
 
@@ -66,60 +62,6 @@ def applies(host: str, work: str, fault: str) -> bool:
     if work in ("export", "save"):
         return fault == "disk full" and (work, host) != ("save", "shell")
     return True
-
-
-@dataclass
-class Row:
-    host: str
-    work: str
-    fault: str
-    alive: bool = False
-    kept: bool = False
-    message: str = ""
-    happened: float = 0.0
-    """When the fault did, as of ``time.monotonic``; a limit of files is there from the start."""
-    told: float | None = None
-    again: float | None = None
-    """Seconds until a message came, and until the same work gave a result again."""
-
-    def happens(self) -> None:
-        self.happened = time.monotonic()
-
-    def is_told(self) -> None:
-        if self.told is None:
-            self.told = time.monotonic() - self.happened
-
-    def __str__(self) -> str:
-        yes = {True: "yes", False: "NO"}
-        told, again = ("-" if s is None else f"{s:.1f}" for s in (self.told, self.again))
-        return (
-            f"{self.host:11} {self.work:8} {self.fault:13} {yes[self.alive]:6} "
-            f"{yes[self.kept]:6} {told:>8} {again:>9}  {self.message}"
-        )
-
-
-class Table:
-    """The rows seen so far, in a file that a person can read: under $OUT, else in ``build``."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.rows: list[Row] = []
-        path.parent.mkdir(parents=True, exist_ok=True)
-
-    def write(self) -> None:
-        self.path.write_text(f"{self}\n", encoding="utf-8")
-
-    def __str__(self) -> str:
-        machine = describe_machine()
-        sound = sum(row.alive and row.kept and bool(row.message) for row in self.rows)
-        return "\n".join(
-            [
-                f"{machine.cpu}, {machine.cores} cores; {machine.gpu or machine.no_gpu}",
-                f"{sound} of {len(self.rows)} faults: alive, kept and told",
-                f"{'host':11} {'work':8} {'fault':13} alive  kept   told (s) again (s)  message",
-                *map(str, self.rows),
-            ]
-        )
 
 
 @pytest.fixture(scope="module")
@@ -137,8 +79,8 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def data(work: Path) -> Path:
-    write_samples(work / "photos")
+def data(work: Path, photos: Path) -> Path:
+    shutil.copytree(photos, work / "photos")  # a fault may take them away
     return work / "photos"
 
 
@@ -417,46 +359,3 @@ def words_of(work: str, data: Path, graph: Path, folder: Path) -> list[str]:
         "import": ["import", str(slow_script(folder)), "-o", "imported.json"],
         "export": ["export", source, "-o", "pipe.py"],
     }[work]
-
-
-# The faults
-
-
-def hit(worker: psutil.Process, fault: str) -> None:
-    if fault == "memory limit":
-        _, most = worker.rlimit(psutil.RLIMIT_AS)
-        worker.rlimit(psutil.RLIMIT_AS, (ROOM, most))  # nothing more is given
-    else:
-        worker.send_signal(signal.Signals[fault])
-
-
-def vanish(row: Row, data: Path, stack: ExitStack) -> None:
-    """The folder is gone, until the stack ends."""
-    if row.fault == "data gone":
-        away = data.with_name("elsewhere")
-        data.rename(away)
-        stack.callback(away.rename, data)
-
-
-def full_disk(pid: int, stack: ExitStack) -> None:
-    """No file that this process, or one that it starts, writes may have a byte."""
-    process = psutil.Process(pid)
-    usual = process.rlimit(psutil.RLIMIT_FSIZE)
-    process.rlimit(psutil.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
-    stack.callback(process.rlimit, psutil.RLIMIT_FSIZE, usual)
-
-
-def slow_script(work: Path, seconds: float = 60) -> Path:
-    """A script with a pipeline, which says that it runs and then takes its time."""
-    path = work / "train.py"
-    path.write_text(
-        "import bisect, time\nfrom pathlib import Path\n"
-        "from nvidia.dali import fn, pipeline_def\n"
-        f"Path({str(work / 'began')!r}).touch()\n"
-        f"end = time.monotonic() + {seconds}\n"
-        "while time.monotonic() < end:\n    time.sleep(0.05)\n    bytearray(2**22)\n"
-        "@pipeline_def(batch_size=4, num_threads=1, device_id=None)\ndef train():\n"
-        "    jpegs, labels = fn.readers.file(file_root='photos')\n"
-        "    return fn.decoders.image(jpegs), labels\n"
-    )
-    return path

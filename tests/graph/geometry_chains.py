@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.graph.test_geometry import (
+from tests.graph.ramps import (
     HEIGHT,
     WIDTH,
     box_errors,

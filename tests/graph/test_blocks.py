@@ -9,7 +9,7 @@ import pytest
 from tests.helpers import chain_graph, same, script_batches
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError, GraphFormatError
-from workbench.graph import Graph, Port, check_graph, load_recipe
+from workbench.graph import Graph, Port, Settings, check_graph, load_recipe
 from workbench.graph.blocks import Block, dump_block, load_block, make_block
 from workbench.graph.connect import connect
 from workbench.graph.edit import randomise_arg
@@ -17,11 +17,13 @@ from workbench.graph.regions import wrap_in_region
 from workbench.graph.templates import branch_template, insert_template, insert_template_on_edge
 
 CATALOG = load_catalog()
+FEW = Settings(batch_size=4)
 
 
 def made() -> tuple[Graph, Block]:
     """A graph, and a region of it with what follows as a block."""
-    graph = chain_graph("resize", "rotate", "gaussian_blur", "crop_mirror_normalize")
+    ops = ("resize", "rotate", "gaussian_blur", "crop_mirror_normalize")
+    graph = chain_graph(*ops, settings=FEW)
     graph = randomise_arg(graph, CATALOG, "rotate", "angle")
     graph, region = wrap_in_region(graph, CATALOG, ["rotate"])
     return graph, make_block(graph, CATALOG, [region, "gaussian_blur"], " Turned  and\tblurred ")
@@ -35,7 +37,7 @@ def test_a_block_survives_its_file() -> None:
 
 def test_it_does_what_its_nodes_did(photos: Path, tmp_path: Path) -> None:
     graph, block = made()
-    plain = chain_graph("resize", "crop_mirror_normalize")
+    plain = chain_graph("resize", "crop_mirror_normalize", settings=FEW)
     theirs = script_batches(graph, photos, 1, tmp_path)[0][0]
     for put, _ in (
         insert_template(plain, CATALOG, block, "resize"),
@@ -45,9 +47,10 @@ def test_it_does_what_its_nodes_did(photos: Path, tmp_path: Path) -> None:
         ours = script_batches(put, photos, 1, tmp_path)[0][0]
         assert [a.shape for a in ours] == [b.shape for b in theirs]
         assert [node.op for node in put.walk()] == [node.op for node in graph.walk()]
-    without_draws = chain_graph("resize", "rotate", "gaussian_blur", rotate={"angle": 20.0})
+    ops = ("resize", "rotate", "gaussian_blur")
+    without_draws = chain_graph(*ops, settings=FEW, rotate={"angle": 20.0})
     block = make_block(without_draws, CATALOG, ["rotate", "gaussian_blur"], "still")
-    put, _ = insert_template(chain_graph("resize"), CATALOG, block, "resize")
+    put, _ = insert_template(chain_graph("resize", settings=FEW), CATALOG, block, "resize")
     ours, theirs = (script_batches(g, photos, 1, tmp_path)[0][0] for g in (put, without_draws))
     assert same(ours, theirs)
 

@@ -12,8 +12,10 @@ from tests.helpers import chain_graph, script_batches, with_settings
 from workbench.catalog import Value, load_catalog
 from workbench.emit import template_parts
 from workbench.graph import Graph, Node, Port, check_graph
+from workbench.graph.check_types import NORMALIZES, per_channel_faults
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Body
+from workbench.graph.shapes import infer_types
 
 CATALOG = load_catalog()
 DECODED = Port("decode", "output")
@@ -250,6 +252,28 @@ def test_values_are_refused_where_dali_refuses_them(
 ) -> None:
     graph = fed_graph(op, {"fill_value": 0, **args} if op == "paste" else args, data=DECODED)
     assert (check_graph(graph, CATALOG) == ()) == dali_runs(graph, photos, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"mean": (1.0, 2.0)},
+        {"mean": (1.0,), "std": (1.0, 2.0, 3.0, 4.0)},
+        {"mean": (1.0, 2.0, 3.0), "std": (4.0,)},
+        {"mean": (1.0, 2.0), "pad_output": True},
+    ],
+)
+def test_numbers_for_channels_are_refused_where_dali_refuses_them(
+    args: dict[str, Value], photos: Path, tmp_path: Path
+) -> None:
+    graph = fed_graph(NORMALIZES, args, data=DECODED)
+    flows = infer_types(graph, CATALOG)
+    faults = list(per_channel_faults(graph.node("it"), CATALOG[NORMALIZES], flows))
+    assert (faults == []) == dali_runs(graph, photos, tmp_path)
+    assert {(fault.arg, "gives data of 3 channels" in fault.message) for fault in faults} <= {
+        ("mean", True),
+        ("std", True),
+    }
 
 
 @pytest.mark.parametrize("op", ["random.coin_flip", "random.uniform"])

@@ -8,13 +8,16 @@ import pytest
 
 from tests.sources.written_pixels import write_frames, write_volumes
 from workbench.catalog import load_catalog
+from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.check import check_graph
 from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.edit import set_arg
 from workbench.graph.exchange import exchanged
 from workbench.graph.model import Port
-from workbench.sources import Dataset, load_source, source_kinds
+from workbench.preview import PreviewRequest, preview_batch
+from workbench.sources import Dataset, load_source, open_datasets, source_kinds
 
 KINDS = [kind for kind in source_kinds() if "labels" in load_source(kind).outputs]
 
@@ -42,6 +45,18 @@ def test_the_order_of_axes_that_is_given_is_that_of_what_is_read() -> None:
     assert not check_graph(frames, load_catalog())
     assert read_as(read_as(frames, "video"), "folder").node(given.id) == given
     assert read_as(graph, "numpy_files").node(given.id).args["output_layout"] == "CHW"
+
+
+def test_volumes_have_the_order_of_sequences(tmp_path: Path, engine: Engine) -> None:
+    graph = set_arg(load_recipe("imagenet-eval"), load_catalog(), "normalize", "mean", [128.0])
+    graph = set_arg(graph, load_catalog(), "normalize", "std", [64.0])
+    data = open_datasets(write_volumes(tmp_path / "volumes"))
+    made = with_datasets(graph, data)
+    assert made.node("normalize").args["output_layout"] == "FCHW"
+    (shown,) = preview_batch(engine, PreviewRequest(graph, data, tiles=1)).tiles
+    assert shown.shape.startswith("6×2×224×224")
+    back = read_as(made, "folder")
+    assert back.node("normalize") == graph.node("normalize")
 
 
 def test_a_source_of_the_same_kind_changes_nothing() -> None:

@@ -13,15 +13,19 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.graph.test_geometry import HEIGHT, WIDTH, coco_start, run_graph, write_ramps
+from tests.graph.ramps import HEIGHT, WIDTH, coco_start, run_graph, write_ramps
 from workbench.catalog import load_catalog
 from workbench.catalog.followers import BOX_FORMATS
 from workbench.catalog.spec import Catalog, Value
+from workbench.emit.targets import export
+from workbench.errors import GraphFaultsError
 from workbench.graph.check import check_graph
 from workbench.graph.edit import insert_node
-from workbench.graph.followers import with_followers
+from workbench.graph.fixes import fixes
+from workbench.graph.follower_edits import with_followers
 from workbench.graph.geometry import geometry_path
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.remove import remove_nodes
 
 CATALOG = load_catalog()
 KEY_POINTS = ((10, 20), (30, 40, 50, 60), (), (5, 5, 100, 100, 7, 9))
@@ -105,6 +109,61 @@ def test_polygons_follow_by_their_vertices(folder: Path, relative: bool) -> None
     for table, one, two in zip(polygons, before, after, strict=True):
         assert np.asarray(table).shape == (3, 3)
         np.testing.assert_allclose(two, np.asarray(one) * (-1, 1) + (width, 0), atol=1e-3)
+
+
+def _cut_with_polygons(folder: Path) -> tuple[Graph, Graph]:
+    """Boxes, labels and polygons given out, and the same cut so that some boxes go."""
+    start = coco_start(folder)
+    args = {**start.node("reader").args, "polygon_masks": True}
+    start = start.replace_node(replace(start.node("reader"), args=args))
+    rows = {name: Port("reader", name) for name in ("polygons", "vertices")}
+    start = replace(start, outputs={**start.outputs, **rows})
+    graph, cut = insert_node(start, CATALOG, "crop", "decode")
+    crop: Mapping[str, Value] = {"crop": (110, 120), "crop_pos_x": 0.2}
+    graph = graph.replace_node(replace(graph.node(cut), args=crop))
+    return start, with_followers(start, graph, CATALOG)
+
+
+def test_polygons_count_the_boxes_that_are_left(folder: Path) -> None:
+    start, graph = _cut_with_polygons(folder)
+    assert graph.outputs["polygons"] == Port("follow_boxes", "polygons")
+    assert check_graph(graph, CATALOG) == ()
+    _, boxes, labels, polygons, vertices = run_graph(graph)
+    gone = kept = 0
+    for its_boxes, its_labels, rows, points in zip(boxes, labels, polygons, vertices, strict=True):
+        table = np.asarray(rows)
+        assert table.shape == (3, 3)
+        assert len(its_boxes) == len(its_labels)
+        assert [*table[table[:, 0] >= 0, 0]] == [*range(len(its_boxes))]
+        for number, first, end in table:
+            if number < 0:
+                gone += 1
+                continue
+            kept += 1
+            low, high = np.split(np.asarray(its_boxes)[number], 2)
+            own = np.clip(np.asarray(points)[first:end], 0, (120, 110))
+            np.testing.assert_allclose([own.min(0), own.max(0)], [low, high], atol=1e-3)
+    assert gone
+    assert kept
+    # With the operator that moves pixels the followers go, and the rows are those that were read.
+    assert with_followers(graph, remove_nodes(graph, CATALOG, ["crop"]), CATALOG) == start
+
+
+def test_polygons_of_boxes_that_another_numbering_has_are_a_fault(folder: Path) -> None:
+    _, graph = _cut_with_polygons(folder)
+    node = graph.node("follow_boxes")
+    unfed = {name: port for name, port in node.inputs.items() if name != "polygons"}
+    wrong = graph.replace_node(replace(node, inputs=unfed))
+    wrong = replace(wrong, outputs={**wrong.outputs, "polygons": Port("reader", "polygons")})
+    (fault,) = check_graph(wrong, CATALOG)
+    assert (fault.node, fault.code) == ("follow_boxes", "polygons")
+    assert "reader.polygons counts the boxes as they were read" in str(fault)
+    with pytest.raises(GraphFaultsError, match="polygons counts the boxes"):
+        export(wrong, "script", CATALOG)
+    assert next(fix.graph for fix in fixes(wrong, CATALOG, fault)) == graph
+    told = wrong.replace_node(replace(wrong.node("follow_boxes"), args={"places": True}))
+    told = replace(told, outputs={**told.outputs, "places": Port("follow_boxes", "places")})
+    assert check_graph(told, CATALOG) == ()
 
 
 def test_depth_is_found_between_pixels_and_classes_are_not(folder: Path) -> None:
@@ -287,12 +346,6 @@ def test_sums_that_stand_in_sums_are_looked_through_once(
     assert len(asked) == len(set(asked)) > 20
 
 
-def test_a_follower_that_a_person_removed_does_not_come_back(folder: Path) -> None:
-    graph = coco_start(folder).flip(**TWO)["follow_boxes"].remove()
-    assert graph.outputs["boxes"] == Port("reader", "boxes")
-    assert graph.rotate(angle=20.0).outputs["boxes"] == Port("reader", "boxes")
-
-
 def test_outputs_by_name_that_no_image_lies_under_are_told(folder: Path) -> None:
     start = coco_start(folder)
     flipped = start.images.flip(**TWO)
@@ -305,45 +358,6 @@ def test_outputs_by_name_that_no_image_lies_under_are_told(folder: Path) -> None
         wb.outputs(images=flipped, before=start.images, boxes=start.boxes)
         wb.outputs(images=start.images * 2, boxes=start.boxes)
         wb.outputs(images=flipped, boxes=wb.fn.follow_boxes(start.boxes, flipped))
-
-
-def test_a_follower_goes_on_through_each_further_call(folder: Path) -> None:
-    start = coco_start(folder)
-    step_by_step = start.resize(size=(90, 120)).brightness(brightness=1.2).rotate(angle=30.0)
-    step_by_step = step_by_step.with_p(0.5, lambda x: x.flip()).contrast(contrast=0.9)
-    at_once = start.images.resize(size=(90, 120)).brightness(brightness=1.2).rotate(angle=30.0)
-    plain = replace(at_once.graph, outputs={"images": at_once.port})
-    plain = plain.with_p(0.5, lambda x: x.flip()).contrast(contrast=0.9)
-    wanted = with_followers(
-        start, replace(plain, outputs={**start.outputs, **plain.outputs}), CATALOG
-    )
-    assert not check_graph(step_by_step)
-    assert step_by_step.node("follow_boxes").inputs["image"] == Port("branch", "images")
-    for one, other in zip(run_graph(step_by_step), run_graph(wanted), strict=True):
-        for left, right in zip(one, other, strict=True):
-            np.testing.assert_array_equal(left, right)
-
-
-def test_a_follower_stays_with_an_image_that_is_still_given_out(folder: Path) -> None:
-    start = coco_start(folder).resize(size=(90, 120))
-    turned = start.images.rotate(angle=30.0)
-    two = {**start.outputs, "images": turned.port, "small": start.outputs["images"]}
-    after = with_followers(start, replace(turned.graph, outputs=two), CATALOG)
-    assert after.node("follow_boxes").inputs["image"] == start.outputs["images"]
-
-
-def test_an_image_made_from_what_a_follower_gives_has_one_more(folder: Path) -> None:
-    start = coco_start(folder).resize(size=(90, 120))
-    first = start.labels[0]  # of which the angle is made
-    made = start.rotate(angle=first * 10.0)
-    assert not check_graph(made)
-    further = made.node(made.outputs["boxes"].node)
-    assert further.inputs["boxes"] == Port("follow_boxes", "boxes")
-    assert further.inputs["labels"] == Port("follow_boxes", "labels")
-    assert further.inputs["before"] == made.node("follow_boxes").inputs["image"]
-    _, boxes, labels = run_graph(made)
-    assert all(len(b) == len(n) for b, n in zip(boxes, labels, strict=True))
-    assert made.outputs["labels"] == Port(further.id, "labels")
 
 
 def test_targets_of_an_earlier_image_are_told_too(folder: Path) -> None:

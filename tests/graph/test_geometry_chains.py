@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.graph.geometry_chains import whole_chain, worst_of
-from tests.graph.test_geometry import write_ramps
+from tests.graph.ramps import write_ramps
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from tests.graph.geometry_chains import region_chain, worst_of
-from tests.graph.test_geometry import BATCH, coco_start, run_graph, write_ramps
+from tests.graph.ramps import BATCH, coco_start, run_graph, write_ramps
 from tests.helpers import same, script_batches
 from workbench.catalog import load_catalog
 from workbench.engine.runner import Runner
 from workbench.graph.active import active_graph
 from workbench.graph.check import check_graph
 from workbench.graph.edit import insert_node
-from workbench.graph.followers import with_followers
+from workbench.graph.follower_edits import with_followers
 from workbench.graph.model import Body, Graph, Node, Port
 from workbench.graph.regions import wrap_in_region
 
@@ -54,10 +54,8 @@ def test_all_targets_follow_through_regions_on_the_gpu(folder: Path) -> None:
     _check(folder, range(300), "mixed")
 
 
-SLOW = [pytest.param(seed, marks=pytest.mark.thorough) for seed in (1, 5, 6, 7, 10, 13)]
-
-
-@pytest.mark.parametrize("seed", [3, 22, *SLOW])
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", [1, 3, 5, 6, 7, 10, 13, 22])
 def test_the_preview_is_the_script_at_any_batch(folder: Path, seed: int, tmp_path: Path) -> None:
     graph = region_chain(folder, seed)
     expected = script_batches(graph, folder, max(BATCHES) + 1, tmp_path)

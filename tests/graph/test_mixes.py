@@ -11,19 +11,13 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.emit.pipeline_import.test_roundtrip import there_and_back
-from tests.graph.test_geometry import (
-    HEIGHT,
-    WIDTH,
-    coco_start,
-    replace_visible,
-    run_graph,
-    write_ramps,
-)
+from tests.graph.ramps import HEIGHT, WIDTH, coco_start, replace_visible, run_graph, write_ramps
+from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.catalog.templates import load_templates
 from workbench.graph.check import check_graph
 from workbench.graph.edit import insert_node
-from workbench.graph.followers import with_followers
+from workbench.graph.follower_edits import with_followers
 from workbench.graph.mixes import mix_of
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.regions import wrap_in_region
@@ -212,7 +206,7 @@ def test_other_sums_of_two_images_are_faults(folder: Path) -> None:
     assert "it mixes images of sized and of other" in fault
 
 
-@pytest.mark.parametrize("name", ["mixup", "cutmix"])
+@pytest.mark.parametrize("name", one_in(2, ["mixup", "cutmix"]))
 def test_a_script_opens_with_its_followers(folder: Path, tmp_path: Path, name: str) -> None:
     graph = _mixed(folder, name)
     imported = there_and_back(graph, tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from tests.fuzzed_images import KINDS, write_fuzzed
 from tests.health.judges import judged
 from tests.thorough import one_in
 from workbench.health import check_folder
-from workbench.samples import write_samples
 
 
 @pytest.mark.parametrize("each", one_in(2, [1, 90]))
@@ -40,8 +40,10 @@ def test_what_dali_refuses_or_decoders_warn_of_is_found(
 
 
 @pytest.mark.parametrize("count", one_in(2, [21, 500]))
-def test_good_files_in_every_format_are_good(count: int, photos: Path, tmp_path: Path) -> None:
-    write_samples(tmp_path, formats=True)
+def test_good_files_in_every_format_are_good(
+    count: int, photos: Path, photos_with_formats: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(photos_with_formats, tmp_path, dirs_exist_ok=True)
     folder = tmp_path / "modes"
     folder.mkdir()
     sources = sorted(photos.rglob("*.jpg"))

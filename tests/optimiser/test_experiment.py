@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.graph.rewrites.laws import CATALOG, ops, start
 from tests.optimiser.made_up import FAR, NAMES, NEAR, SAME, make_up, slow_graph
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.errors import (
+    ArgumentError,
     CancelledError,
     DataError,
     EngineError,
@@ -221,3 +223,88 @@ def test_for_real_a_lie_is_found_and_a_law_is_not(
     assert told["a-lie"].rejected == "its pixels are not the same here, bit for bit"
     assert told["a-lie"].difference.equal < 1
     assert told["colour-after-crop"].difference.identical
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What the deadlines take for the time, in s."""
+    now = [0.0]
+    monkeypatch.setattr("workbench.bench.deadline.time", SimpleNamespace(monotonic=lambda: now[0]))
+    return now
+
+
+def test_a_graph_without_a_place_is_not_measured_beside_itself(
+    monkeypatch: pytest.MonkeyPatch, photos: Path
+) -> None:
+    seen = make_up(monkeypatch, {})
+    found = optimise(start().with_settings(batch_size=4, num_threads=1), str(photos))
+    assert seen == [[ORIGINAL]], "one short look"
+    assert (found.proposals, found.control, found.interrupted) == ((), None, False)
+    assert found.lines()[-1] == "  no rewrite was left to measure"
+    assert found.to_frame().empty
+
+
+@pytest.mark.parametrize(
+    ("seconds", "rate", "kept"), [(60.0, 100.0, 3), (20.0, 15.0, 2), (20.0, 12.0, 1)]
+)
+def test_a_time_measures_as_many_as_it_has_room_for(
+    monkeypatch: pytest.MonkeyPatch,
+    photos: Path,
+    clock: list[float],
+    seconds: float,
+    rate: float,
+    kept: int,
+) -> None:
+    """Each takes 72 images at the least."""
+    rates = {ORIGINAL: rate, CONTROL: rate}
+    rates |= {name: rate * faster for faster, name in enumerate(NAMES, 2)}
+    seen = make_up(monkeypatch, rates)
+    found = proposed(photos, seconds=seconds)
+    assert seen == [[ORIGINAL], [ORIGINAL, CONTROL, *NAMES[:kept]]]
+    late = {one.name: one.rejected for one in found.rejected}
+    assert late == dict.fromkeys(NAMES[kept:], "the time was up before it was measured: give more")
+    assert found.interrupted == (kept < len(NAMES))
+
+
+def test_a_time_that_is_too_short_for_one_says_how_long_it_takes(
+    monkeypatch: pytest.MonkeyPatch, photos: Path, clock: list[float]
+) -> None:
+    make_up(monkeypatch, {ORIGINAL: 4.0})
+    with pytest.raises(EngineError, match=r"20 s leave no time .* Give about 54 s or more"):
+        proposed(photos, seconds=20)
+    with pytest.raises(ArgumentError, match=r"seconds is 5. Give 20.0 or more"):
+        proposed(photos, seconds=5)
+
+
+def test_what_the_time_does_not_compare_is_not_measured(
+    monkeypatch: pytest.MonkeyPatch, photos: Path, clock: list[float]
+) -> None:
+    def pixels(_: str) -> Any:
+        clock[0] = 40.0
+        return SAME
+
+    seen = make_up(monkeypatch, FASTER, pixels)
+    found = proposed(photos, seconds=60)
+    assert seen[-1] == [ORIGINAL, CONTROL, NAMES[0]]
+    assert [one.rejected for one in found.rejected] == [
+        "the time was up before it was compared: give more"
+    ] * 2
+    assert found.interrupted
+
+
+def test_what_is_slow_is_not_measured_again_without_where_the_time_has_no_room(
+    monkeypatch: pytest.MonkeyPatch, photos: Path, clock: list[float]
+) -> None:
+    seen = make_up(monkeypatch, {**FASTER, "colour-after-crop": 90.0})
+    measure = OptimisationExperiment.measure
+
+    def slowly(run: OptimisationExperiment, entries: Any, *how: Any) -> Any:
+        clock[0] += 8.0 if len(entries) == 1 else 40.0
+        return measure(run, entries, *how)
+
+    monkeypatch.setattr(OptimisationExperiment, "measure", slowly)
+    found = proposed(photos, seconds=60)
+    assert seen == [[ORIGINAL], [ORIGINAL, CONTROL, *NAMES]]
+    assert found.interrupted
+    assert "colour-after-crop" in [one.name for one in found.rejected]
+    assert found.proposals

@@ -1,6 +1,6 @@
 """A plain script, as an expert would write it to see how fast DALI is; no workbench in it.
 
-python tests/perf/plain.py --data DIR --what decode|train --device cpu|mixed --batch-size N
+python tests/perf/plain.py --data DIR --what decode|train|heavy --device cpu|mixed --batch-size N
 --threads T --seconds S prints imgs/s: once, or with --rounds once for each line of its input, so
 that somebody else can take turns with it.
 """
@@ -19,6 +19,17 @@ def decoded(encoded, device: str, load: float):
     return fn.decoders.image(encoded, device=device, output_type=types.RGB, **engines)
 
 
+def normalized(images):
+    return fn.crop_mirror_normalize(
+        images,
+        mirror=fn.random.coin_flip(probability=0.5),
+        mean=[123.675, 116.28, 103.53],
+        std=[58.395, 57.12, 57.375],
+        dtype=types.FLOAT,
+        output_layout="CHW",
+    )
+
+
 @pipeline_def
 def decode(root: str, device: str, load: float):
     encoded, _ = fn.readers.file(file_root=root, random_shuffle=True)
@@ -30,15 +41,28 @@ def train(root: str, device: str, load: float):
     encoded, labels = fn.readers.file(file_root=root, random_shuffle=True)
     images = decoded(encoded, device, load)
     images = fn.random_resized_crop(images, size=[224, 224])
-    images = fn.crop_mirror_normalize(
-        images,
-        mirror=fn.random.coin_flip(probability=0.5),
-        mean=[123.675, 116.28, 103.53],
-        std=[58.395, 57.12, 57.375],
-        dtype=types.FLOAT,
-        output_layout="CHW",
+    return normalized(images), labels
+
+
+@pipeline_def
+def heavy(root: str, device: str, load: float):
+    encoded, labels = fn.readers.file(file_root=root, random_shuffle=True)
+    images = decoded(encoded, device, load)
+    images = fn.random_resized_crop(images, size=[224, 224])
+    images = fn.rotate(
+        images, angle=fn.random.uniform(range=[-10, 10]), keep_size=True, fill_value=0
     )
-    return images, labels
+    images = fn.color_twist(
+        images,
+        brightness=fn.random.uniform(range=[0.8, 1.2]),
+        contrast=fn.random.uniform(range=[0.8, 1.2]),
+        saturation=fn.random.uniform(range=[0.7, 1.3]),
+        hue=fn.random.uniform(range=[-20, 20]),
+    )
+    return normalized(images), labels
+
+
+PIPELINES = {"decode": decode, "train": train, "heavy": heavy}
 
 
 def rate(pipe, batch_size: int, seconds: float) -> float:
@@ -55,7 +79,7 @@ def rate(pipe, batch_size: int, seconds: float) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", required=True)
-    parser.add_argument("--what", choices=["decode", "train"], required=True)
+    parser.add_argument("--what", choices=[*PIPELINES], required=True)
     parser.add_argument("--device", choices=["cpu", "mixed"], required=True)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--threads", type=int, default=4)
@@ -63,7 +87,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--rounds", action="store_true")
     args = parser.parse_args()
-    pipe = {"decode": decode, "train": train}[args.what](
+    pipe = PIPELINES[args.what](
         args.data,
         args.device,
         args.load,

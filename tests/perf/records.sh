@@ -5,8 +5,8 @@
 #
 # TAG names the machine in the files. Parts, with the minutes that they took on an H200 with 16 cores:
 # agree 10 (PAIRS=3: 6), recipes 10, by-hand 4, peers 5 (RECIPES=imagenet-train: 2), sweep-mixed 4,
-# sweep-cpu 4, tune 4, optimise 6 and stages 3 (DEVICES=mixed: half), threads 5, gpus 3 (GPUS=1,2). Without a GPU
-# a part measures the CPU's side. Everything comes back as OUT/records.tgz.
+# sweep-cpu 4, tune 4, optimise 6 and stages 3 (DEVICES=mixed: half), threads 5, gpus 3 (GPUS=1,2), processes. Without
+# a GPU a part measures the CPU's side, but gpus nothing. Everything comes back as OUT/records.tgz.
 set -u
 out=$1 tag=$2
 shift 2
@@ -32,27 +32,27 @@ agree() {
 recipes() {
   for recipe in $(python3 -m workbench.cli recipes | awk '{print $1}'); do
     workbench bench "$recipe" --data "$photos" --device $device --regime pipeline \
-      --batch-size 256 --threads "$cores" --load 1.0 --budget 6 $(record "recipe-$recipe")
+      --batch-size 256 --threads "$cores" --load 1.0 --budget 12 $(record "recipe-$recipe")
   done
 }
 by_hand() {  # the settings of the figures that were measured by hand
   for load in 0.65 1.0; do
     workbench bench imagenet-train --data "$photos" --device $device --regime decode \
-      --batch-size 64 --threads 4 --load $load --budget 8 $(record "decode-64-4-load-$load")
+      --batch-size 64 --threads 4 --load $load --budget 16 $(record "decode-64-4-load-$load")
     [ $device = cpu ] && break
   done
   workbench bench imagenet-train --data "$photos" --device $device --regime both \
-    --batch-size 256 --threads "$cores" --load 1.0 --budget 8 \
+    --batch-size 256 --threads "$cores" --load 1.0 --budget 16 \
     $(record "imagenet-train-256-$cores")
   for threads in 4 "$cores"; do
     workbench bench /tmp/heavy256.json --data "$photos" --device $device --threads "$threads" \
-      --regime pipeline --budget 8 $(record "heavy-256-$threads")
+      --regime pipeline --budget 16 $(record "heavy-256-$threads")
   done
 }
 peers() {
   for recipe in ${RECIPES:-imagenet-train rotate-jitter}; do
     workbench bench "$recipe" --data "$photos" --device $device --regime pipeline --peers \
-      --batch-size 64 --threads "$cores" --budget 6 $(record "peers-$recipe")
+      --batch-size 64 --threads "$cores" --budget 12 $(record "peers-$recipe")
   done
 }
 mixed="--threads $several --batch-sizes $batches --prefetch 2,4 --loads 0.65,0.85,1.0"
@@ -87,13 +87,18 @@ threads() {
     workbench scale /tmp/heavy64.json --data "$photos" --device $each $(record "threads-$each")
   done
 }
-gpus() {  # without one: processes alone, with a thread each
-  local batch=256 threads=16 counts=1,2,4 each=mixed name=gpus
-  [ $device = cpu ] && batch=64 threads=1 counts=1,$cores each=cpu name=processes
-  python3 tests/perf/heavy.py /tmp/heavy-gpus.json $batch $threads 1.0
+gpus() {  # cards by pipelines
+  python3 tests/perf/heavy.py /tmp/heavy-gpus.json 128 2 1.0
   for affinity in none split; do
-    workbench scale /tmp/heavy-gpus.json --data "$photos" --device $each --gpus "${GPUS:-$counts}" \
-      --affinity $affinity $(record "$name-$affinity")
+    workbench scale /tmp/heavy-gpus.json --data "$photos" --gpus "${GPUS:-1,2,4}" --pipelines "${PIPELINES:-1,2}" \
+      --files read --affinity $affinity --budget "${BUDGET:-30}" $(record "gpus-$affinity")
+  done
+}
+processes() {  # the same without a GPU, with a thread each
+  python3 tests/perf/heavy.py /tmp/heavy-processes.json 64 1 1.0
+  for affinity in none split; do
+    workbench scale /tmp/heavy-processes.json --data "$photos" --processes "1,$cores" --affinity $affinity \
+      $(record "processes-$affinity")
   done
 }
 
@@ -103,7 +108,7 @@ for part in "$@"; do
   case $part in
     sweep-mixed | sweep-cpu) sweep "${part#sweep-}" ;;
     by-hand) by_hand ;;
-    agree | recipes | peers | tune | optimise | stages | threads | gpus) "$part" ;;
+    agree | recipes | peers | tune | optimise | stages | threads | gpus | processes) "$part" ;;
     *) echo "no such part: $part" >&2 ;;
   esac
   echo "== $part: $((SECONDS - began)) s"

@@ -17,7 +17,8 @@ from workbench.bench.config import Config
 from workbench.bench.grid import Grid
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.summary import best_measurement
-from workbench.bench.tune import SweepExperiment, TuningExperiment
+from workbench.bench.sweep import SweepExperiment
+from workbench.bench.tune import TuningExperiment
 from workbench.bench.tuner_search import usual_allowance
 from workbench.engine.machine import usable_cores
 from workbench.graph import load_recipe

@@ -1,15 +1,16 @@
 """The tuner live against a small grid and plain scripts of one pipeline, within a time budget.
 
     python -m tests.perf.tune_live --json OUT/tune_live.json   # a GPU, 230 s at most
-    python -m tests.perf.tune_live --work decode --alone --budget 150         # no grid, no scripts
+    python -m tests.perf.tune_live --work decode --alone --budget 150         # without the grid
+    python -m tests.perf.tune_live --budget 300 --long 60        # the choice for a minute at last
     python -m tests.perf.tune_live --device cpu --budget 120 --files 300        # without one
 
 Needs DALI, NumPy, Pillow, msgspec, psutil and sortedcontainers; with nvidia-ml-py it also tells how
 full the JPEG engines were. In this order: synthetic 500x375 JPEGs; the tuner (given 45 % of the
 budget); ``plain.py`` with one pipeline, a number of threads each;
 the grid, in random order, as far as the time goes; last the choice, the best of the grid and the
-fastest setting of one pipeline in turns, whose ratios are what counts, and the choice alone for as
-long as is left, a minute at most.
+fastest setting of one pipeline in turns, whose ratios are what counts, and the choice alone for
+``--long`` seconds, or for as long as is left, a minute at most.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ from workbench.bench.measurement_config import MeasurementConfig, long_config
 from workbench.bench.record import dump_report
 from workbench.bench.stats import paired_ratio
 from workbench.bench.summary import best_measurement
-from workbench.bench.tune import SweepExperiment, TuningExperiment
+from workbench.bench.sweep import SweepExperiment
+from workbench.bench.tune import TuningExperiment
 from workbench.engine.machine import usable_cores
 from workbench.errors import CancelledError
 from workbench.graph import Graph, load_recipe
@@ -60,11 +62,12 @@ LAST_SECONDS, SETTING_SECONDS = 38.0, 9.0
 
 
 LEAST_LONG = 10.0
-WORKS: dict[str, tuple[Graph, Regime]] = {
-    "imagenet-train": (load_recipe("imagenet-train"), "pipeline"),
-    "crop-rotate-twist-normalise": (heavy(), "pipeline"),
-    "decode": (load_recipe("imagenet-train"), "decode"),
+WORKS: dict[str, tuple[Graph, Regime, str]] = {
+    "imagenet-train": (load_recipe("imagenet-train"), "pipeline", "train"),
+    "crop-rotate-twist-normalise": (heavy(), "pipeline", "heavy"),
+    "decode": (load_recipe("imagenet-train"), "decode", "decode"),
 }
+"""The graph, what of it is measured, and its name among the plain scripts."""
 
 
 def image_size(text: str) -> tuple[int, int]:
@@ -110,10 +113,12 @@ def grids(device: str, cores: int) -> tuple[Grid, Grid, tuple[int, ...]]:
     return searched, Grid((cores, 2 * cores), (16, 64), (2,), pipelines=(1, 2)), threads
 
 
-def plain_rate(data: str, device: str, threads: int, batch: int, seconds: float) -> float:
+def plain_rate(
+    what: str, data: str, device: str, threads: int, batch: int, seconds: float
+) -> float:
     """imgs/s of the plain script with one pipeline."""
     command = [
-        sys.executable, str(Path(__file__).with_name("plain.py")), "--what", "train",
+        sys.executable, str(Path(__file__).with_name("plain.py")), "--what", what,
         "--data", data, "--device", device, "--threads", str(threads),
         "--batch-size", str(batch), "--seconds", str(seconds), "--load", "1.0",
     ]  # fmt: skip
@@ -144,23 +149,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", choices=["mixed", "cpu"], default="mixed")
     parser.add_argument("--work", choices=[*WORKS], default="imagenet-train")
-    parser.add_argument("--alone", action="store_true", help="the tuner and its choice alone")
+    parser.add_argument("--alone", action="store_true", help="without the grid")
     parser.add_argument("--budget", type=float, default=230.0, help="seconds")
+    parser.add_argument("--long", type=float, default=0.0, help="seconds of the budget")
     parser.add_argument("--files", type=int, default=4000)
     parser.add_argument("--json")
     args = parser.parse_args()
     began = time.monotonic()
-    cores, (graph, regime) = usable_cores(), WORKS[args.work]
+    cores, (graph, regime, what) = usable_cores(), WORKS[args.work]
     searched, small, plain_threads = grids(args.device, cores)
     with tempfile.TemporaryDirectory(prefix="jpegs_") as root:
         make_photos(root, args.files)
         print(f"{args.files} JPEGs, {time.monotonic() - began:.0f} s; {cores} cores", flush=True)
 
         def left() -> float:
-            return args.budget - (time.monotonic() - began)
+            return float(args.budget - args.long) - (time.monotonic() - began)
 
         start = time.monotonic()
-        given = TUNER_SHARE * args.budget
+        given = TUNER_SHARE * (args.budget - args.long)
         run = TuningExperiment(graph, root, args.device, searched, regime=regime, seconds=given)
         report = tuned(run)
         tuner_seconds = time.monotonic() - start
@@ -168,9 +174,9 @@ def main() -> None:
 
         batch = 128 if args.device == "mixed" else 64
         plain = {
-            threads: plain_rate(root, args.device, threads, batch, 3.0)
+            threads: plain_rate(what, root, args.device, threads, batch, 3.0)
             for threads in plain_threads
-            if not args.alone and left() > LAST_SECONDS + 3 * SETTING_SECONDS
+            if left() > LAST_SECONDS + 3 * SETTING_SECONDS
         }
 
         sweep = SweepExperiment(
@@ -198,10 +204,11 @@ def main() -> None:
             LAST_CONFIG,
         )
         anew: dict[Config, Measurement] = {one.config: one for one in final}
-        seconds = min(60.0, left() - SETTING_SECONDS)
+        seconds = args.long or min(60.0, left() - SETTING_SECONDS)
         if seconds >= LEAST_LONG:
             alone = sweep.measure_one(choice.config, catalog, found, long_config(seconds))
             choice = alone if alone.rounds else choice
+        by_second = [rate for one in choice.rounds for rate in one.by_second]
 
     print(f"\n{args.device}, {args.work}, {machine.gpu or machine.cpu}{'':10} imgs/s")
     for threads, rate in plain.items():
@@ -234,6 +241,7 @@ def main() -> None:
             "plain": plain,
             "grid": [{**asdict(one.config), "imgs_per_s": one.imgs_per_s} for one in rows],
             "in_turns": [{**asdict(one.config), "imgs_per_s": one.imgs_per_s} for one in final],
+            "choice": {**asdict(choice.config), "imgs_per_s_of_each_second": by_second},
             "jpeg_busy": ours.jpeg_busy,
             "seconds": {"tuner": tuner_seconds, "a setting": each},
             "tuner": json.loads(dump_report(report)),

@@ -2,88 +2,41 @@
 
 from __future__ import annotations
 
-import io
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from PIL import Image
 
 from tests.damaged import REFUSED, make_folder
-from tests.helpers import chain_graph, recipe_cases, script_batches, with_settings
-from tests.thorough import one_in
+from tests.helpers import chain_graph, with_settings
+from tests.preview.sheets import (
+    COUNT,
+    SIZE,
+    augmented,
+    originals,
+    pictures,
+    pixels_of,
+    show,
+    write_exact,
+)
 from workbench.catalog import Value, load_catalog
 from workbench.engine import Engine
 from workbench.errors import DataError, GraphError, GraphFaultsError, PipelineError
-from workbench.graph import Graph, Node, Port, load_recipe
-from workbench.graph.edit import randomise_arg, set_arg
+from workbench.graph import Node, Port, load_recipe
+from workbench.graph.edit import set_arg
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
-from workbench.preview.contact_sheet import BAD, QUALITY, RAW, decode
+from workbench.preview.contact_sheet import BAD, RAW, decode
 from workbench.preview.request import MOST_PIXELS
 
 CATALOG = load_catalog()
-SIZE = 48
-COUNT = 5
-Pixels = NDArray[np.uint8]
-Box = tuple[int, int, int, int]
-
-
-def pictures(mode: str = "RGB") -> list[Image.Image]:
-    """Pictures whose longer side is a tile, so that nothing is resized; all different."""
-    chance = np.random.default_rng(3)
-    sizes = [(SIZE, SIZE), (SIZE, 30), (20, SIZE), (SIZE, 47), (SIZE, 1)][:COUNT]
-    shapes = [(h, w, len(mode)) if len(mode) > 1 else (h, w) for w, h in sizes]
-    return [Image.fromarray(chance.integers(0, 256, shape, np.uint8), mode) for shape in shapes]
-
-
-def write(folder: Path, images: list[Image.Image]) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, image in enumerate(images):
-        image.save(folder / f"{number}.png")
-    return folder
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two classes, PNG: decoded without loss by DALI and by Pillow alike."""
-    root = tmp_path_factory.mktemp("exact")
-    images = pictures()
-    write(root / "a", images[:3])
-    write(root / "b", images[3:])
-    return root
-
-
-def show(engine: Engine, graph: Graph, data: Path, **options: object) -> PreviewResult:
-    graph = with_settings(graph, batch_size=COUNT)
-    request = PreviewRequest(graph, str(data), tile_size=SIZE, lossless=True)
-    return preview_batch(engine, replace(request, **options))  # type: ignore[arg-type]
-
-
-def pixels_of(preview: PreviewResult) -> Pixels:
-    image = Image.open(io.BytesIO(preview.image))
-    assert image.mode == "RGB"
-    assert image.size == preview.size
-    assert Image.MIME[str(image.format)] == preview.mime
-    return np.asarray(image)
-
-
-def cut(sheet: Pixels, box: Box | None) -> Pixels:
-    assert box is not None
-    x, y, width, height = box
-    return sheet[y : y + height, x : x + width]
-
-
-def originals(preview: PreviewResult) -> list[Pixels]:
-    return [cut(pixels_of(preview), tile.original) for tile in preview.tiles]
-
-
-def augmented(preview: PreviewResult, output: int = 0) -> list[Pixels]:
-    return [cut(pixels_of(preview), tile.augmented[output]) for tile in preview.tiles]
+    return write_exact(tmp_path_factory.mktemp("exact"))
 
 
 def test_original_and_augmented_are_the_pictures_exactly(engine: Engine, folder: Path) -> None:
@@ -163,186 +116,6 @@ def test_large_photos_are_fitted_into_their_tiles(engine: Engine, photos: Path) 
         assert abs(width / height - photo.width / photo.height) < 0.03
         its = np.asarray(photo.resize((width, height), Image.Resampling.BILINEAR), int)
         assert np.abs(mine.astype(int) - its).mean() < 3
-
-
-def normalised(args: dict[str, Value]) -> Graph:
-    """``crop_mirror_normalize`` with these values alone: nothing is cropped."""
-    graph = chain_graph("crop_mirror_normalize")
-    return graph.replace_node(replace(graph.node("crop_mirror_normalize"), args=args))
-
-
-@pytest.mark.parametrize(
-    ("args", "channels_last"),
-    [
-        ({"mean": (123.675, 116.28, 103.53), "std": (58.395, 57.12, 57.375)}, False),
-        ({"mean": (0.0,), "std": (255.0,)}, False),
-        ({"mean": (127.5,), "std": (127.5,), "scale": 2.0, "shift": 0.5}, True),
-        ({"mean": (10.0, 20.0, 30.0), "std": (50.0,), "dtype": "FLOAT16"}, False),
-        ({"mean": (128.0,), "std": (1.0,), "dtype": "INT8"}, True),
-        ({"mean": (100.0,), "std": (50.0,), "pad_output": True}, False),
-        ({"mean": (100.0, 90.0, 80.0), "std": (50.0,), "pad_output": True}, True),
-    ],
-)
-def test_normalised_values_are_shown_de_normalised(
-    args: dict[str, Value], channels_last: bool, engine: Engine, folder: Path
-) -> None:
-    layout = "HWC" if channels_last else "CHW"
-    preview = show(engine, normalised({"dtype": "FLOAT", **args, "output_layout": layout}), folder)
-    notes = preview.note.split(", ")
-    assert "shown de-normalised" in notes
-    assert ("channels first" in notes) == (not channels_last)
-    assert ("4 channels: the first three are shown" in notes) == ("pad_output" in args)
-    for mine, image in zip(augmented(preview), pictures(), strict=True):
-        assert np.abs(mine.astype(int) - np.asarray(image)).max() <= 1
-
-
-@pytest.mark.parametrize("args", [{"std": (0.0,)}, {"std": (1.0,), "scale": 0.0}])
-def test_a_normalisation_that_cannot_be_undone_still_shows(
-    args: dict[str, Value], engine: Engine, folder: Path
-) -> None:
-    preview = show(engine, normalised({"dtype": "FLOAT", **args}), folder)
-    assert len(augmented(preview)) == COUNT
-    assert "shown de-normalised" not in preview.note
-
-
-@pytest.mark.parametrize("white", [1, 255])
-@pytest.mark.parametrize("factor", [0.25, 0.5, 1.5, 2.1, 3.9])
-def test_floats_of_pixels_keep_their_brightness(
-    factor: float, white: int, engine: Engine, folder: Path
-) -> None:
-    brightness = {"brightness": factor * white / 255, "dtype": "FLOAT"}
-    preview = show(engine, chain_graph("brightness", brightness=brightness), folder)
-    assert f"0 … {white} shown as black … white" in preview.note
-    for mine, image in zip(augmented(preview), pictures(), strict=True):
-        expected = np.minimum(np.asarray(image) * factor, 255)
-        assert np.abs(mine - expected).max() <= 1
-
-
-@pytest.mark.parametrize("dtype", ["INT16", "UINT16", "INT32", "INT8"])
-def test_other_types_are_stretched_and_say_so(dtype: str, engine: Engine, folder: Path) -> None:
-    graph = chain_graph(
-        "brightness", "cast", brightness={"brightness": 0.25}, cast={"dtype": dtype}
-    )
-    preview = show(engine, graph, folder)
-    assert "shown as black … white" in preview.note
-    seen = np.concatenate([pixels.reshape(-1) for pixels in augmented(preview)])
-    assert (seen.min(), seen.max()) == (0, 255)
-    expected = np.concatenate([np.asarray(image).reshape(-1) for image in pictures()])
-    assert np.corrcoef(seen, expected)[0, 1] > 0.99
-
-
-def test_one_value_everywhere_is_no_division_by_zero(engine: Engine, folder: Path) -> None:
-    args: dict[str, dict[str, Value]] = {
-        "brightness": {"brightness": 0.0},
-        "cast": {"dtype": "FLOAT"},
-    }
-    preview = show(engine, chain_graph("brightness", "cast", **args), folder)
-    assert not np.concatenate([pixels.reshape(-1) for pixels in augmented(preview)]).any()
-
-
-def test_gray_pictures_are_shown_gray(engine: Engine, folder: Path) -> None:
-    preview = show(engine, chain_graph(decode={"output_type": "GRAY"}), folder)
-    for mine, image in zip(originals(preview), pictures(), strict=True):
-        assert np.array_equal(mine[..., 0], mine[..., 1])
-        assert np.array_equal(mine[..., 0], mine[..., 2])
-        assert np.abs(mine[..., 0].astype(int) - np.asarray(image.convert("L"))).max() <= 2
-    assert preview.facts["decode"].endswith("×1 u8")
-
-
-def test_a_fourth_channel_is_left_out(engine: Engine, tmp_path: Path) -> None:
-    images = pictures("RGBA")
-    graph = chain_graph(decode={"output_type": "ANY_DATA"})
-    preview = show(engine, graph, write(tmp_path / "images", images))
-    for mine, image in zip(originals(preview), images, strict=True):
-        assert np.array_equal(mine, np.asarray(image)[..., :3])
-
-
-def test_pictures_of_different_channels_in_one_batch(engine: Engine, tmp_path: Path) -> None:
-    images = [pictures(mode)[number] for number, mode in enumerate(["L", "RGB", "RGBA", "L", "L"])]
-    graph = chain_graph(decode={"output_type": "ANY_DATA"})
-    preview = show(engine, graph, write(tmp_path / "images", images))
-    for mine, image in zip(originals(preview), images, strict=True):
-        pixels = np.asarray(image)
-        pixels = pixels.reshape(*pixels.shape[:2], -1)
-        expected = pixels[..., :3] if pixels.shape[2] > 2 else pixels[..., [0, 0, 0]]
-        assert np.array_equal(mine, expected)
-
-
-def test_exif_rotation_is_applied(
-    engine: Engine, photos_with_formats: Path, tmp_path: Path
-) -> None:
-    name = "temple_exif_rotated.jpg"
-    (tmp_path / name).symlink_to(photos_with_formats / "formats" / name)
-    preview = show(engine, chain_graph(), tmp_path)
-    assert preview.tiles[0].original is not None
-    width, height = preview.tiles[0].original[2:]
-    assert width > height
-
-
-def as_shown(graph: Graph, output: str, array: NDArray[Any]) -> NDArray[Any]:
-    """What a sample of an output should look like: (h, w, channels), 0 to 255."""
-    if array.dtype == np.uint8:
-        return array
-    args = graph.node(graph.outputs[output].node).args
-    return np.asarray(array.transpose(1, 2, 0) * np.array(args["std"]) + np.array(args["mean"]))
-
-
-def show_whole(
-    engine: Engine, graph: Graph, data: Path, like: NDArray[Any], batch: int
-) -> PreviewResult:
-    """With tiles of the size of a sample, so that nothing is resized."""
-    return show(engine, graph, data, batch=batch, tile_size=max(like.shape))
-
-
-NORMALISED = recipe_cases(
-    *("chest-xray", "ct-slice", "dino", "two-modalities", "video-clips"),
-    slow=("retinanet",),
-    every=3,
-)
-"""Those left out have values that are no ImageNet normalisation, two sizes, or frames."""
-
-
-@pytest.mark.parametrize("batch", one_in(2, [0, 2], first=1))
-@pytest.mark.parametrize("graph", NORMALISED)
-def test_the_picture_is_the_exported_scripts(
-    graph: Graph, batch: int, engine: Engine, data_of: Callable[[Graph], Path], tmp_path: Path
-) -> None:
-    data = data_of(graph)
-    outputs = script_batches(with_settings(graph, batch_size=COUNT), data, batch + 1, tmp_path)
-    compared = 0
-    for side in {max(sample.shape) for sample in outputs[batch][0]}:
-        preview = show(engine, graph, data, batch=batch, tile_size=side)
-        assert preview.outputs
-        for number, output in enumerate(graph.outputs):
-            if output not in preview.outputs:
-                continue
-            index = preview.outputs.index(output)
-            for mine, its in zip(augmented(preview, index), outputs[batch][number], strict=True):
-                if max(its.shape) != side:
-                    continue  # it is resized
-                compared += number == 0
-                if its.dtype == np.uint8:
-                    assert np.array_equal(mine, its)
-                else:
-                    assert np.abs(mine - as_shown(graph, output, its)).max() <= 1
-    assert compared == len(outputs[batch][0])
-
-
-def test_draws_are_the_values_that_were_drawn(engine: Engine, folder: Path, tmp_path: Path) -> None:
-    graph = randomise_arg(chain_graph("rotate", "flip"), CATALOG, "rotate", "angle")
-    graph = randomise_arg(graph, CATALOG, "flip", "horizontal", "random.coin_flip")
-    angle, coin = (
-        graph.node(n).inputs[a].node for n, a in (("rotate", "angle"), ("flip", "horizontal"))
-    )
-    tapped = {"drawn": Port(angle, "output"), "flipped": Port(coin, "output")}
-    every = with_settings(replace(graph, outputs={**graph.outputs, **tapped}), batch_size=COUNT)
-    for batch in (0, 1):
-        *_, drawn, flipped = script_batches(every, folder, batch + 1, tmp_path)[batch]
-        preview = show(engine, graph, folder, batch=batch)
-        assert [tile.draws for tile in preview.tiles] == [
-            (f"{angle} {float(value):.3g}", f"{coin} {'yes' if heads else 'no'}")
-            for value, heads in zip(drawn, flipped, strict=True)
-        ]
 
 
 def test_the_tile_tells_file_label_and_shape(engine: Engine, folder: Path) -> None:
@@ -428,35 +201,6 @@ def test_a_graph_without_a_decoder_shows_no_original(engine: Engine, folder: Pat
     preview = show(engine, replace(graph, nodes=(*graph.nodes, unused)), folder)
     assert "unused" not in preview.reran
     assert "unused" not in preview.facts
-
-
-def as_jpeg(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """What Pillow's JPEG of the preview's quality makes of a picture."""
-    buffer = io.BytesIO()
-    Image.fromarray(picture).save(buffer, "JPEG", quality=QUALITY)
-    with Image.open(buffer) as decoded:
-        return np.asarray(decoded)
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("graph", NORMALISED)
-def test_mixed_decoding_shows_the_exported_scripts_pictures(
-    graph: Graph, engine: Engine, data_of: Callable[[Graph], Path], tmp_path: Path
-) -> None:
-    data = data_of(graph)
-    graph = with_settings(graph, device="mixed", batch_size=COUNT)
-    outputs = script_batches(graph, data, 2, tmp_path)[1]
-    preview = show_whole(engine, graph, data, outputs[0][0], 1)
-    for number, output in enumerate(graph.outputs):
-        if output in preview.outputs:
-            index = preview.outputs.index(output)
-            for mine, its in zip(augmented(preview, index), outputs[number], strict=True):
-                assert np.abs(mine.astype(float) - as_shown(graph, output, its)).max() <= 1
-    size = max(outputs[0][0].shape)
-    lossy = show(engine, graph, data, batch=1, tile_size=size, lossless=False)
-    for mine, its in zip(augmented(lossy), augmented(preview), strict=True):
-        usual, loss = (np.abs(each.astype(int) - its).mean() for each in (as_jpeg(its), mine))
-        assert loss <= 1.1 * usual + 0.5  # tiles that stand beside each other share blocks
 
 
 def test_nothing_is_said_twice(engine: Engine, photos: Path) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.helpers import HOSTILE
+from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.errors import GraphFaultsError, GraphFormatError, SaveError
@@ -49,7 +50,9 @@ def png(*chunks: bytes) -> bytes:
     return SIGNATURE + chunk(b"IHDR", HEADER) + b"".join(chunks) + chunk(b"IEND", b"")
 
 
-@pytest.mark.parametrize("name", ["rotate-jitter", "simclr", "medical-gray", "test-time-views"])
+@pytest.mark.parametrize(
+    "name", one_in(4, ["rotate-jitter", "simclr", "medical-gray", "test-time-views"], first=1)
+)
 def test_a_sheet_shows_the_batch_and_carries_the_graph(
     name: str, engine: Engine, photos: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""The short form of ``tests/perf/test_soak.py``, for every run of the tests."""
+"""The short form of ``tests/perf/test_soak.py``, for ``make test-all``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from tests.preview.soak import BUDGET, soak
 from workbench.engine import Engine
 
 
-@pytest.mark.parametrize("edits", [26, pytest.param(300, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("edits", [26, 300])
 def test_random_edits_show_what_the_export_gives(photos: Path, edits: int) -> None:
     with Engine(budget=BUDGET) as engine:
         found = soak(engine, photos, edits, seed=2, compare_each=25)

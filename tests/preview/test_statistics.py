@@ -17,7 +17,7 @@ from workbench.preview.statistics import BINS, ENOUGH, axis_range
 COUNT = 8
 
 
-@pytest.mark.parametrize("graph", recipe_cases(every=4))
+@pytest.mark.parametrize("graph", recipe_cases(every=8))
 def test_figures_are_those_of_the_scripts_batch(  # type: ignore[no-untyped-def]
     graph, engine: Engine, data_of, tmp_path: Path
 ) -> None:

@@ -12,13 +12,13 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from tests.graph.test_geometry import coco_start, write_ramps
+from tests.graph.ramps import coco_start, write_ramps
 from tests.sources.written import read_photos, write_coco
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
 from workbench.graph.edit import insert_node, set_setting
-from workbench.graph.followers import with_followers
+from workbench.graph.follower_edits import with_followers
 from workbench.graph.source_targets import with_opened
 from workbench.preview import PreviewRequest, preview_batch, preview_card_pictures, preview_steps
 from workbench.preview.marks import TargetMark

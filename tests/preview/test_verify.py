@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.helpers import chain_graph, recipe_cases, same, script_batches, with_settings
+from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine import Engine
@@ -36,7 +37,7 @@ DEVICES = pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=
 
 
 @DEVICES
-@pytest.mark.parametrize("graph", recipe_cases(slow=SLOW))
+@pytest.mark.parametrize("graph", recipe_cases(slow=SLOW, every=3))
 def test_every_recipe_is_exact(
     graph: Graph, device: str, engine: Engine, data_of: Callable[..., Path]
 ) -> None:
@@ -48,7 +49,7 @@ def test_every_recipe_is_exact(
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
-@pytest.mark.parametrize("pipelines", [1, 2])
+@pytest.mark.parametrize("pipelines", one_in(2, [1, 2], first=1))
 def test_the_exported_loader_is_compared_for_an_epoch(
     pipelines: int, device: str, engine: Engine, photos: Path
 ) -> None:

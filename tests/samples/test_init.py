@@ -83,6 +83,7 @@ def test_a_second_run_writes_the_same_bytes(photos_with_formats: Path, tmp_path:
     assert digests(tmp_path / "again") == digests(photos_with_formats)
 
 
+@pytest.mark.thorough
 def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         pytest.fail("the network was asked")
@@ -172,6 +173,7 @@ def test_two_runs_at_once_give_one_result(tmp_path: Path, photos: Path) -> None:
     assert list(tmp_path.iterdir()) == [folder]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fails", [True, False])
 def test_a_run_that_comes_second_leaves_the_others_photos(
     fails: bool, tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from PIL import Image
 
 from tests.helpers import script_batches, with_settings
+from tests.thorough import one_in
 from workbench.cli import main
 from workbench.engine import Engine
 from workbench.errors import DataError
@@ -57,7 +58,7 @@ NAMED = ("tfrecord_boxes", "webdataset_boxes", "webdataset_masks")
 """Read without their targets otherwise."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", one_in(4, KINDS))
 def test_it_opens_previews_and_verifies(kind: str, shapes: Path, engine: Engine) -> None:
     path = shapes / load_source(kind).sample
     named = kind in NAMED

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from tests.sources.test_kinds import a_graph
 from tests.sources.written import WRITERS, read_photos
+from tests.thorough import one_in
+from workbench.cli import main
 from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.graph import load_recipe
-from workbench.health import check_folder
+from workbench.health import check_folder, scan_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
 from workbench.sources import (
@@ -78,13 +81,20 @@ def test_what_dali_ends_at_is_left_out_by_name(
 
 @pytest.mark.parametrize(
     ("entries", "key", "told"),
-    [
-        ("images", "file_name", {"images[2]": "the entry has no file_name"}),
-        ("images", "id", {"images[2]": "the entry has no id"}),
-        ("annotations", "image_id", {"annotations": "1 are of images that the file does not list"}),
-        ("annotations", "category_id", {"000002.jpg": "its annotation 2 has no category_id"}),
-        ("annotations", "bbox", {"000002.jpg": "is not four numbers"}),
-    ],
+    one_in(
+        3,
+        [
+            ("images", "file_name", {"images[2]": "the entry has no file_name"}),
+            ("images", "id", {"images[2]": "the entry has no id"}),
+            (
+                "annotations",
+                "image_id",
+                {"annotations": "1 are of images that the file does not list"},
+            ),
+            ("annotations", "category_id", {"000002.jpg": "its annotation 2 has no category_id"}),
+            ("annotations", "bbox", {"000002.jpg": "is not four numbers"}),
+        ],
+    ),
 )
 def test_entries_that_lack_something_are_left_out(
     photos: Path, tmp_path: Path, engine: Engine, entries: str, key: str, told: dict[str, str]
@@ -148,6 +158,17 @@ def test_annotations_without_categories_or_images_without_annotations_are_told(
     assert "none of its 6 images has an annotation" in told.failure, told.failure
 
 
+def test_a_check_that_goes_on_sees_annotations_that_changed(photos: Path, tmp_path: Path) -> None:
+    """The images did not, and were sound."""
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    assert not check_folder(str(path), full=False).bad
+    found = json.loads(path.read_text())
+    found["annotations"][1]["bbox"] = [1, 1, -2, 3]
+    path.write_text(json.dumps(found))
+    (bad,) = check_folder(str(path), full=False).bad
+    assert bad.file == "000002.jpg"
+
+
 @pytest.mark.parametrize("missing", ["000001.jpg", "000004.jpg"])
 def test_an_image_that_is_not_there_is_left_out(missing: str, photos: Path, tmp_path: Path) -> None:
     """The first one too, by which the folder of the others is not to be judged."""
@@ -207,6 +228,10 @@ def test_annotations_of_no_listed_image_are_named_and_left_out(
     checked = check_folder(str(path), full=False)
     (bad,) = checked.bad
     assert "3 are of images that the file does not list, the first of 77" in bad.reason
+    assert (checked.count, checked.counts["of no sample"]) == (6, 1), "the entries are no file"
+    facts = scan_folder(str(path))
+    assert (facts.count, facts.at_fault, facts.formats) == (6, 0, {"JPEG": 6})
+    assert facts.first_fault.startswith("annotations, 3 are of images")
     rest = json.loads(Path(checked.write_good(str(tmp_path / "good"))).read_text())
     assert (len(rest["images"]), len(rest["annotations"])) == (6, len(found["annotations"]) - 3)
     verified = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()
@@ -214,3 +239,19 @@ def test_annotations_of_no_listed_image_are_named_and_left_out(
     path.write_text(json.dumps({**found, "images": []}))
     with pytest.raises(DataError, match="List the images"):
         require_dataset(open_dataset(path))
+
+
+def test_images_that_are_not_there_are_not_told_as_decoded(photos: Path, tmp_path: Path) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    found["annotations"].append({**found["annotations"][0], "image_id": 77})
+    path.write_text(json.dumps(found))
+    for name in ("000002.jpg", "000004.jpg"):
+        next(tmp_path.glob(f"coco/**/{name}")).unlink()
+    checked = check_folder(str(path))
+    assert (checked.count, checked.decoded, len(checked.bad)) == (6, 4, 3)
+    assert "6 files (4 decoded)" in repr(checked)
+    told = CliRunner().invoke(main, ["check", str(path), "--full"])
+    assert told.exit_code == 1
+    assert "6 files (4 decoded): 3 bad" in told.stdout
+    assert check_folder(str(path), full=False).decoded == 0

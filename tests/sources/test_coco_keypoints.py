@@ -10,11 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import workbench as wb
 from tests.helpers import script_batches, with_settings
+from workbench.catalog import load_catalog
 from workbench.errors import DataError
 from workbench.graph import Graph, Port, load_recipe
+from workbench.graph.source_targets import with_opened
 from workbench.samples.shapes import KEY_POINTS
-from workbench.sources import open_dataset, require_dataset
+from workbench.sources import open_dataset, open_datasets, require_dataset
 
 COUNT = 6
 
@@ -75,3 +78,15 @@ def test_annotations_without_key_points_are_named(copied: Path, points: object) 
     copied.write_text(json.dumps(document))
     with pytest.raises(DataError, match=r"1 annotations have no key points, the first of image"):
         require_dataset(open_dataset(copied))
+
+
+def test_opened_in_another_place_they_are_given_out_and_follow(shapes: Path) -> None:
+    data = open_datasets(shapes / "coco" / "keypoints.json")
+    opened = with_opened(load_recipe("rotate-jitter"), data, load_catalog())
+    assert opened.node(opened.outputs["vertices"].node).op == "follow_points"
+    read = wb.read(shapes / "coco" / "keypoints.json").decode().flip()
+    assert read.node(read.outputs["vertices"].node).op == "follow_points"
+    annotations = open_datasets(shapes / "coco" / "annotations.json")
+    boxes = with_opened(load_recipe("retinanet"), data, load_catalog())
+    assert boxes.outputs == load_recipe("retinanet").outputs, "what reads boxes alone stays so"
+    assert with_opened(load_recipe("key-points"), annotations, load_catalog())

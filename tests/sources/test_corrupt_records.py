@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from tests.helpers import same, script_batches
 from tests.sources.test_kinds import a_graph
 from tests.sources.written import WRITERS, Photos, example, read_photos, write_lmdb
+from tests.thorough import one_in
 from workbench.cli import main
 from workbench.engine import Engine
 from workbench.errors import DataError
@@ -50,6 +51,10 @@ def corrupt(request: pytest.FixtureRequest, photos: Path, tmp_path: Path) -> Pat
     return WRITERS[request.param](found, tmp_path / "corrupt")
 
 
+FEW = pytest.mark.parametrize("corrupt", one_in(3, sorted(WRITERS), first=2), indirect=True)
+"""Every third kind; the others are thorough."""
+
+
 def good(photos: Path) -> Photos:
     return [each for number, each in enumerate(read_photos(photos)) if number not in BAD]
 
@@ -62,6 +67,7 @@ def test_they_are_named_and_counted(corrupt: Path, photos: Path) -> None:
     assert found.counts == {"not an image": len(BAD)}
 
 
+@FEW
 def test_the_others_run_as_without_them(corrupt: Path, photos: Path, tmp_path: Path) -> None:
     if open_dataset(corrupt).in_memory:
         pytest.skip("nothing is written of it: it says which to leave out")
@@ -88,6 +94,7 @@ def test_the_others_run_as_without_them(corrupt: Path, photos: Path, tmp_path: P
         assert dataset.kind == "coco" or same(one[1], other[1])
 
 
+@FEW
 def test_verify_leaves_them_out(corrupt: Path, engine: Engine) -> None:
     found = Verifier(a_graph(shuffled=True), str(corrupt), 2, engine=engine).run()
     assert found.exact, found.lines()
@@ -156,6 +163,24 @@ def test_a_record_with_a_damaged_header_is_at_fault(tmp_path: Path) -> None:
     assert faults == ["", "its header is damaged", "its label is nan", ""]
 
 
+def test_a_label_that_is_none_is_told_beside_the_preview(
+    photos: Path, tmp_path: Path, engine: Engine
+) -> None:
+    """DALI takes it in silence."""
+    found = read_photos(photos)[:8]
+    parts = [
+        recorded(image, float("nan") if at == 5 else at) for at, (image, _) in enumerate(found)
+    ]
+    path = tmp_path / "a.rec"
+    path.write_bytes(b"".join(parts))
+    preview = preview_batch(engine, PreviewRequest(a_graph(shuffled=False), str(path), tiles=4))
+    assert preview.note.startswith("1 at fault among its first 8 samples; of the first, a.rec at")
+    assert "its label is nan" in preview.note
+    told = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()
+    assert told.exact, told.lines()
+    assert len(told.left_out) == 1
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [(b"", "is empty"), (recorded(b"1234", 0)[:-2], "the record at byte 0 is cut short")],
@@ -195,6 +220,52 @@ def test_an_lmdb_that_is_cut_short_is_named(photos: Path, tmp_path: Path) -> Non
     assert all("cut short" in one.reason for one in checked.bad)
 
 
+@pytest.mark.parametrize("damage", ["cut short", "a page of zeros"])
+@pytest.mark.parametrize("kind", sorted(LMDBS))
+def test_what_would_end_the_process_is_left_out_of_an_lmdb_before(
+    kind: str, damage: str, photos: Path, engine: Engine, tmp_path: Path
+) -> None:
+    """LMDB reads behind the end of a file that is cut short, and asserts that a page is one."""
+    path = WRITERS[kind](read_photos(photos)[:30], tmp_path / "lmdb")
+    file = path / "data.mdb"
+    content = bytearray(file.read_bytes())
+    if damage == "cut short":
+        content = content[: len(content) // 8 * 7]
+    else:
+        content[3 * 4096 + 8 : 3 * 4096 + 16] = bytes(8)
+    file.write_bytes(content)
+    warm = preview_batch(engine, PreviewRequest(a_graph(shuffled=True), str(photos), tiles=4))
+    assert not warm.note
+    before = engine.pid
+    preview = preview_batch(engine, PreviewRequest(a_graph(shuffled=True), str(path), tiles=4))
+    assert engine.pid == before
+    assert "of its samples cannot be read; of the first, lmdb at" in preview.note
+    assert not any(each.sample.error for each in preview.tiles)
+
+
+@pytest.mark.parametrize("kind", sorted(LMDBS))
+def test_values_beyond_the_end_of_an_lmdb_do_not_end_the_worker(
+    kind: str, photos: Path, engine: Engine, tmp_path: Path
+) -> None:
+    path = WRITERS[kind](read_photos(photos)[:12], tmp_path / "lmdb")
+    file = path / "data.mdb"
+    samples = list(list_samples(open_dataset(path)))
+    file.write_bytes(file.read_bytes()[: samples[7].offset])
+    shown = preview_batch(engine, PreviewRequest(a_graph(shuffled=False), str(path), tiles=4))
+    assert [tile.sample.file for tile in shown.tiles] == [each.name for each in samples[:4]]
+    assert "5 of its samples cannot be read" in shown.note
+    assert "its value is cut short" in shown.note
+
+
+def test_an_lmdb_without_values_is_refused(tmp_path: Path) -> None:
+    data = open_dataset(write_lmdb([datum(b"\xff\xd8\xff\xd9", 1)] * 2, tmp_path / "lmdb"))
+    (tmp_path / "rest").mkdir()
+    names = {each.name for each in list_samples(data)}
+    rest = write_without(data, names, tmp_path / "rest" / "none")
+    with pytest.raises(DataError, match=r"is empty\. Give one with images"):
+        require_dataset(replace(data, location=os.fspath(rest)))
+
+
 @pytest.mark.parametrize("kind", sorted(LMDBS))
 def test_a_damaged_page_of_an_lmdb_is_named_and_the_others_are_there(
     kind: str, photos: Path, engine: Engine, tmp_path: Path
@@ -218,7 +289,8 @@ def test_a_damaged_page_of_an_lmdb_is_named_and_the_others_are_there(
     assert told.exact, told.lines()
     assert len(told.left_out) == 1
     preview = preview_batch(engine, PreviewRequest(a_graph(shuffled=False), str(path), tiles=4))
-    assert "1 left out" in preview.note or not any(each.sample.error for each in preview.tiles)
+    assert "1 of its samples cannot be read; of the first, lmdb at byte 12288" in preview.note
+    assert not any(each.sample.error for each in preview.tiles)
 
 
 def test_any_values_of_an_lmdb_are_left_out(tmp_path: Path) -> None:
@@ -266,8 +338,8 @@ def test_what_is_no_lmdb_is_not_taken_for_a_folder(
         require_dataset(open_dataset(tmp_path))
 
 
-@pytest.mark.parametrize("indexed", [False, True], ids=["no index", "index"])
-@pytest.mark.parametrize("kind", ["tfrecord", "record_io"])
+@pytest.mark.parametrize("indexed", one_in(2, [False, True]), ids=["no index", "index"])
+@pytest.mark.parametrize("kind", one_in(2, ["tfrecord", "record_io"]))
 def test_damage_between_records_is_named_and_left_out(
     kind: str, indexed: bool, photos: Path, engine: Engine, tmp_path: Path
 ) -> None:

@@ -103,6 +103,10 @@ def test_files_of_many_samples_are_of_their_kind(make: MakeFrame) -> None:
         ({"path": ["/a", None]}, "Row 1 of the column 'path' holds "),
         ({"path": [b"GIF89a"]}, "Row 0 of the column 'path' holds 6 bytes, which is no path"),
         ({"path": ["/a", " "]}, "Row 1 of the column 'path' holds ' ' (str)"),
+        (
+            {"path": ["/a", "/b", "/c"], "label": [0.0, float("nan"), 2.0]},
+            "Row 1 of the column 'label' holds nan (float), which is no label",
+        ),
         ({"path": ["/a"], "label": [1.5]}, "Row 0 of the column 'label' holds 1.5 (float)"),
         ({"path": ["/a", "/b"], "label": ["cat", None]}, "Row 1 of the column 'label' holds "),
         ({"path": ["/a"], "PATH": ["/b"]}, "2 columns 'path', 'PATH'. Leave one"),

@@ -9,6 +9,7 @@ import pytest
 
 from tests.helpers import import_script, same, script_batches
 from tests.sources.written import WRITERS, read_photos
+from tests.thorough import one_in
 from workbench.bench import Benchmark
 from workbench.bench.data_fingerprint import fingerprint
 from workbench.bench.measurement_config import MeasurementConfig
@@ -45,6 +46,10 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def data(kind: str, photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return WRITERS[kind](read_photos(photos), tmp_path_factory.mktemp(kind) / kind)
+
+
+FEW = pytest.mark.parametrize("kind", one_in(3, sorted(WRITERS)), indirect=True)
+"""Every third kind; the others are thorough."""
 
 
 def a_graph(*, shuffled: bool) -> Graph:
@@ -89,6 +94,7 @@ def test_any_in_the_place_of_a_folder_gives_the_same_bits(
         assert kind == "coco" or same(one[1], other[1])
 
 
+@FEW
 def test_the_preview_is_the_script_to_batch_seven(data: Path, engine: Engine) -> None:
     found = Verifier(a_graph(shuffled=True), str(data), 8, engine=engine).run()
     assert found.exact, found.lines()
@@ -101,6 +107,7 @@ def test_of_two_pipelines_side_by_side_too(data: Path, engine: Engine) -> None:
     assert found.exact, found.lines()
 
 
+@FEW
 def test_it_is_imported_back(data: Path, tmp_path: Path) -> None:
     catalog = load_catalog()
     graph = with_datasets(a_graph(shuffled=True), open_datasets(str(data)))
@@ -151,6 +158,7 @@ def damaged(kind: str, photos: Path, tmp_path_factory: pytest.TempPathFactory) -
     return WRITERS[kind](encoded, tmp_path_factory.mktemp("damaged") / kind)
 
 
+@FEW
 def test_bad_samples_do_not_end_a_measurement(damaged: Path) -> None:
     graph = a_graph(shuffled=True)
     report = Benchmark(graph, str(damaged), ["cpu"], measurement_config=SHORT).run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from PIL import Image
 from tests.helpers import arrays_of, same, script_batches
 from tests.sources.in_memory import BATCH, COUNT, FORMS, PIXELS, Photos, a_graph, png
 from tests.sources.written import read_photos
+from tests.thorough import one_in
 from workbench.bench import Benchmark
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
@@ -21,7 +23,7 @@ from workbench.errors import DataError
 from workbench.health import check_folder, scan_folder
 from workbench.preview.verify import Verifier
 from workbench.sources import class_names, list_samples, open_dataset, require_dataset
-from workbench.sources.memory import ImageBatches
+from workbench.sources.memory import ImageBatches, split_row
 
 LABELLED = ("labels", "pairs", "tensors", "table", "frame")
 SHORT = MeasurementConfig(
@@ -50,10 +52,7 @@ def test_every_form_gives_its_pixels_and_labels(form: str) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "form", [form if number % 4 == 0 else pytest.param(form, marks=pytest.mark.thorough)
-             for number, form in enumerate(FORMS)],
-)  # fmt: skip
+@pytest.mark.parametrize("form", one_in(8, FORMS))
 def test_the_preview_is_the_script_to_batch_seven(form: str, engine: Engine) -> None:
     dataset = open_dataset(FORMS[form]())
     found = Verifier(a_graph(dataset), dataset, 8, engine=engine).run()
@@ -157,6 +156,18 @@ def test_a_sample_that_cannot_be_had_is_one_bad_tile(engine: Engine) -> None:
     assert [one.file for one in verified.left_out] == ["4"]
 
 
+def test_an_empty_image_is_named_by_its_index() -> None:
+    """By an exported program too, in which DALI would say of which decoder it is alone."""
+    rows = [(png(each), 1) for each in PIXELS]
+    rows[2] = (b"", 1)
+    dataset = open_dataset(rows)
+    (bad,) = check_folder(dataset, full=False).bad
+    assert (bad.file, bad.reason) == ("2", "it is empty: it has no bytes")
+    batches = ImageBatches(rows, BATCH, {})
+    with pytest.raises(ValueError, match="sample 2: it is empty: give the bytes of an image"):
+        batches(SimpleNamespace(iteration=0))
+
+
 def test_the_data_panel_counts_without_reading_all() -> None:
     facts = scan_folder(open_dataset((PIXELS, np.arange(COUNT))))
     assert (facts.count, facts.formats) == (COUNT, {"PNM": COUNT})
@@ -165,3 +176,15 @@ def test_the_data_panel_counts_without_reading_all() -> None:
     data = Photos()
     data.targets = [0, 1] * 5 + [1]  # type: ignore[attr-defined]
     assert scan_folder(open_dataset(data)).class_counts == {"cat": 5, "dog": 6}
+
+
+@pytest.mark.parametrize("label", [3.0, np.float32(3), np.array([3.0])])
+def test_a_whole_float_is_a_label(label: object) -> None:
+    """As pandas makes them of a column that has had missing values."""
+    assert split_row(("photo.jpg", label)) == ("photo.jpg", 3)
+
+
+@pytest.mark.parametrize("label", [0.5, float("nan"), float("inf"), np.array([1.0, 2.0])])
+def test_other_floats_are_none(label: object) -> None:
+    with pytest.raises(ValueError, match="number the classes from 0"):
+        split_row(("photo.jpg", label))

@@ -23,6 +23,7 @@ from workbench.graph.check import check_graph
 from workbench.graph.dataset_parameters import with_datasets
 from workbench.graph.model import Graph, Node, Port, Settings, Source
 from workbench.health import check_folder, scan_folder
+from workbench.preview import preview_batch
 from workbench.preview.pixels import read_pixels
 from workbench.preview.render import render
 from workbench.preview.request import PreviewRequest
@@ -347,6 +348,26 @@ def test_an_operator_that_takes_no_such_array_says_so(volumes: Path, engine: Eng
         engine.call(render, gray)
 
 
+def test_numbers_for_other_channels_than_there_are_say_so(tmp_path: Path, engine: Engine) -> None:
+    """The graph does not tell the channels of arrays: they are known when they are read."""
+    for number in range(4):
+        np.save(tmp_path / f"{number}.npy", np.full((40, 50, 2), number, np.uint8))
+    graph = load_recipe("imagenet-train")
+    said = "normalize.mean: it has 3 elements, one for each channel, and crop.output gives data of "
+    with pytest.raises(PipelineError) as refused:
+        preview_batch(engine, PreviewRequest(graph, str(tmp_path), tiles=4))
+    assert str(refused.value) == f"{said}2 channels. Give 2 numbers, or one for all."
+    assert refused.value.node == "normalize"
+    report = Benchmark(graph, str(tmp_path), ["cpu"], measurement_config=SHORT).run()
+    (measured,) = report.measurements
+    assert "normalize: its mean or std has another number of elements" in measured.reason
+    normalize = graph.node("normalize")
+    fitting = replace(normalize, args={**normalize.args, "mean": (1.0, 2.0), "std": (3.0,)})
+    nodes = tuple(fitting if node is normalize else node for node in graph.nodes)
+    request = PreviewRequest(replace(graph, nodes=nodes), str(tmp_path), tiles=4)
+    assert "2 channels: the first is shown as grey" in preview_batch(engine, request).note
+
+
 def test_data_without_an_array_say_so(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"There is no array in .*npz"):
         require_dataset(replace(open_dataset(tmp_path), kind="numpy_files"))
@@ -362,3 +383,14 @@ def test_the_loop_of_pytorch_turns_arrays_channels_first(tmp_path: Path) -> None
     graph = with_datasets(load_recipe("rotate-jitter"), open_datasets(str(tmp_path)))
     loader = export(graph, "pytorch", load_catalog(), with_="training").main.text
     assert 'model(batch["images"].permute(0, 3, 1, 2).float())' in loader
+
+
+def test_an_array_without_pixels_is_left_out_by_name(engine: Engine, tmp_path: Path) -> None:
+    """DALI reads it, and an operator behind ends the run."""
+    folder = tmp_path / "arrays"
+    folder.mkdir()
+    for number in range(4):
+        np.save(folder / f"{number}.npy", np.zeros((5 * (number != 1), 5, 3), np.uint8))
+    shown = preview_batch(engine, PreviewRequest(a_recipe(), str(folder), tiles=3))
+    assert "1 of its samples cannot be read; of the first, 1.npy, it is empty" in shown.note
+    assert len(shown.tiles) == 3

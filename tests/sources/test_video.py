@@ -151,6 +151,26 @@ def test_a_codec_that_cannot_be_decoded_is_named(
     assert check_header(sample).level == "bad"
 
 
+def test_a_video_that_ends_early_is_left_out_by_name(
+    clips: Path, tmp_path: Path, engine: Engine
+) -> None:
+    """DALI passes over what is missing of it without a word."""
+    folder = tmp_path / "clips"
+    shutil.copytree(clips, folder)
+    (cut, empty) = sorted((folder / "a").iterdir())[:2]
+    whole = cut.read_bytes()
+    cut.write_bytes(whole[:3000])
+    empty.write_bytes(b"")
+    lacking = f"it ends early: {len(whole) - 3000:,} bytes are missing"
+    bad = {one.file: one.reason for one in check_folder(str(folder)).bad}
+    assert bad == {f"a/{cut.name}": lacking, f"a/{empty.name}": "the file is empty"}
+    request = PreviewRequest(a_graph(shuffled=False), str(folder), tiles=2, tile_size=128)
+    note = engine.call(render, request).note
+    assert f"2 of its samples cannot be read; of the first, a/{cut.name}, {lacking}" in note
+    cut.write_bytes(whole[:4] + b"\xff" * 4 + whole[8:3000])
+    assert not check_header(next(list_samples(open_dataset(folder)))).findings
+
+
 def test_a_video_of_another_codec_is_left_out_of_a_folder(
     clips: Path, tmp_path: Path, engine: Engine
 ) -> None:
@@ -333,6 +353,7 @@ def test_an_operator_that_takes_no_sequences_says_so() -> None:
     assert not check_graph(mended, catalog)
 
 
+@pytest.mark.thorough
 def test_automatic_augmentation_takes_sequences_too(clips: Path, engine: Engine) -> None:
     graph = a_graph()
     found = Node("auto", "trivial_augment_wide", {}, {"data": Port("resize", "output")})

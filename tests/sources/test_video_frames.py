@@ -1,10 +1,10 @@
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from PIL import Image
 
@@ -24,6 +24,7 @@ from workbench.graph.check import check_graph
 from workbench.graph.dataset_parameters import with_datasets
 from workbench.graph.model import Graph, Port
 from workbench.health import check_folder, scan_folder
+from workbench.preview import preview_batch
 from workbench.preview.render import render
 from workbench.preview.request import PreviewRequest
 from workbench.preview.verify import Verifier
@@ -223,14 +224,6 @@ def test_what_frame_folders_cannot_do_is_said(tmp_path: Path, engine: Engine) ->
         engine.call(render, request)
 
 
-def test_frames_of_several_sizes_name_the_reader(tmp_path: Path, engine: Engine) -> None:
-    folder = write_frames(tmp_path / "frames", videos=2)
-    Image.fromarray(np.zeros((20, 30, 3), np.uint8)).save(folder / "a" / "video0" / "0002.jpg")
-    request = PreviewRequest(sequences(shuffled=False), str(folder), tiles=2, tile_size=64)
-    with pytest.raises(PipelineError, match=r"^reader: "):
-        engine.call(render, request)
-
-
 def test_videos_shorter_than_a_sequence_say_so_in_verify(frames: Path, engine: Engine) -> None:
     graph = sequences(sequence_length=500)
     told = Verifier(graph, str(frames), 1, engine=engine).run().lines()
@@ -289,3 +282,56 @@ def test_parts_of_data_are_no_classes_of_videos(tmp_path: Path) -> None:
     (made / "a").rename(made / "train")
     (made / "b").rename(made / "test")
     assert open_dataset(made).kind == "folder"
+
+
+@pytest.mark.parametrize("content", [b"no image", b""])
+def test_a_frame_that_is_no_image_is_left_out_by_name(
+    content: bytes, frames: Path, engine: Engine, tmp_path: Path
+) -> None:
+    """DALI would end the worker's process at it."""
+    place = tmp_path / "frames"
+    shutil.copytree(frames, place)
+    (place / "a" / "video1" / "0009.jpg").write_bytes(content)
+    shown = preview_batch(engine, PreviewRequest(sequences(shuffled=True), place, tiles=4))
+    assert "1 of its samples cannot be read; of the first, a/video1/0009.jpg, " in shown.note
+    assert len(shown.tiles) == 4
+
+
+def test_frames_that_are_alike_are_nothing_unusual(frames: Path) -> None:
+    found = check_folder(frames, full=True)
+    assert found.count == 80
+    assert found.counts == {}
+
+
+def test_frames_of_several_sizes_are_named_with_their_sizes(tmp_path: Path, engine: Engine) -> None:
+    write_frames(tmp_path, videos=2)
+    for number in (1, 2, 7):
+        path = tmp_path / "a" / "video0" / f"{number:04}.jpg"
+        with Image.open(path) as image:
+            width, height = image.size
+            resized = image.resize((width + 8, height))
+        resized.save(path)
+    said = (
+        f"{tmp_path}: the frames of a video are of several sizes: a/video0/0000.jpg is "
+        f"{width}×{height} (width×height), a/video0/0001.jpg {width + 8}×{height}; 3 of its 20 "
+        "frames are of another size than the first. Frames of one sequence are of one size: resize "
+    )
+    data, graph = f"video_frames:{tmp_path}", sequences(shuffled=False, stride=1)
+    with pytest.raises(DataError) as refused:
+        preview_batch(engine, PreviewRequest(graph, data, tiles=4))
+    assert str(refused.value).startswith(said)
+    with pytest.raises(DataError, match="of several sizes: a/video0/0000"):
+        Benchmark(graph, data, ["cpu"], measurement_config=SHORT).run()
+
+
+def test_a_frame_that_is_turned_by_exif_is_of_another_size(tmp_path: Path, engine: Engine) -> None:
+    write_frames(tmp_path)
+    path = tmp_path / "a" / "video0" / "0002.jpg"
+    with Image.open(path) as image:
+        exif = image.getexif()
+        exif[0x0112] = 6
+        image.save(path, exif=exif)
+        turned = f"{image.height}×{image.width}"
+    graph = sequences(shuffled=False, stride=1)
+    with pytest.raises(DataError, match=f"a/video0/0002.jpg {turned}; 1 of its 20"):
+        preview_batch(engine, PreviewRequest(graph, f"video_frames:{tmp_path}", tiles=4))

@@ -74,6 +74,7 @@ def test_what_differs_is_measured(compared: TransformComparison) -> None:
     assert found.file.endswith((".jpg", ".png"))
 
 
+@pytest.mark.thorough
 def test_other_sizes_are_told_with_both(compared: TransformComparison) -> None:
     (crop,) = (each for each in compared.transforms if each.name == "CenterCrop")
     assert crop.words == "sizes differ in 3 of 3: 30 x 19 and 30 x 20"

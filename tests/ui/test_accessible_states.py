@@ -11,7 +11,6 @@ from playwright.sync_api import Page, expect
 
 from tests.helpers import chain_graph
 from tests.region_graphs import branching_graph
-from tests.thorough import one_in
 from tests.ui.hosts import PATIENCE, Host, await_picture, part, preview_mode, small
 from tests.ui.test_accessibility import serious_faults, set_theme
 from workbench.graph import Graph
@@ -103,8 +102,9 @@ STATES = [
 ]
 
 
-@pytest.mark.parametrize("theme", one_in(2, ["light", "dark"]))
-@pytest.mark.parametrize(("graph", "look"), one_in(len(STATES), STATES))
+@pytest.mark.thorough
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("graph", "look"), STATES)
 def test_no_serious_fault_and_no_small_target(
     graph: Callable[[], Graph], look: Callable[[Page], None], theme: str, host: Host, photos: Path
 ) -> None:

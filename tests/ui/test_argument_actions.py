@@ -121,7 +121,7 @@ def faults_at(graph: Graph, arg: str) -> list[Fault]:
     ]
 
 
-@pytest.mark.parametrize(("op", "arg"), one_in(7, EVERY))
+@pytest.mark.parametrize(("op", "arg"), one_in(20, EVERY))
 def test_a_good_value_goes_there_and_back(op: str, arg: str) -> None:
     graph, spec = alone(op), CATALOG[op].args[arg]
     usual = spec.start if spec.start is not None else spec.default
@@ -149,7 +149,7 @@ def test_a_good_value_goes_there_and_back(op: str, arg: str) -> None:
         assert cleared == edited(changed, "reset", node="it", arg=arg)
 
 
-@pytest.mark.parametrize(("op", "arg"), one_in(7, EVERY))
+@pytest.mark.parametrize(("op", "arg"), one_in(20, EVERY, first=5))
 def test_a_bad_value_is_named_with_what_is_allowed(op: str, arg: str) -> None:
     spec = CATALOG[op].args[arg]
     element = spec.kind.removesuffix("_list")
@@ -171,7 +171,7 @@ def test_a_bad_value_is_named_with_what_is_allowed(op: str, arg: str) -> None:
     assert all(word in fault.remedy for word in words)
 
 
-@pytest.mark.parametrize(("op", "arg"), one_in(7, EVERY))
+@pytest.mark.parametrize(("op", "arg"), one_in(20, EVERY, first=10))
 def test_what_is_out_of_range_is_named_with_the_range(op: str, arg: str) -> None:
     spec = CATALOG[op].args[arg]
     for end, beyond in ((spec.minimum, -1), (spec.maximum, 1)):
@@ -185,7 +185,7 @@ def test_what_is_out_of_range_is_named_with_the_range(op: str, arg: str) -> None
         assert f"{end:g}" in fault.remedy
 
 
-@pytest.mark.parametrize(("op", "arg"), one_in(7, EVERY))
+@pytest.mark.parametrize(("op", "arg"), one_in(20, EVERY, first=15))
 def test_what_can_be_random_is_so_without_a_fault_and_back(op: str, arg: str) -> None:
     graph, spec = alone(op), CATALOG[op].args[arg]
     for name in distributions_for(spec):

@@ -254,6 +254,7 @@ def test_each_tab_gets_its_own_edits_back(panel: PanelHost, photos: Path) -> Non
     other.close()
 
 
+@pytest.mark.thorough
 def test_all_faults_are_listed_and_lead_to_their_nodes(host: Host, photos: Path) -> None:
     catalog = load_catalog()
     graph = set_arg(small(), catalog, "rotate", "fill_value", "blue")

@@ -22,6 +22,7 @@ def card(page: Page, name: str) -> Locator:
     return part(page, "canvas").locator(f"[data-node='{name}']")
 
 
+@pytest.mark.thorough
 def test_a_class_is_chosen_by_name_and_an_elif_added(host: Host, photos: Path) -> None:
     host.open(photos, BRANCHED)
     page = host.page

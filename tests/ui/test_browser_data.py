@@ -16,6 +16,7 @@ from workbench.samples.records import add_to_tar
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.thorough
 def test_a_class_is_chosen_in_its_chart_and_another_folder_is_found(
     host: Host, photos: Path
 ) -> None:

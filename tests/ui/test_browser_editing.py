@@ -24,6 +24,7 @@ def opened(host: Host, photos: Path) -> Host:
     return host
 
 
+@pytest.mark.thorough
 def test_a_node_is_muted_by_key_and_by_button_and_the_history_leads_back(opened: Host) -> None:
     page, canvas, bar = opened.page, part(opened.page, "canvas"), part(opened.page, "bar")
     node(page, "rotate").click()
@@ -47,6 +48,7 @@ def test_a_node_is_muted_by_key_and_by_button_and_the_history_leads_back(opened:
     expect(canvas.locator("[data-muted]")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_frames_and_notes_are_written_moved_and_removed_by_keyboard(opened: Host) -> None:
     page, canvas = opened.page, part(opened.page, "canvas")
     node(page, "resize").click()
@@ -83,6 +85,7 @@ def test_frames_and_notes_are_written_moved_and_removed_by_keyboard(opened: Host
     expect(title).to_have_text("Geometry")
 
 
+@pytest.mark.thorough
 def test_the_other_button_opens_what_can_be_done_there(opened: Host) -> None:
     page, canvas = opened.page, part(opened.page, "canvas")
     menu = canvas.locator("[data-wb=context-menu]")
@@ -214,6 +217,7 @@ def drop_on_edge(page: Page, name: str, edge: str) -> None:
     drag_card(node(page, name), (across, down))
 
 
+@pytest.mark.thorough
 def test_a_card_dropped_on_an_edge_is_put_into_it(opened: Host) -> None:
     page = opened.page
     page.emulate_media(reduced_motion="reduce")

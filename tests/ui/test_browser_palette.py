@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.ui.canvas_page import held, inspected, node
 from tests.ui.hosts import (
     PATIENCE,
     Host,
@@ -18,7 +19,6 @@ from tests.ui.hosts import (
     small,
 )
 from tests.ui.test_accessibility import serious_faults
-from tests.ui.test_browser_canvas import held, inspected, node
 
 pytestmark = pytest.mark.browser
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
 from tests.ui.hosts import (
     PATIENCE,
@@ -22,60 +18,15 @@ from tests.ui.hosts import (
     await_python,
     part,
     preview_control,
-    preview_mode,
     small,
 )
+from tests.ui.preview_page import fixed, preview, show, slide
 from workbench.catalog import load_catalog
 from workbench.errors import WorkerTimeoutError
-from workbench.graph import Graph
 from workbench.graph.edit import set_arg
 from workbench.ui import background_previews
 
 pytestmark = pytest.mark.browser
-
-
-def fixed(brightness: float) -> Graph:
-    """Photos that are made brighter, and nothing else."""
-    graph, catalog = small(), load_catalog()
-    values = {"brightness": brightness, "contrast": 1.0, "hue": 0.0, "saturation": 1.0}
-    for arg, value in values.items():
-        graph = set_arg(graph, catalog, "color", arg, value)
-    graph = set_arg(graph, catalog, "rotate", "angle", 0.0)
-    return set_arg(graph, catalog, "flip", "horizontal", 0)
-
-
-def preview(page: Page) -> Locator:
-    return part(page, "preview")
-
-
-def show(page: Page, mode: str) -> None:
-    preview_mode(page, mode).click()
-    expect(preview(page)).to_have_attribute("data-mode", mode.lower())
-
-
-def shown(page: Page, sheet: int) -> int:
-    """The number of sheets painted, once there are more than ``sheet``."""
-    page.wait_for_function(
-        """(least) => {
-          const find = (root) => root.querySelector(".wb-preview") ||
-            [...root.querySelectorAll("*")].flatMap((el) =>
-              el.shadowRoot ? [find(el.shadowRoot)] : []).find(Boolean);
-          return Number(find(document)?.dataset.sheet) > least;
-        }""",
-        arg=sheet,
-        timeout=PATIENCE,
-    )
-    return int(preview(page).get_attribute("data-sheet") or 0)
-
-
-def slide(host: Host, node: str, arg: str, key: str, times: int = 1) -> None:
-    """Change a value with the keys of its slider."""
-    page = host.page
-    part(page, "canvas").locator(f"[data-node={node}]").click()
-    slider = part(page, "inspector").locator(f"[data-arg={arg}]").get_by_role("slider").first
-    slider.focus()
-    for _ in range(times):
-        page.keyboard.press(key)
 
 
 @pytest.mark.thorough
@@ -331,98 +282,3 @@ def test_figures_that_cannot_be_counted_say_why(
     said.get_by_role("button", name="Try again").click()
     expect(preview(page).locator("[data-wb=statistics] tbody tr")).to_have_count(3)
     expect(said).to_be_empty()
-
-
-def works_again(host: Host, picture: str | None) -> None:
-    """After a fault: another change gives another picture."""
-    page = host.page
-    slide(host, "rotate", "angle", "ArrowRight", 2)
-    expect(preview(page).locator("[data-wb=stale]")).to_be_hidden(timeout=PATIENCE)
-    expect(preview(page)).not_to_have_attribute("data-sheet", str(picture), timeout=PATIENCE)
-    expect(part(page, "bar").locator("[data-wb=status]")).to_contain_text("ready", timeout=PATIENCE)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGSTOP], ids=["kill", "hang"])
-def test_a_worker_that_ends_or_hangs_in_a_change(host: Host, photos: Path, by: int) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
-    before = await_mean(page)
-    sheet = preview(page).get_attribute("data-sheet")
-    pid = host.python("model.engine.pid")
-    os.kill(pid, signal.SIGSTOP)  # so that it is in the middle of the call
-    slide(host, "rotate", "angle", "ArrowLeft")
-    status = part(page, "bar").locator("[data-wb=status]")
-    expect(status).to_contain_text("computing")
-    if by == signal.SIGKILL:
-        os.kill(pid, signal.SIGKILL)
-    else:
-        expect(status).to_have_text("the worker does not answer")
-    stale = preview(page).locator("[data-wb=stale]")
-    words = "SIGKILL" if by == signal.SIGKILL else r"No sign of life for \d+ s"
-    expect(stale).to_contain_text(re.compile(words), timeout=PATIENCE)
-    expect(preview(page)).to_have_attribute("data-stale", "true")
-    assert await_mean(page) == before
-    works_again(host, sheet)
-    assert host.python("model.engine.pid") != pid
-
-
-@pytest.mark.thorough
-def test_memory_that_does_not_suffice(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
-    before = await_mean(page)
-    sheet = preview(page).get_attribute("data-sheet")
-    # As a machine that has little more: the worker's address space ends not far from here.
-    limit = (
-        "(lambda r, pid: r.prlimit(pid, r.RLIMIT_AS, (%s, r.getrlimit(r.RLIMIT_AS)[1])))"
-        "(__import__('resource'), model.engine.pid)"
-    )
-    host.python(limit % "int(open(f'/proc/{pid}/statm').read().split()[0]) * 4096 + 2**29")
-    part(page, "canvas").locator("[data-node=resize]").click()
-    sizes = part(page, "inspector").locator("[data-arg=size]").get_by_role("spinbutton")
-    for at in range(2):
-        sizes.nth(at).fill("9000")
-        sizes.nth(at).press("Enter")
-    stale = preview(page).locator("[data-wb=stale]")
-    expect(stale).to_contain_text("memory", timeout=PATIENCE)
-    expect(preview(page)).to_have_attribute("data-stale", "true")
-    assert await_mean(page) == before
-    part(page, "bar").locator("[data-wb=undo]").click()
-    works_again(host, sheet)
-
-
-@pytest.mark.thorough
-def test_a_folder_that_goes_and_a_file_that_breaks(
-    host: Host, photos: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp("going") / "photos"
-    folder.mkdir()
-    for number, path in enumerate(sorted(photos.rglob("*.jpg"))[:4]):
-        shutil.copy(path, folder / f"{number}.jpg")
-    host.open(folder, small())
-    page = host.page
-    await_picture(page)
-    sheet = preview(page).get_attribute("data-sheet")
-    whole = (folder / "2.jpg").read_bytes()
-    (folder / "2.jpg").write_bytes(b"no image at all")
-    slide(host, "rotate", "angle", "ArrowLeft")
-    bad = preview(page).locator("[data-error]")
-    expect(bad).to_have_count(1, timeout=PATIENCE)
-    expect(bad).to_contain_text("2.jpg")
-    expect(preview(page).locator("[data-wb=shown]")).to_contain_text("3 of 4 shown · 1 left out")
-    (folder / "2.jpg").write_bytes(whole[: len(whole) // 2])
-    slide(host, "rotate", "angle", "ArrowLeft")
-    expect(bad).to_contain_text("ends early", timeout=PATIENCE)
-    (folder / "2.jpg").write_bytes(whole)
-
-    folder.rename(folder.with_name("elsewhere"))
-    slide(host, "rotate", "angle", "ArrowLeft")
-    stale = preview(page).locator("[data-wb=stale]")
-    expect(stale).to_contain_text("Still the last good picture: There is no", timeout=PATIENCE)
-    folder.with_name("elsewhere").rename(folder)
-    stale.locator("[data-wb=retry]").click()
-    expect(stale).to_be_hidden(timeout=PATIENCE)
-    works_again(host, sheet)

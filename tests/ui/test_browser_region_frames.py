@@ -57,6 +57,7 @@ def choose(page: Page, index: int) -> None:
     expect(sample).to_have_count(1, timeout=PATIENCE)
 
 
+@pytest.mark.thorough
 def test_frames_hold_their_nodes_and_the_branch_that_ran_is_lit(host: Host, photos: Path) -> None:
     host.page.emulate_media(reduced_motion="reduce")  # what glides cannot be measured
     host.open(photos, nested())
@@ -118,6 +119,7 @@ def test_what_stands_in_a_frame_is_edited_there(host: Host, photos: Path) -> Non
     expect(node(page, "rotate")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_a_card_is_moved_within_its_frame(panel: PanelHost, photos: Path) -> None:
     # In the app alone: in a cell the canvas is too low to show these frames as large as life.
     panel.page.emulate_media(reduced_motion="reduce")

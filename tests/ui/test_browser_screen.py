@@ -7,16 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.hosts import (
-    PATIENCE,
-    Host,
-    PanelHost,
-    await_picture,
-    await_python,
-    part,
-    small,
-)
-from tests.ui.test_browser_preview import fixed
+from tests.ui.hosts import PATIENCE, Host, PanelHost, await_picture, await_python, part, small
+from tests.ui.preview_page import fixed
 
 pytestmark = pytest.mark.browser
 
@@ -134,12 +126,10 @@ def test_a_key_gives_one_pane_the_whole_screen_and_back(panel: PanelHost, photos
     expect(pane(page, "canvas")).to_be_visible()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "size",
-    [
-        *(pytest.param(size, marks=pytest.mark.thorough) for size in [(800, 700), (640, 360)]),
-        (390, 800),
-    ],
+    [(800, 700), (640, 360), (390, 800)],
 )
 def test_a_narrow_window_keeps_the_pictures_in_sight(
     size: tuple[int, int], panel: PanelHost, photos: Path

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.ui.canvas_page import EMPTY, argument, held, inspected, node
 from tests.ui.hosts import PATIENCE, Host, await_picture, part, small
 from tests.ui.test_accessibility import serious_faults
-from tests.ui.test_browser_canvas import EMPTY, argument, held, inspected, node
 from workbench.catalog import load_catalog
 from workbench.graph import check_graph
 

@@ -11,8 +11,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part, preview_mode, small
-from tests.ui.test_browser_preview import preview, show, shown, slide
-from tests.ui.test_browser_preview import pytestmark as pytestmark
+from tests.ui.preview_page import preview, show, shown, slide
+
+pytestmark = pytest.mark.browser
 
 
 def note(page: Page) -> Locator:

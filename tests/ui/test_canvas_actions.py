@@ -156,6 +156,7 @@ def test_a_copy_beside_the_original_is_fed_by_what_feeds_it() -> None:
     assert check_graph(document.graph, CATALOG) == ()
 
 
+@pytest.mark.thorough
 def test_a_canvas_has_an_end() -> None:
     document = JITTER
     while 2 * len(document.graph.nodes) <= MOST_CANVAS_NODES:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.thorough import one_in
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipes
 from workbench.graph.code_of import ordered
@@ -34,7 +35,7 @@ def run(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
     return given
 
 
-@pytest.mark.parametrize("name", load_recipes())
+@pytest.mark.parametrize("name", one_in(6, load_recipes()))
 def test_it_gives_the_graph_and_the_folder(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = load_recipes()[name]
     source = cell_source(open_datasets("my 'photos'\n"), Document(graph))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sources.written import read_photos, write_coco
 from tests.ui.hosts import small
 from tests.ui.screen import Screen
 from workbench.engine.encoded_images import placeholder_jpeg
@@ -119,6 +120,30 @@ def test_classes_are_counted_by_what_the_graph_reads(make: Make, shapes: Path) -
     assert screen["preview", "classes"] == []  # no label of a sample is read
 
 
+def test_images_without_annotations_are_counted(make: Make, shapes: Path, tmp_path: Path) -> None:
+    found = json.loads((shapes / "coco" / "annotations.json").read_text())
+    found["annotations"] = [one for one in found["annotations"] if one["image_id"] % 2]
+    (tmp_path / "images").symlink_to(shapes / "coco" / "images")
+    (tmp_path / "half.json").write_text(json.dumps(found))
+    _, screen = make(tmp_path / "half.json")
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    assert screen["data", "summary"]["counted_by"] == "boxes of each; 12 images have none"
+    assert screen["data", "summary"]["at_fault"] == ""
+
+
+def test_targets_that_are_not_read_are_offered(make: Make, shapes: Path) -> None:
+    model, screen = make(shapes / "webdataset")
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    places = {each["place"] for each in screen["data", "summary"]["also"]}
+    boxes, masks = (f"webdataset_{kind}:{shapes / 'webdataset'}" for kind in ("boxes", "masks"))
+    assert places == {boxes, masks}
+    model.act("data", {"do": "open", "path": boxes})
+    counted = "boxes of each"
+    screen.wait(lambda s: s["data", "summary"]["counted_by"] == counted, "the boxes")
+    assert screen["data", "summary"]["also"] == []
+    assert {"boxes", "labels"} <= model.graph.outputs.keys()
+
+
 def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
     make: Make, tmp_path: Path
 ) -> None:
@@ -135,6 +160,39 @@ def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
     assert screen["code", "note"] == told
     screen.wait(lambda s: s["preview", "picture"], "a picture")
     assert "2 at fault among its first 5 samples" in screen.header["note"]
+
+
+def test_annotations_of_no_listed_image_are_no_image_more(
+    make: Make, photos: Path, tmp_path: Path
+) -> None:
+    path = write_coco(read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    found["annotations"].append({**found["annotations"][0], "image_id": 77})
+    path.write_text(json.dumps(found))
+    _, screen = make(path)
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    assert screen["data", "summary"]["count"] == 6
+    told = screen["data", "summary"]["at_fault"]
+    assert told.startswith("Entries of no sample are at fault; the first: annotations, 1 are of ")
+
+
+def test_images_of_another_size_than_annotated_are_told_at_once(
+    make: Make, photos: Path, tmp_path: Path
+) -> None:
+    path = write_coco(read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    for image in found["images"][2:4]:
+        image["width"] += 100
+    path.write_text(json.dumps(found))
+    _, screen = make(path)
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    told = screen["data", "summary"]["at_fault"]
+    assert told.startswith(
+        "2 of 6 images looked at are of another size than the targets are for; the first: "
+        "000002.jpg, its annotations are for "
+    )
+    screen.wait(lambda s: s["preview", "picture"], "a picture")
+    assert "2 of 4 images read are of another size than their targets" in screen.header["note"]
 
 
 def test_files_are_checked_with_the_targets_that_the_graph_reads(

@@ -124,6 +124,7 @@ def test_what_is_typed_stays_with_the_reason(host: Host, photos: Path) -> None:
     assert host.python("model.state.batch") == 0
 
 
+@pytest.mark.thorough
 def test_keys_move_sliders_and_are_one_step_of_undo(host: Host, photos: Path) -> None:
     host.open(photos, with_ops("rotate"))
     page = host.page
@@ -202,6 +203,7 @@ def test_what_follows_a_drag_elsewhere_comes_after_its_last_value(panel: Any, ph
     await_python(panel, "model.graph.node('rotate_2')", lambda now: now == before)
 
 
+@pytest.mark.thorough
 def test_an_operator_that_dali_lacks_is_shown_and_several_selected_are_counted(
     panel: Any, photos: Path
 ) -> None:

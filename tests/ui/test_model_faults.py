@@ -80,7 +80,7 @@ def test_a_killed_worker_is_told_and_the_next_change_works(
     screen.wait(lambda s: s["bar", "status"]["state"] == "busy", "computing")
     os.kill(pid, signal.SIGKILL)
     screen.wait(lambda s: s["bar", "status"]["state"] == "dead", "the worker's end")
-    assert "SIGKILL" in screen["preview", "stale"]
+    screen.wait(lambda s: "SIGKILL" in s["preview", "stale"], "why the picture is an old one")
     assert screen.picture == picture
     assert model.graph.node("rotate").args["angle"] == 45
     edit(model, "set", node="rotate", arg="angle", value=46, group="")

@@ -12,7 +12,7 @@ from workbench.graph import load_recipe
 from workbench.ui.node_completion import register
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def shell() -> Iterator[Any]:
     made = InteractiveShell.instance()
     register(made)

@@ -58,6 +58,7 @@ def test_it_opens_and_saves_below_its_roots_only(w: wb.Workbench, tmp_path: Path
         w.share(tmp_path / "sheet.png")
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_an_own_app_shows_it_and_reads_what_is_selected(w: wb.Workbench, page: Page) -> None:
     port = free_port()

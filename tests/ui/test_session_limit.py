@@ -88,6 +88,7 @@ def test_no_worker_before_a_page_connects_and_one_more_is_told(app: App) -> None
     in_a_loop_of_its_own(visit)
 
 
+@pytest.mark.thorough
 def test_a_page_that_connects_has_a_picture(app: App) -> None:
     async def visit() -> None:
         page = PageClient(app.url)

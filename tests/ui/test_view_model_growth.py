@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.thorough import one_in
 from workbench.graph import Graph, Node, Port, dump_graph, load_recipe
 from workbench.graph.bounds import MOST_CANVAS_NODES, MOST_PAGE_CHARACTERS
 from workbench.ui.view_model import ViewModel
@@ -58,7 +59,7 @@ def calls(graph: Graph, tmp_path: Path) -> int:
     return sum(entry.callcount for entry in profile.getstats())
 
 
-@pytest.mark.parametrize("make", [loose, chained, fanned])
+@pytest.mark.parametrize("make", one_in(3, [loose, chained, fanned], first=1))
 def test_the_cost_grows_in_step_with_the_nodes(
     make: Callable[[int], Graph], tmp_path: Path
 ) -> None:

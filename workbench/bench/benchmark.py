@@ -123,13 +123,16 @@ class Benchmark(SpeedExperiment):
             entries += added
             rows += [None] * len(added) + list(refused)
         self.begin(machine, found, cache, rows)
-        measured = iter(self.measure(entries, self.progress))
+        how = self.measurement_config.half() if self.peers else self.measurement_config
+        measured = iter(self.measure(entries, self.progress, how))
         rows = [row or next(measured) for row in rows]
         if {"cpu", "mixed"} <= {row.device for row in rows if row and row.rounds}:
             self.progress(0.99, "comparing the pixels of both decoders")
             extra["decoders"] = compare_decoders(self.graph, self.data, self.stop, self.progress)
         if "mixed" in self.devices and machine.no_gpu:
-            extra["command"], extra["before"] = gpu_command(self.graph, self.regimes)
+            extra["command"], extra["before"] = gpu_command(
+                self.graph, self.regimes, bool(self.peers)
+            )
         self.progress(1.0, "done")
         return self.report([row for row in rows if row], machine, found, cache, **extra)
 

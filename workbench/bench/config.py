@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from workbench.catalog import load_catalog
 from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
 from workbench.graph.active import active_graph
@@ -119,6 +120,11 @@ def with_config(graph: Graph, catalog: Catalog, config: Config) -> Graph:
         nodes = tuple(_mapping(node, catalog, not config.dont_use_mmap) for node in nodes)
     made = replace(graph, settings=settings, nodes=nodes)
     return decoding_only(made, catalog) if config.regime == "decode" else made
+
+
+def adopt_config(graph: Graph, config: Config) -> Graph:
+    """All of the graph with a setting written into it: what is exported then has it too."""
+    return with_config(graph, load_catalog(), replace(config, regime="pipeline"))
 
 
 def takes_hw_decoder_load(node: Node, catalog: Catalog) -> bool:

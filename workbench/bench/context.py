@@ -49,7 +49,9 @@ def _every_entry(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield from _every_entry(body["nodes"])
 
 
-def gpu_command(graph: Graph, regimes: Sequence[Regime] = REGIMES) -> tuple[str, str]:
+def gpu_command(
+    graph: Graph, regimes: Sequence[Regime] = REGIMES, peers: bool = False
+) -> tuple[str, str]:
     """What to run on a machine with a GPU, and what has to be done before.
 
     A recipe goes by its name, its changed settings as options; any other graph by its file. The
@@ -63,6 +65,7 @@ def gpu_command(graph: Graph, regimes: Sequence[Regime] = REGIMES) -> tuple[str,
         if options is not None and graph_hash(recipe) == graph_hash(graph):
             words, hint = [name, *options], ""
     part = ["--regime", regimes[0]] if len(regimes) == 1 else []
+    part += ["--peers"] * peers
     data = [
         word
         for parameter in parameters(graph.nodes)

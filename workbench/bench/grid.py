@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any, get_args
@@ -11,6 +11,7 @@ from workbench.arguments import Kind
 from workbench.bench.config import Config, config_of, takes_dont_use_mmap
 from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
+from workbench.errors import ArgumentError
 from workbench.graph.model import DecodeDevice, Executor, Graph
 from workbench.graph.pipelines import executor_faults, pipeline_faults
 
@@ -95,6 +96,24 @@ def grid_for(graph: Graph, catalog: Catalog, machine: Machine, device: DecodeDev
     if any(executor_faults(other, catalog)):
         grid = replace(grid, executor=("dynamic",))
     return grid
+
+
+def mapping_values(
+    graph: Graph, catalog: Catalog, files: Collection[str]
+) -> tuple[bool | None, ...]:
+    """Values of ``dont_use_mmap`` for files that are ``mapped`` into memory, ``read``, or both.
+
+    Mapped are those of a graph that does not say. Raises ArgumentError for ``read`` where no reader
+    could do so.
+    """
+    if "read" in files and not any(takes_dont_use_mmap(node, catalog) for node in graph.nodes):
+        names = ", ".join(source.op for source in graph.sources) or "none"
+        raise ArgumentError(
+            f"files: no reader of the graph has dont_use_mmap ({names}). Leave it as it is."
+        )
+    mapped = False if config_of(graph).dont_use_mmap else None
+    values = {"mapped": mapped, "read": True}
+    return tuple(value for name, value in values.items() if name in files)
 
 
 def default_grid(machine: Machine, device: DecodeDevice) -> Grid:

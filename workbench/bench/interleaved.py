@@ -28,6 +28,9 @@ _WARM = 2
 """Rounds of warm-up that are expected."""
 
 OnRows = Callable[[tuple[Measurement, ...]], None]
+WARM_UP_CUT = "the time was up in the warm-up: give more"
+ROUNDS_CUT = "the time was up before {} rounds: give more"
+"""Flags of what a limit ended early."""
 NOT_YET = "not measured yet"
 """Why a run that goes on has no figure of a configuration."""
 
@@ -69,6 +72,14 @@ class ConfigMeasurement:
     gpu_use: list[Any] = field(default_factory=list)
     reason: str = ""
     stop_reason: StopReason | None = None
+    spent: float = 0.0
+    """Seconds that its worker has taken: the start and all rounds."""
+    round_seconds: float = 0.0
+    """What its last round took, with what is untimed in it."""
+    batch_seconds: float = 0.0
+    """What a batch takes, as far as is known."""
+    hurried: set[str] = field(default_factory=set)
+    """What the limit ended early, as flags."""
 
     @property
     def rates(self) -> list[float]:
@@ -141,6 +152,7 @@ class InterleavedRun:
         entry, config = candidate.entry, self.measurement_config
         self._report(f"{entry.name}: building")
         told = self._progress.on_silence, self._progress.on_wait
+        began = time.monotonic()
         group = self._kept.take(entry.jobs, *told) if self._kept else None
         group = candidate.group = group or WorkerGroup(
             entry.jobs, self._stop, entry.environments, entry.cores, *told
@@ -149,9 +161,14 @@ class InterleavedRun:
         candidate.startup = candidate.startup or startup
         _require_room(entry, startup.host_bytes, startup.gpu_bytes)
         self._starts += 1
+        candidate.spent = time.monotonic() - began
+        candidate.batch_seconds = startup.first_batch_seconds
         rates: list[float] = []
         batches = 0
         while not config.is_warm(rates, batches) and len(rates) < config.warm_up_rounds:
+            if rates and config.is_late_to_warm_up(candidate.spent):
+                candidate.hurried.add(WARM_UP_CUT)
+                break
             self._report(f"{entry.name}: warming up, round {len(rates) + 1}")
             one = self._round(candidate)
             rates.append(one.imgs_per_s)
@@ -171,8 +188,15 @@ class InterleavedRun:
             stop_reason = self.measurement_config.stop_reason(
                 [c.rates for c in alive], self._seconds, self._best
             )
-            if not last and cycles >= self.measurement_config.rounds:
+            late = self.measurement_config.is_late(
+                [c.spent for c in alive], [c.round_seconds for c in alive], cycles
+            )
+            if late and cycles < self.measurement_config.rounds:
+                for candidate in alive:
+                    candidate.hurried.add(ROUNDS_CUT.format(self.measurement_config.rounds))
+            if not last and (late or cycles >= self.measurement_config.rounds):
                 return
+            stop_reason = stop_reason or ("budget" if late else None)
             if last and stop_reason and cycles >= min(2, self.measurement_config.rounds):
                 for candidate in alive:
                     candidate.stop_reason = stop_reason
@@ -199,12 +223,13 @@ class InterleavedRun:
             self._report("", share)
 
         one = candidate.group.run_round(
-            self.measurement_config.round_seconds,
-            self.measurement_config.round_batches,
-            on_report,
-            self._pauses,
+            *self.measurement_config.round_of(candidate.batch_seconds), on_report, self._pauses
         )
-        self._spans.append(max(one.seconds, time.monotonic() - began))
+        span = max(one.seconds, time.monotonic() - began)
+        self._spans.append(span)
+        candidate.round_seconds = span
+        candidate.spent += span
+        candidate.batch_seconds = one.seconds * len(candidate.entry.jobs) / one.batches
         candidate.gpu_use += candidate.group.gpu_use()
         return one
 
@@ -255,6 +280,7 @@ class InterleavedRun:
         span = sum(self._spans) / len(self._spans) if self._spans else config.round_seconds
         rounds = config.expected_rounds(max(span, config.round_seconds))
         each = _START_SECONDS + (_WARM + rounds) * span
+        each = min(each, config.limit or each)
         whole = each * len(self._candidates) * config.processes
         done = _START_SECONDS * self._starts + span * (self._rounds + in_round)
         self._share = max(self._share, min(done / max(whole, done + span, 1e-9), 0.99))
@@ -342,4 +368,5 @@ def _measurement(candidate: ConfigMeasurement) -> Measurement:
         bus_busy=sum(bus) / len(bus) if bus else None,
         notes=entry.notes,
     )
-    return replace(made, flags=made.quality_flags(usable_cores(), entry.decodes))
+    flags = made.quality_flags(usable_cores(), entry.decodes)
+    return replace(made, flags=(*flags, *sorted(candidate.hurried)))

@@ -17,6 +17,10 @@ StopReason = Literal["precise", "budget", "behind"]
 behind the best that more rounds would not change it."""
 
 _GIVEN_UP_AFTER = 3
+_ROUNDS_WITHIN, _WARM_WITHIN = 8, 0.5
+"""Of a limit: that many rounds have room, and that share of it may go by until all is warm."""
+FEWEST_ROUNDS = FEWEST_BATCHES = 2
+"""Whatever a limit says: so many rounds that count, of so many batches."""
 UNSTABLE = 0.1
 """Rounds whose coefficient of variation is above this were disturbed."""
 
@@ -40,7 +44,11 @@ class MeasurementConfig:
     confidence: float = 0.95
     """Of that interval: two rounds give 0.5, three 0.75, six 0.95."""
     budget: float = 20.0
-    """Seconds of timed rounds for each configuration, at most."""
+    """Seconds of timed rounds for each configuration, at most, but for ``rounds`` of them."""
+    limit: float | None = None
+    """Seconds for each configuration and process in all, from its building on; None: no limit. One
+    round of warm-up and two that count (or ``rounds``) are run whatever they take. What was ended
+    early for it is flagged."""
     processes: int = 1
     """Fresh workers for each configuration. More than one also covers what differs from one build
     of the same pipeline to the next."""
@@ -56,6 +64,35 @@ class MeasurementConfig:
             return False
         before, last = rates[-2:]
         return abs(last - before) <= self.warm_up_within * max(last, before)
+
+    def round_of(self, batch_seconds: float) -> tuple[float, int]:
+        """The least seconds and batches of a round, where a batch takes so long.
+
+        Within a limit eight rounds have room.
+        """
+        if self.limit is None:
+            return self.round_seconds, self.round_batches
+        most = self.limit / _ROUNDS_WITHIN
+        batches = min(self.round_batches, int(most / max(batch_seconds, 1e-9)))
+        return min(self.round_seconds, most), max(FEWEST_BATCHES, batches)
+
+    def half(self) -> MeasurementConfig:
+        """What is left where the search for the best number of workers takes half of a limit."""
+        return self if self.limit is None else replace(self, limit=self.limit / 2)
+
+    def is_late_to_warm_up(self, spent: float) -> bool:
+        """Whether a limit leaves no time for more warm-up, after so many seconds in all."""
+        return self.limit is not None and spent >= _WARM_WITHIN * self.limit
+
+    def is_late(self, spent: Sequence[float], next_rounds: Sequence[float], cycles: int) -> bool:
+        """Whether a limit leaves no time for one more round of each.
+
+        ``spent`` are the seconds of each configuration so far, ``next_rounds`` what its next round
+        takes, ``cycles`` the rounds that each has had.
+        """
+        if self.limit is None or cycles < min(FEWEST_ROUNDS, self.rounds):
+            return False
+        return sum(spent) + sum(next_rounds) > self.limit * len(spent)
 
     def is_precise(self, rates: Sequence[float]) -> bool:
         """Whether there are enough rounds, and their interval is narrow enough."""
@@ -88,6 +125,11 @@ class MeasurementConfig:
     def expected_rounds(self, seconds_a_round: float) -> float:
         """How many timed rounds a configuration will take, for the time that is left."""
         return max(self.rounds + 1.0, min(10.0, self.budget / max(seconds_a_round, 1e-9)))
+
+
+def config_within(seconds: float, processes: int = 1) -> MeasurementConfig:
+    """The usual one where building, warm-up and rounds of each may take so long in all."""
+    return MeasurementConfig(budget=seconds * processes, limit=seconds, processes=processes)
 
 
 QUICK_CONFIG = MeasurementConfig(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
-from itertools import product
+from itertools import cycle, product
 from typing import TYPE_CHECKING, Any
 
 from workbench.bench.grid import Grid
 from workbench.bench.measurement import Measurement
 from workbench.bench.rate import rate_figure, rate_unit, rate_words
 from workbench.bench.stage_report import CEILING, stages_of
-from workbench.bench.summary import best_measurement, scaled_over, speedup_curve
+from workbench.bench.summary import best_measurement, scaled_over, scaling_series, speedup_curve
 from workbench.errors import EngineError
 from workbench.figures import COLOURS, LINE, new_axes
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from workbench.bench.record import Report
+
+_LINES = ("-", "--", "-.")
+"""Of one series after the other."""
 
 
 def plot_record(report: Report) -> Figure:
@@ -72,34 +75,41 @@ def _bars(axes: Axes, rows: Sequence[Measurement]) -> None:
 
 
 def plot_scaling(report: Report) -> Figure:
-    """imgs/s by threads, pipelines or processes, beside the line of perfect scaling."""
+    """imgs/s by threads, pipelines or processes, beside the line of perfect scaling.
+
+    Over processes a line for each number of pipelines.
+    """
     over = scaled_over(report)
-    rows = sorted(
-        (row for row in report.measurements if row.rounds),
-        key=lambda row: getattr(row.config, over),
-    )
-    points = speedup_curve(rows, over)
     figure, axes = new_axes(height=3.4)
-    counts = [point.count for point in points]
-    rates = [point.imgs_per_s for point in points]
-    ends = [row.interval for row in rows if row.interval]
-    spread = [[e.median - e.low for e in ends], [e.high - e.median for e in ends]]
-    colour = COLOURS[rows[0].device]
-    axes.errorbar(counts, rates, yerr=spread, marker="o", capsize=3, color=colour, label="measured")
-    ideal = [rates[0] * count / counts[0] for count in counts]
-    axes.plot(counts, ideal, linestyle=":", color="#888888", label="in proportion")
-    for point in points:
-        rate = rate_figure(point.imgs_per_s, report.frames)
-        axes.annotate(
-            f"{rate}\n{point.efficiency:.0%}", (point.count, point.imgs_per_s),
-            xytext=(5, -14), textcoords="offset points", fontsize=8,
+    rows = [row for row in report.measurements if row.rounds]
+    series = scaling_series(rows, over)
+    for same, style in zip(series, cycle(_LINES), strict=False):
+        points = speedup_curve(same, over)
+        counts = [point.count for point in points]
+        rates = [point.imgs_per_s for point in points]
+        ends = [row.interval for row in same if row.interval]
+        spread = [[e.median - e.low for e in ends], [e.high - e.median for e in ends]]
+        number = same[0].config.pipelines
+        several = f"{number} pipeline{'s' * (number != 1)} each"
+        axes.errorbar(
+            counts, rates, yerr=spread, marker="o", capsize=3, linestyle=style,
+            color=COLOURS[same[0].device], label=several if len(series) > 1 else "measured",
         )  # fmt: skip
-    axes.set_xticks(counts)
+        ideal = [rates[0] * count / counts[0] for count in counts]
+        label = "in proportion" if same is series[-1] else None
+        axes.plot(counts, ideal, linestyle=":", color="#888888", label=label)
+        for point in points:
+            rate = rate_figure(point.imgs_per_s, report.frames)
+            axes.annotate(
+                f"{rate}\n{point.efficiency:.0%}", (point.count, point.imgs_per_s),
+                xytext=(5, -14), textcoords="offset points", fontsize=8,
+            )  # fmt: skip
+    axes.set_xticks(sorted({getattr(row.config, over) for row in rows}))
     axes.set_ylim(bottom=0)
     axes.margins(x=0.12)
     axes.set_ylabel(rate_unit(report.frames))
     axes.legend(frameon=False, fontsize=8)
-    words = "processes, a GPU each" if rows[0].device == "mixed" else "processes"
+    words = "GPUs, a process each" if rows[0].device == "mixed" else "processes"
     _finish(figure, axes, report, words if over == "workers" else over)
     return figure
 

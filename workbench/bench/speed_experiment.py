@@ -158,16 +158,17 @@ class SpeedExperiment(ABC):
         job = ScriptJob(source, self.data, config.device, config.prefetch)
         notes = ineffective_settings(config, found.formats)
         notes += (self._shared,) * bool(self._shared and config.device == "mixed")
-        batches = config.batch_size * config.pipelines
-        if found.files and found.files < batches and config.pipelines > 1:
-            notes += (
-                f"{found.files} files, fewer than {config.pipelines} pipelines times a batch of "
-                f"{config.batch_size}: every batch is padded, and what pads it is not counted",
+        parts = config.workers * config.pipelines
+        if found.files and found.files < parts * config.batch_size:
+            whose = {"processes": config.workers, "pipelines": config.pipelines}
+            times = "".join(f"{n} {what} times " for what, n in whose.items() if n > 1)
+            so = (
+                "every batch is padded, and what pads it is not counted"
+                if config.pipelines > 1
+                else "files repeat within a batch"
             )
-        elif found.files and found.files < batches:
             notes += (
-                f"{found.files} files, fewer than a batch of {config.batch_size}: files repeat "
-                "within a batch",
+                f"{found.files} files, fewer than {times}a batch of {config.batch_size}: {so}",
             )
         return ConfigJobs(config, (job,), label, notes)
 

@@ -48,7 +48,7 @@ def make_stage_report(
     """Put prefixes and single operators side by side.
 
     ``stages`` are in running order, ``alone`` is in ms. Raises EngineError where the whole pipeline
-    was not measured. A run that is too unstable names no bottleneck.
+    was not measured. A run that is too unstable names no bottleneck, and no gain.
     """
     by_name = {row.name: row for row in rows}
     whole = by_name[WHOLE]
@@ -63,12 +63,12 @@ def make_stage_report(
     others = max((busy[cost.stage] for cost in own if cost is not worst), default=0.0)
     without = max(total - (worst.adds or 0.0), others)
     share = min(busy[worst.stage] / total, 1.0)
-    gain = ceiling / whole.median if ceiling and whole.median else None
+    gain = max(1.0, ceiling / whole.median) if ceiling and whole.median else None
     report = StageReport(
         tuple(costs), total, remainder, ceiling, worst.stage, "", own_code, gain=gain
     )
     if doubt := _doubt(own, whole, total):
-        return replace(report, bottleneck="", advice=f"{doubt} {AGAIN}")
+        return replace(report, bottleneck="", gain=None, advice=f"{doubt} {AGAIN}")
     advice = bottleneck_advice(worst, share, without, whole, graph, machine)
     return replace(report, advice=advice, critical=_critical(own))
 

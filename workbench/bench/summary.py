@@ -20,13 +20,14 @@ class SpeedupPoint:
     """What so many threads or workers give.
 
     ``speedup`` is over the first point; ``efficiency`` is 1 where it is as large as the count is
-    over the first point's.
+    over the first point's. ``pipelines`` are those of each worker.
     """
 
     count: int
     imgs_per_s: float
     speedup: float
     efficiency: float
+    pipelines: int = 1
 
 
 def best_measurement(report: Report) -> Measurement:
@@ -48,14 +49,27 @@ def scaled_over(report: Report) -> Over:
 
 
 def speedup_curve(rows: Sequence[Measurement], over: Over) -> tuple[SpeedupPoint, ...]:
-    """The points of a scaling run, in rising order; what was not measured is left out."""
-    measured = sorted(
-        (getattr(row.config, over), row.median) for row in rows if row.median is not None
-    )
-    if not measured:
-        return ()
-    first, base = measured[0]
-    return tuple(
-        SpeedupPoint(count, rate, rate / base, rate / base / (count / first))
-        for count, rate in measured
-    )
+    """The points of a scaling run, in rising order; what was not measured is left out.
+
+    Over workers those of one number of pipelines come after those of another, each over its own
+    first.
+    """
+    points: list[SpeedupPoint] = []
+    for series in scaling_series([row for row in rows if row.median is not None], over):
+        first, *_ = series
+        count, base = getattr(first.config, over), first.median or 0.0
+        for row in series:
+            now, rate = getattr(row.config, over), row.median or 0.0
+            grown = rate / base
+            efficiency = grown / (now / count)
+            points.append(SpeedupPoint(now, rate, grown, efficiency, row.config.pipelines))
+    return tuple(points)
+
+
+def scaling_series(rows: Sequence[Measurement], over: Over) -> list[list[Measurement]]:
+    """The rows in rising order; over workers a list for each number of pipelines."""
+    ordered = sorted(rows, key=lambda row: int(getattr(row.config, over)))
+    if over != "workers":
+        return [ordered] if ordered else []
+    numbers = sorted({row.config.pipelines for row in rows})
+    return [[row for row in ordered if row.config.pipelines == number] for number in numbers]

@@ -68,8 +68,9 @@ class TunerSearch:
         probe: Probe,
         allowance: int | None = None,
         exhausted: Callable[[], bool] = lambda: False,
+        first: Place | None = None,
     ) -> None:
-        """``allowance`` is of probes and of what is measured anew.
+        """``allowance`` is of probes and of what is measured anew; ``first`` is probed before all.
 
         ``exhausted`` is asked before each probe whether anything can still bring more.
         """
@@ -82,12 +83,15 @@ class TunerSearch:
         self.found: dict[Place, float | None] = {}
         self.probes = 0
         self._probe = probe
+        self._first = first
 
     def run(self) -> list[Place]:
         """The best places, best first: as many as are to be confirmed, at least one.
 
         Empty where every probe failed.
         """
+        if self._first is not None:
+            self._rate(self._first)
         at = self._start()
         if not self._rate(at):
             at = self._smallest(at)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.bench.workload import (
     Job,
@@ -26,6 +26,9 @@ SILENCE_LIMIT = 300.0
 """Seconds without a batch before the measurement counts as hung: the first one fills the queues."""
 _TOGETHER = 0.05
 """Seconds ahead that several workers are told to begin together: a message takes far less."""
+
+
+T = TypeVar("T")
 
 
 class WorkerGroup:
@@ -65,11 +68,20 @@ class WorkerGroup:
         self._lead: float | None = None
 
     def start(self, on_report: Callable[[float], None]) -> StartupStats:
-        """Start the workers, one after the other, up to the first batch of each."""
-        startups: list[StartupStats] = [
-            engine.call(start_workload, job, cores, limit=SILENCE_LIMIT, on_report=on_report)
-            for engine, job, cores in zip(self._engines, self._jobs, self._cores, strict=True)
-        ]
+        """Start the workers, at the same time, up to the first batch of each."""
+
+        def start(place: int, on_report: Callable[[float], None]) -> StartupStats:
+            found: Any = self._engines[place].call(
+                start_workload,
+                self._jobs[place],
+                self._cores[place],
+                limit=SILENCE_LIMIT,
+                on_report=on_report,
+            )
+            assert isinstance(found, StartupStats)
+            return found
+
+        startups = self._together(start, on_report)
         gpus = [one.gpu_bytes for one in startups if one.gpu_bytes is not None]
         return StartupStats(
             max(one.first_batch_seconds for one in startups),
@@ -93,22 +105,33 @@ class WorkerGroup:
             return _run_round(engine, seconds, batches, None, on_report, pause)
         # Workers that were paused take a while to get going; after the first round it is known.
         start_at = time.perf_counter() + (self._lead or _TOGETHER)
+        rounds = self._together(
+            lambda place, report: _run_round(
+                self._engines[place], seconds, batches, start_at, report
+            ),
+            on_report,
+        )
+        self._lead = _TOGETHER + 6 * max(one.seconds / len(one.latencies) for one in rounds)
+        return merge_rounds(rounds, overlapping=not any(self._cores))
+
+    def _together(
+        self,
+        task: Callable[[int, Callable[[float], None]], T],
+        on_report: Callable[[float], None],
+    ) -> list[T]:
+        """What each worker answers to a task, told its place; the first one's reports are heard."""
+        if len(self._engines) == 1:
+            return [task(0, on_report)]
         with ThreadPoolExecutor(len(self._engines)) as pool:
             try:
                 waiting = [
-                    pool.submit(_run_round, engine, seconds, batches, start_at, reporter)
-                    for engine, reporter in zip(
-                        self._engines,
-                        [on_report, *[_ignore_report] * (len(self._engines) - 1)],
-                        strict=True,
-                    )
+                    pool.submit(task, place, _ignore_report if place else on_report)
+                    for place in range(len(self._engines))
                 ]
-                rounds = [one.result() for one in waiting]
-            except KeyboardInterrupt:  # the pool would wait for the rounds to end by themselves
+                return [one.result() for one in waiting]
+            except KeyboardInterrupt:  # the pool would wait for the tasks to end by themselves
                 self._stop.set()
                 raise
-        self._lead = _TOGETHER + 6 * max(one.seconds / len(one.latencies) for one in rounds)
-        return merge_rounds(rounds, overlapping=not any(self._cores))
 
     def memory(self) -> tuple[int, int | None]:
         """Peak host memory and GPU memory of all workers together, in bytes."""

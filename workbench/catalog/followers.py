@@ -98,14 +98,25 @@ FOLLOWERS: Mapping[str, OpSpec] = {
     for spec in (
         _follower(
             "boxes",
-            (PortSpec("boxes", "boxes"), _IMAGE, PortSpec("labels", "label", optional=True)),
+            (
+                PortSpec("boxes", "boxes"),
+                _IMAGE,
+                PortSpec("labels", "label", optional=True),
+                PortSpec("polygons", "number", optional=True),
+            ),
             (
                 PortSpec("boxes", "boxes", gives=OutputRule("FLOAT", "", (None, 4))),
                 PortSpec("labels", "label", needs="labels", gives=OutputRule("INT32", "", (None,))),
+                PortSpec(
+                    *("polygons", "number"),
+                    needs="polygons",
+                    gives=OutputRule("INT32", "", (None, 3)),
+                ),
                 PortSpec("places", "label", needs="places", gives=OutputRule("INT32", "", (None,))),
             ),
             {"visible": _DROPPED, "format": _FORMAT, "places": _PLACES},
-            "Boxes, and their labels, follow what was done to the image; they are cut at its edge.",
+            "Boxes, and their labels, follow what was done to the image; they are cut at its edge. "
+            "Polygons count the boxes anew; -1 is one that was left out.",
         ),
         _follower(
             "points",

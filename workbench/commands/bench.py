@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from workbench.commands.measuring import (
+    BUDGET,
     CACHE,
     JSON,
     NAME,
@@ -66,13 +67,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also each operator by itself, behind the decoder; records get the node's name.",
 )
-@click.option(
-    "--budget",
-    type=FiniteFloatRange(0),
-    default=20.0,
-    show_default=True,
-    help="Seconds of timed rounds for each, at most.",
-)
+@BUDGET
 @click.option(
     "--processes",
     type=click.IntRange(1),
@@ -109,11 +104,10 @@ def bench(
     from dataclasses import replace
 
     from workbench.bench import Benchmark
-    from workbench.bench.config import REGIMES, config_of
-    from workbench.bench.measurement_config import MeasurementConfig
+    from workbench.bench.config import REGIMES, adopt_config, config_of
+    from workbench.bench.measurement_config import config_within
     from workbench.bench.peers import PEERS
     from workbench.bench.peers.operator_graphs import operator_graphs
-    from workbench.bench.tune import adopt_config
     from workbench.catalog import load_catalog
     from workbench.graph.edit import set_setting
 
@@ -136,7 +130,7 @@ def bench(
             datasets,
             devices,
             ("pipeline",) if node else tuple(r for r in REGIMES if regime in ("both", r)),
-            measurement_config=MeasurementConfig(budget=budget, processes=processes),
+            measurement_config=config_within(budget, processes),
             cache=cast(Any, cache),
             name=" ".join(filter(None, (name, node))),
             peers=tuple(PEERS) if peers else (),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from workbench.commands.options import existing_data, report_errors, writable_file
+from workbench.commands.options import existing_data, report_errors, require_filled, writable_file
 
 if TYPE_CHECKING:
     from workbench.health import FolderCheck
@@ -59,8 +59,9 @@ def check(
     """
     from workbench.files import write_bytes, write_text
     from workbench.health.html_report import html_report
-    from workbench.sources import load_source
+    from workbench.sources import kinds_with_targets, load_source, open_dataset
 
+    require_filled(open_dataset(data), "'DIR|LIST'")
     found = _check(data, full, again)
     if good and not load_source(found.dataset.kind).lists_files:
         written = found.write_good(good)
@@ -74,6 +75,18 @@ def check(
     if html:
         write_text(html, html_report(found))
     click.echo(json.dumps(_as_json(found), indent=1) if as_json else _as_text(found))
+    without = load_source(found.dataset.kind).without_targets
+    if without and (empty := without(found.dataset)):
+        images = "1 image has" if empty == 1 else f"{empty:,} images have"
+        click.echo(
+            f"note: {images} no annotation; skip_empty of the reader leaves such out", err=True
+        )
+    for kind in kinds_with_targets(found.dataset):
+        click.echo(
+            f"note: what else the samples hold was not looked at: `workbench check {kind}:{data}` "
+            f"reads them as {load_source(kind).about}",
+            err=True,
+        )
     if found.bad:
         raise SystemExit(1)
 
@@ -122,7 +135,9 @@ def _as_text(found: FolderCheck) -> str:
     if len(told) > _LINES:
         lines.append(f"and {len(told) - _LINES:,} more files; --json and --html name them all")
     lines += [f"{count:8,} {kind}" for kind, count in found.counts.items()]
-    how = "decoded" if found.full else "headers read; --full decodes them"
+    all_decoded = found.decoded == found.count
+    decoded = "decoded" if all_decoded else f"{found.decoded:,} decoded"
+    how = decoded if found.full else "headers read; --full decodes them"
     lines.append(
         f"{found.count:,} files ({how}): {len(found.bad):,} bad, "
         f"{len(found.of_level('damaged')):,} damaged, "
@@ -136,6 +151,7 @@ def _as_json(found: FolderCheck) -> dict[str, Any]:
         "data": os.path.abspath(str(found.dataset)),
         "full": found.full,
         "count": found.count,
+        "decoded": found.decoded,
         "bad": len(found.bad),
         "damaged": len(found.of_level("damaged")),
         "kinds": found.counts,

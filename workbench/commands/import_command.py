@@ -12,6 +12,7 @@ from workbench.commands.options import (
     existing_data,
     refuse_overwriting_source,
     report_errors,
+    require_filled,
     writable_file,
 )
 from workbench.figures import Kind
@@ -152,6 +153,7 @@ def import_command(
     from workbench.engine.importing import from_file
     from workbench.files import write_text
     from workbench.graph.layout import dump_document
+    from workbench.sources import open_dataset
 
     path, name = source
     if compare and photos is None:
@@ -164,6 +166,8 @@ def import_command(
     if output is None and not compare:
         raise click.MissingParameter(param_hint="'-o' / '--output'", param_type="option")
     refuse_overwriting_source(path, output, plot)
+    if photos is not None:
+        require_filled(open_dataset(photos))
     imported = from_file(path, pipeline or name, arguments, seconds, data)
     if output:
         click.echo(write_text(output, dump_document(imported.document)))

@@ -70,6 +70,23 @@ def ascending_numbers(
     return read
 
 
+def names_among(known: Sequence[str], what: str) -> Callable[..., tuple[str, ...] | None]:
+    """A callback that reads some of the known names, with commas between, in their order.
+
+    ``what`` is one of them: an executor.
+    """
+
+    def read(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...] | None:
+        if text is None:
+            return None
+        found = {part.strip() for part in text.split(",")}
+        for name in sorted(found - set(known)):
+            raise click.BadParameter(f"{name[:40]!r} is no {what}. Give {', '.join(known)}.")
+        return tuple(name for name in known if name in found)
+
+    return read
+
+
 def _picture(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     if value is not None and Path(value).suffix.lower() not in (".png", ".svg"):
         raise click.BadParameter(f"{value} ends in neither .png nor .svg.")
@@ -92,6 +109,14 @@ CACHE = click.option(
 NAME = click.option("--name", default="", help="What to call the record.")
 ONE_DEVICE = click.option(
     "--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's."
+)
+
+BUDGET = click.option(
+    "--budget",
+    type=FiniteFloatRange(0),
+    default=30.0,
+    show_default=True,
+    help="Seconds for each at most, with its building and warm-up.",
 )
 
 

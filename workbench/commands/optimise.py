@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from workbench.commands.measuring import (
+    FiniteFloatRange,
     MeasureOptions,
     measure_options,
     print_machine,
@@ -44,6 +45,12 @@ def _names(_: click.Context, option: click.Parameter, text: str | None) -> tuple
     "--only", metavar="NAMES", callback=_names, help="Rewrites to try, with commas between."
 )
 @click.option(
+    "--seconds",
+    type=FiniteFloatRange(20),
+    metavar="S",
+    help="How long it may take; without: about 10 s for each rewrite, more on a busy machine.",
+)
+@click.option(
     "-o", "--output", metavar="GRAPH.json", callback=writable_file, help="The graph so rewritten."
 )
 @click.option("--script", metavar="pipe.py", callback=writable_file, help="Its script.")
@@ -51,6 +58,7 @@ def optimise(
     options: MeasureOptions,
     applied: tuple[str, ...],
     only: tuple[str, ...],
+    seconds: float | None,
     output: str | None,
     script: str | None,
 ) -> None:
@@ -71,7 +79,9 @@ def optimise(
     graph = options.graph
     if options.device:
         graph = set_setting(graph, device=options.device)
-    run = OptimisationExperiment(graph, options.data, only or None, name=options.name)
+    run = OptimisationExperiment(
+        graph, options.data, only or None, seconds=seconds, name=options.name
+    )
     with progress_bar() as progress:
         try:
             report = run.run(progress)

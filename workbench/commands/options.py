@@ -13,14 +13,31 @@ from typing import ParamSpec, TypeVar
 
 import click
 
-from workbench.errors import DataError, GraphFormatError, SaveError, WorkbenchError
+from workbench.errors import (
+    ArgumentError,
+    DataError,
+    GraphFormatError,
+    RecordFormatError,
+    SaveError,
+    WorkbenchError,
+)
 from workbench.files import require_place
 from workbench.graph.active import loose_nodes, muted_nodes, without_loose
 from workbench.graph.dataset_parameters import parameter_of, parameters
 from workbench.graph.model import Graph, is_name
 from workbench.graph.own_code import trust_graph
 from workbench.graph.source_targets import with_opened
-from workbench.sources import PARAMETER, Dataset, Datasets, open_dataset, require_dataset
+from workbench.sources import (
+    PARAMETER,
+    Dataset,
+    Datasets,
+    list_samples,
+    load_source,
+    no_files_reason,
+    open_dataset,
+    require_dataset,
+    source_kinds,
+)
 from workbench.system_limits import is_full, is_memory_refusal, memory_remedy
 
 _FACTORY = re.compile(r"([A-Za-z_]\w*(\.[A-Za-z_]\w*)*|.+\.py):[A-Za-z_]\w*")
@@ -29,12 +46,17 @@ R = TypeVar("R")
 
 
 def report_errors(function: Callable[P, R]) -> Callable[P, R]:
-    """Turn a WorkbenchError, a full disk and a lack of memory into a message and exit code 1."""
+    """Turn a WorkbenchError, a full disk and a lack of memory into a message and exit code 1.
+
+    What is about the arguments, a file that holds no record among them, has 2.
+    """
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
+        except (ArgumentError, RecordFormatError) as error:
+            raise click.UsageError(str(error)) from None
         except WorkbenchError as error:
             raise click.ClickException(str(error)) from None
         except OSError as error:
@@ -53,7 +75,7 @@ def report_errors(function: Callable[P, R]) -> Callable[P, R]:
 def load_source_graph(source: str) -> Graph:
     """A graph file, a shared picture, or a recipe by name; what of it does not run is told.
 
-    A missing one is a bad argument.
+    A missing one is a bad argument, and so is what holds no graph.
     """
     graph = _graph_of(source)
     context = click.get_current_context(silent=True)
@@ -76,13 +98,13 @@ def _graph_of(source: str) -> Graph:
         raise click.BadParameter(
             f"{what}. Name a graph file, a shared picture, or a recipe (`workbench recipes`)."
         )
-    if source.endswith(".png"):
-        from workbench.preview.share import read_picture
-
-        return read_picture(source)
-    if source.endswith(".json") or Path(source).is_file():
-        return read_graph(source)
     try:
+        if source.endswith(".png"):
+            from workbench.preview.share import read_picture
+
+            return read_picture(source)
+        if source.endswith(".json") or Path(source).is_file():
+            return read_graph(source)
         return load_recipe(source)
     except GraphFormatError as error:
         raise click.BadParameter(str(error)) from None
@@ -114,9 +136,22 @@ def _dataset(path: str, hint: str = "") -> Dataset:
     return dataset
 
 
+def require_filled(dataset: Dataset, hint: str = "'--data'") -> None:
+    """Refuse data that list no file, as a bad argument: the first of them is looked for."""
+    try:
+        if not load_source(dataset.kind).is_listed or any(True for _ in list_samples(dataset)):
+            return
+    except DataError as error:
+        raise click.BadParameter(str(error), param_hint=hint) from None
+    raise click.BadParameter(no_files_reason(dataset), param_hint=hint)
+
+
 def _names_factory(text: str) -> bool:
-    """Whether it is ``module:factory`` or ``file.py:factory``, and no path."""
-    return bool(_FACTORY.fullmatch(text)) and not os.path.exists(text)
+    """Whether it is ``module:factory`` or ``file.py:factory``, no path, and no kind of source."""
+    kind, _, _ = text.partition(":")
+    if kind in source_kinds() or os.path.exists(text):
+        return False
+    return bool(_FACTORY.fullmatch(text))
 
 
 def _factory_data(text: str) -> Dataset:
@@ -195,6 +230,8 @@ def opened_on(graph: Graph, data: Datasets) -> tuple[Graph, Datasets]:
         raise click.MissingParameter(
             f"The graph reads {_data_words(wanted)}.", param_hint=hint, param_type="option"
         )
+    for dataset in data.values():
+        require_filled(dataset)
     if any(data[name].kind != _kind_of(graph, name) for name in data):
         from workbench.catalog import load_catalog
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -11,23 +11,19 @@ from workbench.commands.measuring import (
     MeasureOptions,
     ascending_numbers,
     measure_options,
+    names_among,
     print_rows,
     progress_bar,
 )
 from workbench.commands.options import writable_file
-from workbench.graph.bounds import SETTINGS
+from workbench.graph.bounds import FILES, SETTINGS
 from workbench.graph.model import CHOICES, DecodeDevice
 
+if TYPE_CHECKING:
+    from workbench.bench.config import Config
+    from workbench.bench.record import Report
+
 EXECUTORS = CHOICES["executor"]
-
-
-def _executors(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...] | None:
-    if text is None:
-        return None
-    found = {part.strip() for part in text.split(",")}
-    for name in sorted(found - set(EXECUTORS)):
-        raise click.BadParameter(f"{name[:40]!r} is no executor. Give {', '.join(EXECUTORS)}.")
-    return tuple(name for name in EXECUTORS if name in found)
 
 
 @click.command()
@@ -57,9 +53,15 @@ def _executors(_: click.Context, __: click.Parameter, text: str | None) -> tuple
 )
 @click.option(
     "--executors",
-    callback=_executors,
+    callback=names_among(EXECUTORS, "executor"),
     metavar="NAMES",
     help=f"Executors to try, with commas between: {', '.join(EXECUTORS)}.",
+)
+@click.option(
+    "--files",
+    callback=names_among(FILES, "way to get at files"),
+    metavar="NAMES",
+    help="Mapped into memory, read, or both: dont_use_mmap of the readers. mapped,read.",
 )
 @click.option(
     "--regime",
@@ -73,7 +75,7 @@ def _executors(_: click.Context, __: click.Parameter, text: str | None) -> tuple
     "--seconds",
     type=FiniteFloatRange(20),
     metavar="S",
-    help="About how long it may take; without: a fifth of what all settings would.",
+    help="How long it may take; without: a fifth of what all settings would.",
 )
 @click.option("--memory", type=FiniteFloatRange(0), metavar="GIB", help="Most host memory.")
 @click.option("--gpu-memory", type=FiniteFloatRange(0), metavar="GIB", help="Most GPU memory.")
@@ -89,6 +91,7 @@ def tune(
     pipelines: tuple[int, ...] | None,
     loads: tuple[float, ...] | None,
     executors: tuple[str, ...] | None,
+    files: tuple[str, ...] | None,
     regime: str,
     exhaustive: bool,
     seconds: float | None,
@@ -105,16 +108,13 @@ def tune(
     """
     from dataclasses import replace
 
-    from workbench.bench.grid import grid_for
+    from workbench.bench.config import adopt_config
+    from workbench.bench.grid import grid_for, mapping_values
     from workbench.bench.measurement import long_words
     from workbench.bench.rate import rate_words
     from workbench.bench.summary import best_measurement
-    from workbench.bench.tune import (
-        SweepExperiment,
-        TuningExperiment,
-        adopt_config,
-        describe_ineffective,
-    )
+    from workbench.bench.sweep import SweepExperiment, describe_ineffective
+    from workbench.bench.tune import TuningExperiment
     from workbench.catalog import load_catalog
     from workbench.emit import emit_script
     from workbench.engine.machine import describe_machine
@@ -130,6 +130,7 @@ def tune(
         "hw_decoder_load": loads,
         "pipelines": pipelines,
         "executor": executors,
+        "dont_use_mmap": files and mapping_values(graph, load_catalog(), files),
     }
     grid = replace(
         grid_for(graph, load_catalog(), describe_machine(), wanted),
@@ -169,11 +170,11 @@ def tune(
     for knob in report.extra.get("sweep", {}).get("no_effect", ()):
         click.echo(describe_ineffective(knob))
     if "interrupted" in report.extra:
-        tried = len(report.measurements)
+        tried = len({row.config for row in report.measurements})
         click.echo(f"interrupted: {tried} of {len(grid)} settings tried, which are kept")
     options.keep(report)
     best = best_measurement(report)
-    own = " (as it is: nothing that was tried is faster)" if best.config == run.base else ""
+    own = as_it_is_words(report, run.base) if best.config == run.base else ""
     click.echo(
         f"best: {best.config.settings}: {rate_words(best.median or 0.0, best.config.frames)}"
         f"{long_words(best)}{own}"
@@ -183,3 +184,12 @@ def tune(
         click.echo(write_text(output, dump_graph(tuned)))
     if script:
         click.echo(write_text(script, emit_script(tuned, load_catalog()).text))
+
+
+def as_it_is_words(report: Report, base: Config) -> str:
+    """Why the best of a record is the graph's own setting, in brackets."""
+    others = [row for row in report.measurements if row.config != base]
+    if any(row.rounds for row in others):
+        return " (as it is: nothing that was tried is faster)"
+    what = "nothing else could be measured" if others else "nothing else was tried"
+    return f" (as it is: {what})"

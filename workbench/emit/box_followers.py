@@ -11,10 +11,10 @@ from functools import partial
 
 from workbench.emit.follower_writer import FollowerWriter
 from workbench.emit.python import call
-from workbench.graph.followers import box_format
 from workbench.graph.geometry import GeometryStep
 from workbench.graph.mixes import Mix
 from workbench.graph.model import Port
+from workbench.graph.target_formats import box_format
 
 _WHOLE = "types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])"
 """A box of the whole image. It stands behind the others, so that there is always one."""
@@ -23,6 +23,8 @@ _WHOLE = "types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])"
 _LABELS = 65536
 _MOST = 4096
 """One number for both: the label, and which of so many boxes it is of."""
+_NONE = "types.Constant([-1], shape=[1])"
+"""The number of no box. It stands before the others, so that there is always one."""
 
 
 class BoxWriter(FollowerWriter):
@@ -86,7 +88,7 @@ class BoxWriter(FollowerWriter):
             flow, text = self.flows.get(labels), self._mixed_labels or self.fed("labels")
             if flow is None or flow.dtype != "INT32":
                 text = f"fn.cast({text}, dtype=types.INT32)"
-        if self.node.args.get("places"):
+        if self._numbered:
             places, count = self.name("places"), f"{self.fed('boxes')}.shape()[0]"
             self.add(places, f"types.Constant([*range({_MOST})], shape=[{_MOST}])[: {count}]")
             text = f"{text} + {_LABELS} * {places}" if text else places
@@ -95,15 +97,37 @@ class BoxWriter(FollowerWriter):
         self.add(own, f"fn.cat({text}, types.Constant([0], shape=[1]))")
         return own
 
+    @property
+    def _numbered(self) -> bool:
+        """Whether it matters which of the boxes are left."""
+        return bool(self.node.args.get("places")) or "polygons" in self.node.inputs
+
     def _give_along(self, own: str) -> None:
-        with_labels, with_places = "labels" in self.node.inputs, self.node.args.get("places")
-        if with_labels and with_places:
+        with_labels, places = "labels" in self.node.inputs, own
+        if with_labels and self._numbered:
             places = self.name("places")
             self.add(places, f"{own} // {_LABELS}")
             self.add(self.given("labels"), f"({own} - {_LABELS} * {places})[:-1]")
+        elif with_labels:
+            self.add(self.given("labels"), f"{own}[:-1]")
+        if "polygons" in self.node.inputs:
+            self._renumber(f"{places}[:-1]")
+        if self.node.args.get("places"):
             self.add(self.given("places"), f"{places}[:-1]")
-        elif own:
-            self.add(self.given("labels" if with_labels else "places"), f"{own}[:-1]")
+
+    def _renumber(self, places: str) -> None:
+        """Rows (box, first vertex, end) with the numbers of the boxes that are left, -1 of others.
+
+        No row goes: the first and last vertices are those of points that follow, which all stay.
+        """
+        left, number, rows = self.name("left"), self.name("number"), self.fed("polygons")
+        every = f"types.Constant([*range({_MOST + 1})], shape=[1, {_MOST + 1}])"
+        self.add(left, f"fn.expand_dims(fn.cat({_NONE}, {places}), axes=0)")
+        self.add(number, f"({rows}[:, 0:1] == {left}) * {every}[:, : {left}.shape()[1]]")
+        self.add(number, f"fn.reductions.max({number}, axes=1, keep_dims=True) - 1")
+        # Not put together column by column: where there is no row, that leaves one column.
+        first, others = (f"types.Constant({each}, shape=[1, 3])" for each in ([1, 0, 0], [0, 1, 1]))
+        self.add(self.given("polygons"), f"{rows} * {others} + {number} * {first}")
 
     def carried(self) -> None:
         """Corners, those of the whole image last."""

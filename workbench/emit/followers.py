@@ -12,8 +12,8 @@ from workbench.emit.mask_followers import MaskWriter
 from workbench.emit.naming import unique_names
 from workbench.emit.python import literal
 from workbench.graph.follower_regions import CARRIED_INPUTS
-from workbench.graph.followers import is_relative
 from workbench.graph.model import Node, Port
+from workbench.graph.target_formats import is_relative
 
 if TYPE_CHECKING:
     from workbench.emit.emitter import Emitter
@@ -43,6 +43,8 @@ def follower_comment(emitter: Emitter, node: Node) -> str:
     text += "".join(f", {name}={literal(value)}" for name, value in node.args.items())
     if given == [*fed.values()] == [kind]:
         return text
+    if "polygons" in fed and "labels" not in fed:  # by their order an import tells which they are
+        fed = {"boxes": fed["boxes"], "labels": "_", "polygons": fed["polygons"]}
     text += f": {', '.join(fed.values())}"
     return text if given == [*fed.values()] else f"{text} -> {', '.join(given)}"
 

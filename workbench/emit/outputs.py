@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphExportError
+from workbench.graph.followers import follows
 from workbench.graph.model import Graph, Node, Source
 from workbench.graph.shapes import infer_types
 from workbench.graph.tensor_type import TensorType
@@ -90,8 +91,9 @@ def ragged_outputs(graph: Graph, outputs: Outputs) -> list[str]:
 
 
 def _is_list(graph: Graph, name: str, flow: TensorType) -> bool:
-    """Labels, or what else a reader gives for each box: polygons."""
-    read = isinstance(graph.node(graph.outputs[name].node), Source)
+    """Labels, or what else a reader or a follower gives for each box: polygons."""
+    node = graph.node(graph.outputs[name].node)
+    read = isinstance(node, Source) or follows(node)
     return flow.kind == "label" or (flow.kind == "number" and read)
 
 

@@ -50,7 +50,8 @@ _KEY = "file_check"
 def check_header(file: Sample) -> CheckedFile:
     """Look at a file's header and end (about 60 µs)."""
     if file.fault:
-        return CheckedFile(file.name, findings=(Finding("unreadable", file.fault),))
+        kind = "unreadable" if file.counted else "of no sample"
+        return CheckedFile(file.name, findings=(Finding(kind, file.fault),))
     reason = unreadable_reason(file.path)
     if reason:
         return CheckedFile(file.name, findings=(Finding(_unreadable_kind(file.path), reason),))

@@ -22,6 +22,7 @@ KINDS: dict[str, Level] = {
     "undecodable": "bad",
     "other size": "bad",
     "crashes the decoder": "bad",
+    "of no sample": "bad",
     "damaged": "damaged",
     "not finite": "damaged",
     "annotated size": "damaged",

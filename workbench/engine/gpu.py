@@ -22,6 +22,8 @@ _ORDERED_BY = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 _PROGRAM = Path(__file__).with_name("cuda_devices.py")
 _LIMIT = 60.0
 """Seconds for the driver to start: 0.3 mostly, many more with eight GPUs and no persistence."""
+_WORD = 64
+"""Cores in a word of NVML's masks."""
 _IDLE = 5
 """Percent busy below which a GPU counts as idle."""
 T = TypeVar("T")
@@ -121,6 +123,20 @@ class Gpu:
             self._ask(lambda nvml: int(nvml.nvmlDeviceGetUtilizationRates(self._board).gpu)),
             self._ask(lambda nvml: int(nvml.nvmlDeviceGetJpgUtilization(self._board)[0])),
             self._ask(self._bus_use),
+        )
+
+    def near_cores(self) -> frozenset[int]:
+        """Numbers of the cores that it is attached to: those of a socket, mostly.
+
+        Empty where the driver does not tell.
+        """
+        words = -(-(os.cpu_count() or 1) // _WORD)
+        masks = self._ask(lambda nvml: list(nvml.nvmlDeviceGetCpuAffinity(self._board, words)))
+        return frozenset(
+            place * _WORD + bit
+            for place, mask in enumerate(masks or ())
+            for bit in range(_WORD)
+            if mask >> bit & 1
         )
 
     def _bus_use(self, nvml: Any) -> int | None:

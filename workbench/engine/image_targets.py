@@ -41,10 +41,10 @@ def targets_fit(file: Sample, sides: tuple[int, int]) -> Iterator[Finding]:
             yield Finding("unreadable", "its mask cannot be opened")
 
 
-def mask_fault(file: Sample) -> str:
-    """Why the mask of an image is not of its size, or cannot be opened; or empty.
+def header_findings(file: Sample) -> Iterator[Finding]:
+    """As of ``targets_fit``, by the image's header (0.1 ms).
 
-    Of an image that Pillow cannot open it says nothing.
+    Of an image that Pillow cannot open there are none.
     """
     try:
         with warnings.catch_warnings():
@@ -53,8 +53,13 @@ def mask_fault(file: Sample) -> str:
                 turned = (orientation(image) or 0) > LAST_UPRIGHT
                 sides = image.size[::-1] if turned else image.size
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
-        return ""
-    bad = (finding for finding in targets_fit(file, sides) if KINDS[finding.kind] == "bad")
+        return
+    yield from targets_fit(file, sides)
+
+
+def mask_fault(file: Sample) -> str:
+    """Why the mask of an image is not of its size, or cannot be opened; or empty."""
+    bad = (finding for finding in header_findings(file) if KINDS[finding.kind] == "bad")
     return next((finding.reason for finding in bad), "")
 
 

@@ -27,6 +27,7 @@ _NAMED = "<workbench "
 _AFTER = re.compile(r"\n(C\+\+ context|Current pipeline object|\. File: ).*", re.DOTALL)
 _ASSERT = re.compile(r'Assert on "([^\n]*)" failed:? ?')
 _SHARDS = re.compile(r"number of input samples: (\d+), needs.* number of shards: (\d+)")
+_PER_CHANNEL = "The number of per-channel arguments should match the number of channels"
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
 _REFUSED = os.strerror(errno.EAGAIN)
 """All that C++ says where a thread is refused, for want of memory too."""
@@ -150,6 +151,11 @@ def plain_reason(error: Exception) -> str:
         return (
             f"it reads {few[1]} sample{'s' * (few[1] != '1')}, and each of {few[2]} shards needs "
             "one at least. Give more files, or fewer pipelines"
+        )
+    if _PER_CHANNEL in text:
+        return (
+            "its mean or std has another number of elements than what it is fed has channels. Give "
+            "a number for each channel, or one for all"
         )
     if not text and condition is not None:  # an assertion without words
         return f"DALI asserts that {condition[1]}"

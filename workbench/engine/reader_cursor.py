@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from workbench.emit.code import Code
 from workbench.engine.batch_distance import require_near
 from workbench.engine.batch_store import Batch, tensor_list
-from workbench.engine.encoded_images import placeholder_jpeg
-from workbench.engine.image_targets import mask_fault, undecodable_mask
+from workbench.engine.encoded_images import open_image, placeholder_jpeg
+from workbench.engine.findings import KINDS, Finding
+from workbench.engine.image_targets import header_findings, mask_fault, undecodable_mask
 from workbench.engine.machine import describe_machine
 from workbench.engine.pipelines import CompiledSource
 from workbench.errors import DataError, PipelineError
@@ -49,7 +50,8 @@ MOST_READ = 1 / 8
 _LOOKED_AT = 256
 """Files, from the first: how large the others are is judged by them."""
 _READ_AHEAD = 1024
-"""Samples that DALI's readers keep to draw from where they shuffle (``initial_fill``)."""
+"""Samples that DALI's readers keep to draw from where they shuffle, unless ``initial_fill`` is
+given."""
 _REORDERING = ("random_shuffle", "shuffle_after_epoch", "pad_last_batch", "num_shards")
 """Options by which an epoch differs from the one before, or does not begin where that ended."""
 
@@ -144,16 +146,20 @@ class ReaderCursor:
         self._looked_at = 0
         self._at_fault: dict[str, str] = {}
         """Name and fault of the samples that were looked at, and that the reader takes."""
-        self._masked: dict[str, Sample] = {}
-        """Samples with a mask that were looked at, and not read yet."""
+        self._sized: dict[str, Sample] = {}
+        """Samples with targets for a size that were looked at, and not read yet."""
+        self._compared = 0
+        """Images whose size was compared with that."""
+        self._other_size: dict[str, str] = {}
+        """Name and words of those that are shown all the same."""
         self.unreadable: dict[str, str] = {}
         self.folder = self._folder()
         """What the files of its batches are relative to."""
         self._rest: tempfile.TemporaryDirectory[str] | None = None
-        self.left_out = ""
+        self._left_out = ""
         """How many samples the reader cannot give, and the first: the others are read."""
         if data is not None and load_source(data.kind).undecodable is not None:
-            self._leave_out()  # DALI passes over some without a word, and ends at others
+            self._read_rest()  # DALI passes over some without a word, and ends at others
 
     def batch(self, index: int) -> ReadBatch:
         """Batch ``index`` from 0. Raises PipelineError or DataError."""
@@ -165,7 +171,7 @@ class ReaderCursor:
                 if self._data is None:
                     raise
                 require_dataset(self._data, self._device)
-                if self._leave_out():
+                if self._read_rest():
                     continue
                 if reason := failure_reason(self._data, str(error)):
                     raise DataError(reason) from None
@@ -180,24 +186,38 @@ class ReaderCursor:
         if self._ahead is None or self._data is None or self._rest is not None:
             return
         kind = load_source(self._data.kind)
-        most = _READ_AHEAD + (index + 2) * self._batch_size - self._looked_at
+        most = self._samples_before(index + 2) - self._looked_at
         for sample in islice(self._ahead, max(0, most)):
-            self._looked_at += 1
-            if sample.mask:
-                self._masked[sample.name] = sample
+            self._looked_at += sample.counted
+            if sample.mask or sample.sides:
+                self._sized[sample.name] = sample
             if sample.fault:
                 self._at_fault[sample.name] = sample.fault
-            if kind.ends_process and kind.ends_process in sample.fault:
-                self._leave_out()
+            ends = bool(kind.ends_process) and kind.ends_process in sample.fault
+            if ends or (kind.decodes_images and _header_fault(sample)):
+                self._read_rest()
                 return
         if self._at_fault:
             name, fault = next(iter(self._at_fault.items()))
-            self.left_out = (
+            self._left_out = (
                 f"{len(self._at_fault):,} at fault among its first {self._looked_at:,} samples; of "
                 f"the first, {name}, {fault}. Verify and the measurements leave them out"
             )
 
-    def _leave_out(self) -> bool:
+    def _samples_before(self, batches: int) -> int:
+        """How many the reader takes for so many batches; where one is a frame, of all sequences."""
+        args = self._source.args
+        drawn_from, length, stride = (
+            value if isinstance(value := args.get(name), int) else default
+            for name, default in [
+                ("initial_fill", _READ_AHEAD),
+                ("sequence_length", 1),
+                ("stride", 1),
+            ]
+        )
+        return (drawn_from + batches * self._batch_size) * length * stride
+
+    def _read_rest(self) -> bool:
         """Read the data without the samples that lack what the reader must give; whether any do.
 
         One ends its run. Raises DataError where no others are, or the kind cannot leave them out.
@@ -212,7 +232,12 @@ class ReaderCursor:
         lacking = {
             each.name: fault
             for each in samples
-            if (fault := each.fault or (in_files and unreadable_reason(each.path)) or in_mask(each))
+            if (
+                fault := each.fault
+                or (in_files and unreadable_reason(each.path))
+                or in_mask(each)
+                or (kind.decodes_images and _header_fault(each))
+            )
         }
         if not lacking:  # only where all headers are sound are masks decoded
             lacking = {each.name: fault for each in samples if (fault := undecodable_mask(each))}
@@ -225,7 +250,7 @@ class ReaderCursor:
         self._rest = tempfile.TemporaryDirectory(prefix="workbench-rest-")
         rest = write_without(data, lacking, Path(self._rest.name, "rest"))
         self._data = replace(data, location=os.fspath(rest), items=(), title=str(data))
-        self.left_out = (
+        self._left_out = (
             f"{said}. They are left out: `workbench check {data.text or data}` names all"
         )
         if kind.lists_files:  # the list that is left names them in full
@@ -350,15 +375,29 @@ class ReaderCursor:
             self.unreadable.update((each.name, each.fault) for each in samples if each.fault)
             paths = [each.name for each in samples]
         names = tuple(self._originals.get(path, self._name(path)) for path in paths)
-        for sample in filter(None, (self._masked.pop(name, None) for name in names)):
-            if fault := mask_fault(sample):
-                self.unreadable[sample.name] = fault
+        for sample in filter(None, (self._sized.pop(name, None) for name in names)):
+            self._compared += 1
+            for finding in header_findings(sample):
+                is_bad = KINDS[finding.kind] == "bad"
+                (self.unreadable if is_bad else self._other_size)[sample.name] = finding.reason
         copies = tuple(tensor_list([output[i] for i in range(len(output))]) for output in outputs)
         return ReadBatch(
             copies,
             names,
             sum(Batch(output).nbytes for output in copies),
         )
+
+    @property
+    def left_out(self) -> str:
+        """What it leaves out, or reads in silence though it is at fault, in words; or empty."""
+        if not self._other_size:
+            return self._left_out
+        name, words = next(iter(self._other_size.items()))
+        sizes = (
+            f"{len(self._other_size):,} of {self._compared:,} images read are of another size than "
+            f"their targets; of the first, {name}, {words}"
+        )
+        return "; ".join(filter(None, (self._left_out, sizes)))
 
     def _name(self, path: str) -> str:
         """Of a sample as its reader tells it, relative to the data that were given."""
@@ -385,6 +424,15 @@ class ReaderCursor:
         self._position = None
         for folder in filter(None, (self._stand_ins, self._index, self._rest)):
             folder.cleanup()
+
+
+def _header_fault(sample: Sample) -> str:
+    """Why DALI's decoders cannot be given an image, by its header; empty where they can."""
+    if reason := unreadable_reason(sample.path):
+        return reason
+    with sample.open() as file:
+        found = open_image(file)
+    return found.reason if isinstance(found, Finding) else ""
 
 
 def _is_utf8(name: str) -> bool:

@@ -1,19 +1,21 @@
 """What a graph does not tell of pixels that a source gives: looked at before they are worked on.
 
-DALI ends the process, or reads past its memory, where it is fed other channels than it takes.
+DALI ends the process, or reads past its memory, where it is fed other channels than it takes, or
+does not say how many it found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.own_code import nodes_within
 from workbench.engine.batch_store import Batch
 from workbench.engine.plan import Plan
 from workbench.errors import PipelineError
-from workbench.graph.check_types import type_faults
+from workbench.graph.check_types import NORMALIZES, per_channel_faults, type_faults
 from workbench.graph.model import Node, Port, Source
 from workbench.graph.shapes import infer_types, infer_types_from
 from workbench.graph.tensor_type import TensorType
@@ -23,13 +25,19 @@ def require_fitting(
     plan: Plan, catalog: Catalog, nodes: Sequence[Node], known: Mapping[Port, Batch]
 ) -> None:
     """Raise PipelineError with the first of the nodes that cannot work on what is there."""
-    if not any(isinstance(node, Source) and node.decodes for node in plan.nodes):
+    decoded = any(isinstance(node, Source) and node.decodes for node in plan.nodes)
+    within = [each for each in nodes_within(nodes) if decoded or each.op == NORMALIZES]
+    if not within:
         return
     told = infer_types(plan.graph, catalog)
     found = {port: _type_of(batch, told[port]) for port, batch in known.items() if port in told}
     flows = infer_types_from(plan.graph, catalog, found)
-    for node in nodes_within(nodes):
-        for fault in type_faults(node, catalog[node.op], plan.devices, flows):
+    for node in within:
+        spec = catalog[node.op]
+        faults = type_faults(node, spec, plan.devices, flows) if decoded else iter(())
+        if node.op == NORMALIZES:
+            faults = chain(faults, per_channel_faults(node, spec, flows))
+        for fault in faults:
             raise PipelineError(str(fault), node.id)
 
 

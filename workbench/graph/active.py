@@ -24,7 +24,7 @@ def active_graph(graph: Graph, catalog: Catalog) -> Graph:
     Where nothing can stand in for what a muted node gave, the part has a fault: an output without
     a source, or an input that nothing feeds.
     """
-    from workbench.graph.followers import with_dependencies  # which edits, as this does
+    from workbench.graph.follower_dependencies import with_dependencies  # which edits, as this does
 
     return with_dependencies(without_loose(without_muted(graph, catalog)), catalog)
 

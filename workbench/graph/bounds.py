@@ -30,3 +30,6 @@ MOST_TURNS_IN_ALL = 1024
 MOST_PAGE_CHARACTERS = 4_000_000
 """Of a graph file that a page opens, a link included: 1,000 nodes with every argument have 1.5
 million."""
+
+FILES = "mapped", "read"
+"""How readers get at files: into memory, or with ``dont_use_mmap``."""

@@ -14,6 +14,8 @@ from workbench.graph.type_promotion import broadcast, operand_types, result_type
 from workbench.graph.values import count_words, one_for_all, value_fault
 
 _ORDER = "output_layout"
+NORMALIZES = "crop_mirror_normalize"
+"""The operator with numbers of which each is for a channel."""
 
 
 def type_faults(
@@ -248,6 +250,33 @@ def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Ite
             f"Decode as {space}, or remove it.",
             "channels",
             space,
+        )
+
+
+def per_channel_faults(
+    node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]
+) -> Iterator[Fault]:
+    """Of ``NORMALIZES``: a mean or deviation with neither one element nor one for each channel.
+
+    Not of ``type_faults``: the operator is inserted with values for three, also behind grey images.
+    Where channels are padded, DALI (2.4) takes some such numbers: there it decides.
+    """
+    source = node.inputs.get(spec.inputs[0].name)
+    found = flows[source].channels if source is not None and source in flows else None
+    if found is None or "pad_output" in node.inputs or node.args.get("pad_output"):
+        return
+    for name in ("mean", "std"):
+        value = node.args.get(name)
+        if name in node.inputs or not isinstance(value, tuple) or len(value) in (1, found):
+            continue
+        wanted = f"{found} numbers, or one for all" if found > 1 else "one number"
+        yield Fault(
+            node.id,
+            name,
+            f"it has {len(value)} elements, one for each channel, and {source} gives data of "
+            f"{found} channel{'s' * (found != 1)}",
+            f"Give {wanted}.",
+            "value",
         )
 
 

@@ -183,23 +183,28 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
                 f"{' and '.join(given.outputs)}. Unlink these, or give "
                 f"{load_source(node.kind).about}. {load_source(node.kind).remedy}"
             )
-        graph = exchanged(graph, node, kind)
+        graph = exchanged(graph, node, kind, data[name])
     return _with_decoders(graph)
 
 
 def read_as(graph: Graph, data: Datasets) -> Datasets:
-    """The data of the kinds that the graph's sources read them as, with the targets in them.
+    """The data as the graph's sources read them: of the kinds with the targets, and their options.
 
     So a sample whose targets are at fault is one that cannot be used. ``graph`` as of
     ``with_datasets``.
     """
-    kinds = {parameter_of(source): source.kind for source in graph.sources}
-    return {
-        name: replace(each, kind=kinds[name])
-        if kinds.get(name) in load_source(each.kind).with_targets
-        else each
-        for name, each in data.items()
-    }
+    return {name: _read_as(graph, name, each) for name, each in data.items()}
+
+
+def _read_as(graph: Graph, name: str, data: Dataset) -> Dataset:
+    sources = [source for source in graph.sources if parameter_of(source) == name]
+    kind = sources[-1].kind if sources else ""
+    if kind in load_source(data.kind).with_targets:
+        data = replace(data, kind=kind)
+    if not sources or not (demanding := load_source(data.kind).demanding):
+        return data
+    asked = {option for source in sources for option in demanding if source.args.get(option)}
+    return replace(data, options=tuple(sorted(asked)))
 
 
 def _with_decoders(graph: Graph) -> Graph:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from workbench.catalog import load_catalog
 from workbench.graph.free_seed import free_seed
 from workbench.graph.model import Body, Graph, Node, Port, Source
-from workbench.sources import SourceKind, load_source
+from workbench.sources import Dataset, SourceKind, load_source
 
 _DECODER = "decoders.image"
-_FRAMES = "sequence_length"
 _ORDERS = {"HWC": "FHWC", "CHW": "FCHW"}
 """The order of axes of a picture, and of a sequence of these."""
 
 
-def exchanged(graph: Graph, source: Source, kind: str) -> Graph:
-    """The graph with a source of another kind.
+def exchanged(graph: Graph, source: Source, kind: str, data: Dataset | None = None) -> Graph:
+    """The graph with a source of another kind, that reads these data where they are known.
 
     What was decoded is fed with the pixels that a source gives, and its decoder goes; behind a
     source that gives none a decoder comes, the one that it wants. Decoders that do more, such as
@@ -27,10 +27,12 @@ def exchanged(graph: Graph, source: Source, kind: str) -> Graph:
     old, new = load_source(source.kind), load_source(kind)
     if kind == source.kind:
         return graph
-    gone = old.begins.keys() - new.begins.keys()
+    same = old.op == new.op  # with options of one reader, which stay as they are
+    gone = set() if same else old.begins.keys() - new.begins.keys() - _needed(graph, source, new)
+    begins = {} if same else new.begins
     known = source.args.keys() if new.options is None else new.options
     args = {n: value for n, value in source.args.items() if n in known and n not in gone}
-    made = replace(source, kind=kind, op=new.op, args={**new.begins, **args}, seed=None)
+    made = replace(source, kind=kind, op=new.op, args={**begins, **args}, seed=None)
     if new.seeded:
         made = replace(made, seed=free_seed(graph) if source.seed is None else source.seed)
     nodes = [made if node == source else node for node in graph.nodes]
@@ -55,10 +57,19 @@ def exchanged(graph: Graph, source: Source, kind: str) -> Graph:
             else node
             for node in nodes
         ]
-    if (_FRAMES in old.begins) != (_FRAMES in new.begins) and len(graph.sources) == 1:
-        nodes = [_in_order(node, frames=_FRAMES in new.begins) for node in nodes]
+    frames = new.gives_sequences is not None and new.gives_sequences(data)
+    if (frames or old.gives_sequences is not None) and len(graph.sources) == 1:
+        nodes = [_in_order(node, frames=frames) for node in nodes]
     body = with_ports(Body(tuple(nodes), graph.outputs), moved)
     return replace(graph, nodes=body.nodes, outputs=body.outputs)
+
+
+def _needed(graph: Graph, source: Source, kind: SourceKind) -> set[str]:
+    """Options without which a reader of the kind does not give what the graph reads."""
+    ports = {port for node in graph.walk() for port in node.inputs.values()}
+    read = {port.output for port in ports.union(graph.outputs.values()) if port.node == source.id}
+    outputs = load_catalog()[kind.op].outputs
+    return {port.needs for port in outputs if port.needs and port.name in read}
 
 
 def _in_order(node: Node, *, frames: bool) -> Node:

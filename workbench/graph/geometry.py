@@ -149,7 +149,7 @@ def geometry_path(
         if rules.moves(node.op) and source is not None:
             rule = rule_of(node, spec)
             if rule is None and not placeless:
-                return _blocked(image, steps, node, _arguments(node))
+                return _blocked(image, steps, node, _arguments(node, spec))
             if rule is not None:
                 steps.insert(0, GeometryStep(node, source, image, rule, is_decoder(spec)))
         elif source is None or decodes(spec):
@@ -289,12 +289,25 @@ def _no_rule(node: Node, spec: OpSpec) -> str:
     )
 
 
-def _arguments(node: Node) -> str:
+def _arguments(node: Node, spec: OpSpec) -> str:
     given = ", ".join(name for name in (*node.args, *node.inputs)) or "none"
+    rules = geometry_rules().rules[node.op]
+    nearest = min((_lacks(node, spec, rule) for rule in rules), key=len)
     return (
-        f"there is no rule by which targets follow {node.op} with these arguments ({given}). "
-        f"Give it others, remove or mute {node.id}"
+        f"there is no rule by which targets follow {node.op} with these arguments ({given}), but "
+        f"one {' and '.join(nearest)}. Change these, remove or mute {node.id}"
     )
+
+
+def _lacks(node: Node, spec: OpSpec, rule: GeometryRule) -> list[str]:
+    """What a node's arguments would have to be for a rule to hold, each in words."""
+    given = {*node.args, *node.inputs}
+    found = [f"with {name}" for name in rule.given if name not in given]
+    found += [f"without {name}" for name in rule.absent if name in given]
+    for name, known in rule.values.items():
+        if not _allows(node, spec, name, known):
+            found.append(f"with {name} = {' or '.join(map(repr, known))}")
+    return found
 
 
 def _blocked(image: Port, steps: list[GeometryStep], node: Node, reason: str) -> GeometryPath:

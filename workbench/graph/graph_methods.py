@@ -28,7 +28,8 @@ from workbench.graph.data_node import (
 )
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import free_id, new_node, set_setting
-from workbench.graph.followers import unmoved_targets, with_followers
+from workbench.graph.follower_edits import with_followers
+from workbench.graph.followers import unmoved_targets
 from workbench.graph.graph_drawing import graph_svg, graph_text
 from workbench.graph.model import Body, Graph, Node, Port, is_name
 from workbench.graph.node_handle import NodeHandle

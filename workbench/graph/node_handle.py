@@ -15,7 +15,7 @@ from workbench.graph.check import check_graph
 from workbench.graph.connect import connect
 from workbench.graph.data_node import DataNode, joined, plain_value
 from workbench.graph.edit import free_id, generator_of, reset_arg, set_arg
-from workbench.graph.followers import with_followers
+from workbench.graph.follower_edits import with_followers
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.ports import output_ports
 from workbench.graph.remove import remove_nodes

@@ -66,8 +66,10 @@ def reading(datasets: Datasets, options: Mapping[str, Any]) -> Graph:
     name, dataset = next(iter(datasets.items()))
     kind = load_source(dataset.kind)
     node = new_node(Graph(), catalog, kind.op, "reader")
-    fields = {each: getattr(node, each) for each in ("id", "op", "args", "seed")}
-    source = Source(**fields, kind=dataset.kind, dataset=name or PARAMETER)
+    args = {**kind.begins, **node.args}
+    source = Source(
+        node.id, node.op, args, seed=node.seed, kind=dataset.kind, dataset=name or PARAMETER
+    )
     graph = Graph(nodes=(source,), datasets=datasets)
     if options:
         graph = NodeHandle(graph, source.id).set(**options)

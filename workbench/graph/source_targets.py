@@ -8,7 +8,8 @@ from workbench.catalog.spec import Catalog
 from workbench.errors import DataError
 from workbench.graph.check import stopping_faults
 from workbench.graph.dataset_parameters import kind_for, parameter_of, with_datasets
-from workbench.graph.followers import bypassed, follows, with_new_targets
+from workbench.graph.follower_edits import bypassed, with_new_targets
+from workbench.graph.followers import follows
 from workbench.graph.model import Graph, Port, Source
 from workbench.graph.ports import outputs_of
 from workbench.sources import Dataset, Datasets, load_source

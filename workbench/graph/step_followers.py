@@ -7,7 +7,8 @@ from dataclasses import replace
 from workbench.catalog.spec import Catalog
 from workbench.graph.active import without_loose, without_muted
 from workbench.graph.edit import free_id
-from workbench.graph.followers import follows, path_of, with_dependencies
+from workbench.graph.follower_dependencies import with_dependencies
+from workbench.graph.followers import follows, path_of
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph
 
@@ -28,6 +29,7 @@ def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
             if step.bodies:
                 break
             name = free_id(graph, f"{node.id}_on_{step.node.id}")
-            between = replace(node, id=name, inputs={**node.inputs, "image": step.after})
+            own = {port: fed for port, fed in node.inputs.items() if port != "polygons"}
+            between = replace(node, id=name, inputs={**own, "image": step.after})
             graph = replace(graph, nodes=(*graph.nodes, between))
     return with_dependencies(graph, catalog)

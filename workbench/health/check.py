@@ -63,7 +63,8 @@ class FolderCheck:
     def __repr__(self) -> str:
         levels = {level: len(self.of_level(level)) for level in LEVELS}
         words = ", ".join(f"{number} {level}" for level, number in levels.items() if number)
-        how = "decoded" if self.full else "looked at"
+        decoded = "decoded" if self.decoded == self.count else f"({self.decoded:,} decoded)"
+        how = decoded if self.full else "looked at"
         return f"<check of {self.dataset}: {self.count:,} files {how}, {words or 'all good'}>"
 
     def _repr_html_(self) -> str:
@@ -101,7 +102,7 @@ class FolderCheck:
 
             figure = wb.check_folder("photos", full=False).plot()
         """
-        sound = self.count - len(self.files)
+        sound = self.count - sum(map(_is_file, self.files))
         return plot_counts({**self.counts, "nothing found": sound}, "files", repr(self)[1:-1])
 
     def of_level(self, *levels: Level) -> tuple[CheckedFile, ...]:
@@ -118,6 +119,16 @@ class FolderCheck:
                 print(file.file, file.reason)
         """
         return self.of_level("bad")
+
+    @property
+    def decoded(self) -> int:
+        """How many files were decoded whole: of a full check all but the bad ones, else none.
+
+        ::
+
+            assert wb.check_folder("photos").decoded == 120
+        """
+        return self.count - sum(map(_is_file, self.bad)) if self.full else 0
 
     @property
     def counts(self) -> dict[str, int]:
@@ -170,7 +181,7 @@ class FolderCheck:
                 f"{self.dataset} is a {load_source(self.dataset.kind).about}, of which nothing is "
                 f"written: leave the {len(names):,} out where it is made, by index: {listed}."
             )
-        if len(names) == self.count:
+        if all(file.name in names for file in list_samples(self.dataset)):
             raise DataError(f"No sample of {self.dataset} can be used.")
         if os.path.lexists(folder):
             raise DataError(f"{folder} is there already. Name a new folder.")
@@ -226,7 +237,7 @@ def check_folder(
     dataset = open_dataset(data)
     roots = None if dataset.in_memory else roots
     files = [file.placed() for file in list_samples(dataset)]
-    if not files:
+    if not any(file.counted for file in files):
         raise DataError(no_files_reason(dataset))
     record = CheckRecord(dataset, full)
     inside = [file for file in files if roots is None or not check_outside_roots(roots, file)]
@@ -245,21 +256,29 @@ def check_folder(
         if stop():
             raise CancelledError("Cancelled.")
 
-    like = find_duplicates(every, {file.name: file for file in files}, check_cancelled)
+    by_name = {file.name: file for file in files}
+    frames = load_source(dataset.kind).decodes_images  # which are alike, one after the other
+    like = {} if frames else find_duplicates(every, by_name, check_cancelled)
     broken = {file.name: LINE_BREAK for file in files if not fits_list(file)}
     for more in (broken, like):
         every = [
             replace(one, findings=(*one.findings, more[one.file])) if one.file in more else one
             for one in every
         ]
-    return FolderCheck(dataset, len(files), full, tuple(one for one in every if one.findings))
+    count = sum(file.counted for file in files)
+    return FolderCheck(dataset, count, full, tuple(one for one in every if one.findings))
+
+
+def _is_file(one: CheckedFile) -> bool:
+    """Whether it is one of those that are counted."""
+    return all(finding.kind != "of no sample" for finding in one.findings)
 
 
 def _unchanged(record: CheckRecord, files: Sequence[Sample]) -> dict[str, CheckedFile]:
-    """The files that are known and did not change since."""
+    """The files that are known and did not change since, nor did what says that one is at fault."""
     known = record.load()
     found: dict[str, CheckedFile] = {}
-    for file in files if known else ():
+    for file in (each for each in files if known and not each.fault):
         one = known.get(file.name)
         try:
             facts = os.stat(file.path)

@@ -18,7 +18,7 @@ from pathlib import Path
 from workbench.engine.findings import KINDS, CheckedFile, Finding
 from workbench.sources import Dataset
 
-_VERSION = 1
+_VERSION = 2
 """To be raised where a check finds something else in the same file."""
 
 

@@ -37,7 +37,8 @@ def html_report(check: FolderCheck) -> str:
     ]
     counts = "".join(f"<tr><td>{escape(kind)}<td>{count:,}" for kind, count in check.counts.items())
     title = escape(f"Check of {printable(str(check.dataset))}")
-    how = "each was decoded" if check.full else "by their headers"
+    decoded = "each decoded" if check.decoded == check.count else f"{check.decoded:,} decoded"
+    how = decoded if check.full else "by their headers"
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
         f"<style>{_STYLE}</style><h1>{title}</h1><p>{check.count:,} files, {how}: "

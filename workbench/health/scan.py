@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from PIL import Image
 
+from workbench.engine.image_targets import header_findings
 from workbench.errors import DataError
 from workbench.roots import Roots
 from workbench.sources import (
@@ -59,11 +60,17 @@ class FolderFacts:
     """What is counted of each class: its boxes, or the masks that have it; empty for images."""
     targets_of: int = 0
     """In so many images, of which every one has a target that can be read; 0: in all."""
+    without_targets: int = 0
+    """Images that have none, where that is known: sound, and passed over with ``skip_empty``."""
     at_fault: int = 0
     """Samples that lack what the others have, or whose targets cannot be, without looking at their
     images, which ``check_folder`` does."""
     first_fault: str = ""
-    """The name of the first of these, and why."""
+    """The name of the first of these, and why; or of entries at fault that belong to no sample."""
+    other_size: int = 0
+    """Of as many images as ``SAMPLE`` those of another size than their targets were written for."""
+    first_other_size: str = ""
+    """The name of the first of these, and both sizes."""
     unnamed: int = 0
     """Numbers that a mask has and no class does, where they are too many to be any."""
     passed_over: dict[str, int] = field(default_factory=dict)
@@ -111,6 +118,9 @@ def scan_folder(
     chance = random.Random(0)
     faults, first_fault = 0, ""
     for file in list_samples(read):
+        if not file.counted:
+            first_fault = first_fault or f"{file.name}, {file.fault}"
+            continue
         count += 1
         if count % TOLD_EACH == 0:
             on_progress(count)
@@ -141,6 +151,12 @@ def scan_folder(
     headers = list(filter(None, map(_header, sample)))
     if not formats:
         formats.update(header.format for header in headers)
+    other_sizes = [
+        f"{each.name}, {finding.reason}"
+        for each in sample
+        if each.sides and not each.fault
+        for finding in header_findings(each._replace(mask=""))
+    ]
     sizes = sorted((header.size for header in headers), key=lambda wh: wh[0] * wh[1])
     return FolderFacts(
         str(dataset),
@@ -153,8 +169,11 @@ def scan_folder(
         class_counts={} if unnamed > MOST_NUMBERS else _by_name(counts, names, targets),
         targets=targets,
         targets_of=targets_of if targets_of < count else 0,
+        without_targets=without(read) if (without := load_source(read.kind).without_targets) else 0,
         at_fault=faults,
         first_fault=first_fault,
+        other_size=len(other_sizes),
+        first_other_size=next(iter(other_sizes), ""),
         unnamed=unnamed if unnamed > MOST_NUMBERS else 0,
         size_counts=_size_counts(sizes),
         passed_over=dict(

@@ -30,6 +30,7 @@ def optimise(
     data: Data,
     rewrites: Collection[str] | None = None,
     *,
+    seconds: float | None = None,
     config: MeasurementConfig | None = None,
     on_progress: Progress = lambda share, text: None,
 ) -> Optimisation:
@@ -39,8 +40,9 @@ def optimise(
     those before it. Its outputs are compared with the graph's over two batches: *exact* ones must
     give every byte, *near* ones at least 35 dB. Then all are measured in turns, beside the graph
     twice: what is slower by more than that control's noise is not proposed. Takes about 10 s for
-    each. Without
-    ``on_progress`` a bar shows how far it is. Ctrl-C keeps what was measured until then.
+    each, and no more than ``seconds`` (20 or more) in all: what finds no room in them is not
+    proposed and says so. Without ``on_progress`` a bar shows how far it is. Ctrl-C keeps what was
+    measured until then.
 
     ::
 
@@ -49,10 +51,10 @@ def optimise(
         faster = found.apply("exact")
 
     Raises GraphFaultsError where the graph cannot run, DataError for the data, GraphEditError for
-    a rewrite that there is not, and EngineError where nothing can be measured.
+    a rewrite that there is not, and EngineError where nothing can be measured (in that time).
     """
     named = (rewrites,) if isinstance(rewrites, str) else rewrites
-    run = OptimisationExperiment(graph, data, named, measurement_config=config)
+    run = OptimisationExperiment(graph, data, named, seconds=seconds, measurement_config=config)
     try:
         report = run.run(on_progress)
     except KeyboardInterrupt:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.bench.config import Config, config_of, with_config
 from workbench.bench.context import graph_hash
+from workbench.bench.deadline import Deadline, least_seconds, require_seconds, start_seconds
 from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.measurement_config import (
+    GPU_PROBE_CONFIG,
+    PROBE_CONFIG,
+    MeasurementConfig,
+)
 from workbench.bench.record import Report
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.stats import Interval, paired_ratio
@@ -42,6 +48,9 @@ BATCHES = 2
 """Compared for each rewrite."""
 _COMPARING = 0.2
 """Share of the progress."""
+_PROBE_UNTIL, _COMPARE_UNTIL = 0.2, 0.5
+"""Of a time that is given: the look at how fast the graph is, then the comparisons of pixels."""
+LATE = "the time was up before it was {}: give more"
 
 OPTIMISE_CONFIG = MeasurementConfig(
     round_seconds=0.5, round_batches=4, rounds=6, warm_up_rounds=3, budget=3.0
@@ -112,14 +121,26 @@ class OptimisationExperiment(SpeedExperiment):
         data: Data,
         rewrites: Collection[str] | None = None,
         *,
+        seconds: float | None = None,
         measurement_config: MeasurementConfig | None = None,
         name: str = "",
     ) -> None:
-        """``rewrites`` names those to try; None: all."""
+        """``rewrites`` names those to try; None: all. ``seconds`` is how long it may take.
+
+        What finds no room in it is not proposed, and says so.
+        """
+        require_seconds("OptimisationExperiment", seconds)
         super().__init__(
             graph, data, measurement_config=measurement_config or OPTIMISE_CONFIG, name=name
         )
         self.names = tuple(load_rewrites() if rewrites is None else rewrites)
+        self.seconds = seconds
+        self._deadline = Deadline(seconds)
+        self._probed: tuple[Measurement, float] | None = None
+        self._cut = False
+        """Whether the time ended it early."""
+        self._compare_seconds = 0.0
+        """What the last comparison took."""
         self._rejected: dict[str, Proposal] = {}
         self._steps: tuple[Step, ...] = ()
         self._measured: tuple[Step, ...] = ()
@@ -134,6 +155,7 @@ class OptimisationExperiment(SpeedExperiment):
         Raises GraphFaultsError where the graph cannot run, GraphEditError for a name that no
         rewrite has, DataError, EngineError and CancelledError.
         """
+        self._deadline = Deadline(self.seconds)
         catalog, machine, found, cache = self.prepare(on_progress)
         require_sound(self.graph, catalog)
         for name in self.names:  # says which name no rewrite has
@@ -142,14 +164,18 @@ class OptimisationExperiment(SpeedExperiment):
         self.require_measurable([config], catalog, machine)
         base = self.entry(config, catalog, found, ORIGINAL)
         self._begun_with = catalog, machine, found, cache
+        self._probed = self._probe(base) if self.seconds else None
         self.begin(machine, found, cache)
         names = self._useful(catalog, machine)
+        rows: tuple[Measurement, ...] = ()
         while True:
             self._steps = self._near_enough(catalog, names)
-            rows = self.measure(
-                [base, replace(base, label=CONTROL), *self._entries(catalog, config, base)],
-                self.progress.part(_COMPARING, 0.99),
-            )
+            if not self._steps:  # nothing to compare with: no turns of the graph with itself
+                rows = rows[:2] or (self._probed or self._probe(base))[:1]
+                break
+            began = self._deadline.spent
+            rows = self._in_turns(catalog, config, base)
+            took = self._deadline.spent - began
             slow = [one for one in self._judged(rows, self._steps) if one.rejected]
             if not slow:
                 break
@@ -159,8 +185,11 @@ class OptimisationExperiment(SpeedExperiment):
             if behind == [one.name for one in slow]:  # the others were measured without them
                 self._steps, rows = self._steps[: -len(slow)], rows[: -len(slow)]
                 break
+            if self._deadline.left() < took:
+                self._cut = True
+                break
         self.progress(1.0, "done")
-        return self._reported(rows, self._steps)
+        return self._reported(rows, self._steps, interrupted=self._cut)
 
     def _useful(self, catalog: Catalog, machine: Machine) -> list[str]:
         """The names to try; what is of no use without a GPU says so where there is none."""
@@ -201,7 +230,7 @@ class OptimisationExperiment(SpeedExperiment):
                 for place, step in enumerate(steps):
                     self.check_cancelled()
                     self.progress(_COMPARING * place / len(steps), f"comparing {step.name}")
-                    why = self._refused(engine, catalog, step)
+                    why = self._late_to_compare(step) or self._refused(engine, catalog, step)
                     if why:
                         one = self._proposal(catalog, steps, place)
                         self._rejected[step.name] = replace(one, rejected=why)
@@ -210,14 +239,24 @@ class OptimisationExperiment(SpeedExperiment):
                 else:
                     return steps
 
+    def _late_to_compare(self, step: Step) -> str:
+        """That the time has no room to compare a step, but for the first; empty where it has."""
+        known = graph_hash(step.graph) in self._compared or not self._compared
+        if known or self._deadline.left(_COMPARE_UNTIL) >= self._compare_seconds:
+            return ""
+        self._cut = True
+        return LATE.format("compared")
+
     def _refused(self, engine: Engine, catalog: Catalog, step: Step) -> str:
         """Why a step's pixels are not what its class promises; empty where they are."""
         key = graph_hash(step.graph)
         if key not in self._compared:
+            began = self._deadline.spent
             try:
                 self._compared[key] = engine.call(
                     compare_outputs, self.graph, step.graph, self.data, BATCHES
                 )
+                self._compare_seconds = self._deadline.spent - began
             except CancelledError:
                 raise
             except EngineError as error:
@@ -231,6 +270,52 @@ class OptimisationExperiment(SpeedExperiment):
             return f"{found.psnr:.1f} dB on these data: less than {LEAST_PSNR:g}"
         return ""
 
+    def _in_turns(
+        self, catalog: Catalog, config: Config, base: ConfigJobs
+    ) -> tuple[Measurement, ...]:
+        """The graph twice and the steps, of which the last go where the time has no room for them.
+
+        Raises EngineError where it has none for the first.
+        """
+        how, most = self.measurement_config, len(self._steps)
+        if self._probed:
+            row, start = self._probed
+            fits = [least_seconds([row] * (2 + count), start) for count in range(most + 1)]
+            most = sum(needed <= self._deadline.left() for needed in fits) - 1
+            if most < 1:
+                needed = math.ceil(self._deadline.spent + fits[1])
+                raise EngineError(
+                    f"{self.seconds:g} s leave no time to measure a rewrite here. Give about "
+                    f"{needed} s or more."
+                )
+            self._reject_late(most)
+            how = self._deadline.within(how, 2 + most)
+        return self.measure(
+            [base, replace(base, label=CONTROL), *self._entries(catalog, config, base)],
+            self.progress.part(_COMPARING, 0.99),
+            how,
+        )
+
+    def _reject_late(self, most: int) -> None:
+        """Leave out the steps behind the first so many: the time has no room for them."""
+        for place in range(most, len(self._steps)):
+            one = self._proposal(self._begun_with[0], self._steps, place)
+            self._rejected[one.name] = replace(one, rejected=LATE.format("measured"))
+            self._cut = True
+        self._steps = self._steps[:most]
+
+    def _probe(self, base: ConfigJobs) -> tuple[Measurement, float]:
+        """A short look at how fast the graph is, and the seconds that its start takes.
+
+        Raises EngineError where it cannot be measured.
+        """
+        usual = PROBE_CONFIG if base.config.device == "cpu" else GPU_PROBE_CONFIG
+        how, began = self._deadline.within(usual, share=_PROBE_UNTIL), self._deadline.spent
+        (row,) = self.measure([base], self.progress.part(0.0, 0.01), how)
+        if row.reason:
+            raise EngineError(row.reason)
+        return row, start_seconds(row, self._deadline.spent - began)
+
     def _entries(self, catalog: Catalog, config: Config, base: ConfigJobs) -> list[ConfigJobs]:
         entries = []
         for step in self._steps:
@@ -241,6 +326,8 @@ class OptimisationExperiment(SpeedExperiment):
 
     def _judged(self, rows: Sequence[Measurement], steps: Sequence[Step]) -> tuple[Proposal, ...]:
         """The steps with their gains, and why one brings none."""
+        if len(rows) < 2:
+            return ()
         catalog = self._begun_with[0]
         first, again, *others = rows
         for row in (first, again):
@@ -285,7 +372,7 @@ class OptimisationExperiment(SpeedExperiment):
         rejected = self._rejected | {one.name: one for one in judged if one.rejected}
         # ended early it may hold what is not proposed: then nobody measured the rest together
         last = [] if any(one.rejected for one in judged) else [r for r in rows[2:] if r.rounds]
-        control = paired_ratio(rows[1].imgs_per_s, rows[0].imgs_per_s)
+        control = paired_ratio(rows[1].imgs_per_s, rows[0].imgs_per_s) if len(rows) > 1 else None
         total = paired_ratio((last or rows)[-1].imgs_per_s, rows[0].imgs_per_s) if last else None
         told = {
             "control": _json(control),

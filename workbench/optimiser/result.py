@@ -132,6 +132,8 @@ class Optimisation:
         found += [f"  {one.name:24}not proposed: {one.rejected}" for one in self.rejected]
         if self.control is not None:
             found.append(f"  {'the same graph again':31}{gain_words(self.control)}")
+        elif not self.interrupted:
+            found.append("  no rewrite was left to measure")
         if self.total is not None and self.proposals:
             found.append(f"  {'all together':31}{gain_words(self.total)}")
         return found

@@ -19,9 +19,10 @@ from workbench.catalog.spec import PortKind
 from workbench.engine.worker import Worker
 from workbench.errors import DataError, GraphError
 from workbench.graph.devices import port_kind
-from workbench.graph.followers import box_format, follows, is_relative
+from workbench.graph.followers import follows
 from workbench.graph.geometry import frame_of, geometry_path
 from workbench.graph.model import Node, Port, Source, ancestors
+from workbench.graph.target_formats import box_format, is_relative
 from workbench.preview.marks import Marks, TargetMark, draw_marks
 from workbench.preview.mask_marks import fitting_mask
 from workbench.preview.request import GraphRun

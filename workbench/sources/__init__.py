@@ -11,137 +11,28 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from functools import cache
-from importlib import import_module
-from numbers import Integral
 from pathlib import Path
-from pkgutil import iter_modules
-from typing import Any
 
 from workbench.errors import DataError
-from workbench.sources._frames import Frame, is_frame, rows_of_frame
-from workbench.sources._python_data import holds_images, names_files
-from workbench.sources._remote import REMOTE, require_readable
+from workbench.sources._dataset import Dataset as Dataset
+from workbench.sources._dataset import Datasets as Datasets
+from workbench.sources._dataset import load_source as load_source
+from workbench.sources._dataset import source_kinds as source_kinds
+from workbench.sources._opening import PARAMETER as PARAMETER
+from workbench.sources._opening import Data as Data
+from workbench.sources._opening import Location as Location
+from workbench.sources._opening import open_dataset as open_dataset
+from workbench.sources._opening import open_datasets as open_datasets
 from workbench.sources._source_kind import Header as Header
 from workbench.sources._source_kind import Index as Index
 from workbench.sources._source_kind import Sample as Sample
 from workbench.sources._source_kind import SourceKind as SourceKind
 
-_DIRECTLY = {
-    "file_root": "folder of {noun}s by class",
-    "file_list": "list of files and labels",
-}
-"""What is read by an argument of DALI's reader alone."""
 _NO_FILES = ("No files found", "specified an empty list", "no video has as many")
 """What DALI says of a folder without images."""
-PARAMETER = "data"
-"""The parameter of an exported program that says where the data lie, where a graph says none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Dataset:
-    """What is read, and where.
-
-    Parameters
-    ----------
-    kind:
-        A module of this package.
-    location:
-        A path; empty for data that were given in Python.
-    items:
-        Those: (path, label) for each file.
-    title:
-        What a person knows it as, where that is not ``location``.
-    first:
-        Where not 0: so many from the beginning stand for all, whose index is not there yet.
-    """
-
-    kind: str
-    location: str = ""
-    items: tuple[tuple[str, int | str], ...] = ()
-    title: str = ""
-    first: int = 0
-
-    @property
-    def argument(self) -> Any:
-        """What the exported program is given for it."""
-        argument = load_source(self.kind).argument
-        if argument is not None:
-            return argument(self)
-        return self.location or [list(item) for item in self.items]
-
-    @property
-    def place(self) -> str:
-        """Where they lie, from anywhere: an absolute path, or a remote place; else empty."""
-        local = self.location and not REMOTE.match(self.location)
-        return os.path.abspath(self.location) if local else self.location
-
-    @property
-    def text(self) -> str:
-        """What opens them again later; empty for data that were given in Python."""
-        kind = load_source(self.kind)
-        named = self.location and (kind.decoder or kind.takes)
-        return "" if self.title else f"{self.kind}:{self.location}" if named else self.location
-
-    @property
-    def identity(self) -> str:
-        """Equal for equal data: the absolute path, or the items themselves."""
-        return (self.place or repr(self.items)) + f"\nfirst {self.first}" * bool(self.first)
-
-    @property
-    def root(self) -> str:
-        """The folder that the names of files are relative to."""
-        return load_source(self.kind).root(self)
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether a process gives its samples out of its memory: no path says where they lie."""
-        return load_source(self.kind).argument is not None
-
-    def __str__(self) -> str:
-        return self.title or self.location or f"a list of {len(self.items):,} files"
-
-
-Datasets = Mapping[str, Dataset]
-"""For each parameter of a graph's program that names data what it is given."""
-
-
-@cache
-def source_kinds() -> tuple[str, ...]:
-    """Every kind of source, ``folder`` first."""
-    names = [module.name for module in iter_modules(__path__) if not module.name.startswith("_")]
-    return tuple(sorted(names, key=lambda name: (name != "folder", name)))
-
-
-@cache
-def _by_precedence() -> tuple[str, ...]:
-    """Every kind, in the order in which they are asked whether a path is of them."""
-    return tuple(sorted(source_kinds(), key=lambda kind: (-load_source(kind).precedence, kind)))
-
-
-@cache
-def load_source(kind: str) -> SourceKind:
-    """The kind of that name. Raises DataError with the nearest known ones.
-
-    ``folder:file_root`` is one of which an exported program gives DALI's reader the data as they
-    are, in that argument.
-    """
-    kind, _, argument = kind.partition(":")
-    if argument:
-        metavar = "FILE" if argument == "file_list" else "DIR"
-        kind_of = load_source(kind)
-        about = _DIRECTLY[argument].format(noun=kind_of.noun)
-        return replace(kind_of, argument_name=argument, imports=(), about=about, metavar=metavar)
-    if kind not in source_kinds():
-        near = get_close_matches(kind, source_kinds(), n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(source_kinds())}."
-        raise DataError(f"There is no kind of source {kind!r}. {hint}")
-    found = import_module(f"{__name__}.{kind}").SOURCE
-    assert isinstance(found, SourceKind)
-    return found
 
 
 def is_reader(op: str) -> bool:
@@ -156,77 +47,6 @@ def is_reader(op: str) -> bool:
 def kind_of_reader(op: str) -> str:
     """The first kind that reads with an operator; empty where there is none."""
     return next((kind for kind in source_kinds() if load_source(kind).op == op), "")
-
-
-Location = str | Path | Dataset | Sequence[str | Path | tuple[str | Path, int | str]] | Frame | Any
-"""What a person may give for one dataset: a path, or in Python files, (file, label) pairs, a frame
-with a column of paths, or images: arrays, encoded bytes, a data set (``memory.py``)."""
-Data = Location | Mapping[str, Location]
-"""What a person may give for a graph: one dataset, or one for each of its parameters."""
-
-
-def open_dataset(data: Location) -> Dataset:
-    """The dataset that a person means. Raises DataError for what is none.
-
-    A path is read as the kind that it is taken for, or as the one whose name stands before it,
-    ``webdataset:photos``. One that does not exist is taken for a folder: what runs on it says that
-    it is missing.
-    """
-    if isinstance(data, Dataset):
-        return data
-    if is_frame(data) and not holds_images(data):
-        data = rows_of_frame(data)
-    if isinstance(data, str) and not data:
-        raise DataError("The path of the data is empty. Give a folder or a list of files.")
-    if isinstance(data, str | Path):
-        named, _, place = str(data).partition(":")
-        named_so = named in source_kinds() and place and not place.startswith("//")
-        if named_so and not os.path.exists(data):
-            return Dataset(named, os.path.expanduser(place))
-        mistyped = place and get_close_matches(named, source_kinds(), n=1)
-        if mistyped and os.path.exists(os.path.expanduser(place)) and not os.path.exists(data):
-            load_source(named)  # which names the nearest
-        if REMOTE.match(str(data)):
-            return Dataset("s3", require_readable(str(data)))
-        path = Path(os.path.expanduser(data))
-        kinds = (kind for kind in _by_precedence() if load_source(kind).accepts(path))
-        return Dataset(next(kinds, "folder"), os.path.expanduser(str(data)))
-    if isinstance(data, list | tuple) and not data:
-        raise DataError("The list is empty. Give at least one path or image.")
-    if not isinstance(data, list | tuple) or not names_files(data):
-        kept: Dataset = import_module(f"{__name__}.memory").keep_images(data)
-        return kept
-    items = tuple(map(_item, data))
-    for kind in source_kinds():
-        suffixes = load_source(kind).suffixes
-        if suffixes and all(path.lower().endswith(suffixes) for path, _ in items):
-            return Dataset(kind, items=items)
-    return import_module(f"{__name__}.file_list").listed(items)  # type: ignore[no-any-return]
-
-
-def _item(item: Any) -> tuple[str, int | str]:
-    if type(item) is tuple and len(item) == 2:  # what most of a million are
-        path, label = item
-        labelled = type(label) is int or (type(label) is str and label.strip())
-        if type(path) is str and path[:1] == os.sep and labelled:
-            return item
-    match item:
-        case str() | Path():
-            return os.path.abspath(item), 0
-        case (str() | Path() as path, Integral() as label):
-            return os.path.abspath(path), int(label)
-        case (str() | Path() as path, str() as label) if label.strip():
-            return os.path.abspath(path), label
-    raise DataError(
-        f"{repr(item)[:60]} is no file. Give paths, or pairs of a path and a label: a whole number "
-        "or the name of a class."
-    )
-
-
-def open_datasets(data: Data) -> Datasets:
-    """What each parameter is given; data without a name are those of the parameter ``data``."""
-    named = data if isinstance(data, Mapping) else {PARAMETER: data}
-    return {name: open_dataset(each) for name, each in named.items()}
 
 
 def describe_datasets(data: Datasets) -> str:
@@ -319,6 +139,16 @@ def taken_as(dataset: Dataset) -> str:
     kind = load_source(dataset.kind)
     guessed = kind.guessed and kind.accepts(Path(dataset.location))
     return f"{kind.about}, {kind.guessed}" if guessed else kind.about
+
+
+def kinds_with_targets(dataset: Dataset) -> list[str]:
+    """The kinds that would read the same data with targets, which these have."""
+    found = []
+    for kind in load_source(dataset.kind).with_targets:
+        with suppress(DataError):
+            load_source(kind).require(dataset)
+            found.append(kind)
+    return found
 
 
 def class_names(dataset: Dataset) -> list[str]:

@@ -92,12 +92,19 @@ def _paths(values: list[Any], column: str) -> list[Any]:
 def _labels(values: list[Any], column: str) -> list[Any]:
     if _all_texts(values):
         return values
-    for row, value in enumerate(values):
-        if not isinstance(value, int | str) or (isinstance(value, str) and not value.strip()):
-            raise DataError(
-                f"Row {row} of the column {column!r} holds {_shown(value)}, which is no label. "
-                "Give a whole number or the name of a class in each row, or leave the row out."
-            )
+    bad = [
+        row
+        for row, value in enumerate(values)
+        if not isinstance(value, int | str) or (isinstance(value, str) and not value.strip())
+    ]
+    if bad:  # pandas makes all numbers floats where one is missing: that one is named
+        row = next(
+            (row for row in bad if values[row] is None or values[row] != values[row]), bad[0]
+        )
+        raise DataError(
+            f"Row {row} of the column {column!r} holds {_shown(values[row])}, which is no label. "
+            "Give a whole number or the name of a class in each row, or leave the row out."
+        )
     return values
 
 

@@ -26,6 +26,8 @@ HEAD = 16
 """Bytes before the places of its nodes in a page."""
 _LOOKED_AT = 100
 """Values of which one at least must hold an image."""
+CUT = "cut short"
+"""Of what which LMDB ends the process: it maps the file, and asserts what it reads."""
 DEPTH = 32
 """More levels than LMDB itself takes."""
 
@@ -113,11 +115,18 @@ def database_file(dataset: Dataset) -> str:
 
 
 def require_images(dataset: Dataset, place_of: Callable[[bytes], Place | str]) -> None:
-    """Raise DataError where none of the first values holds an image."""
+    """Raise DataError where there is no value, or none of the first holds an image."""
     found = list(islice(list_images(dataset, place_of), _LOOKED_AT))
-    if found and all(each.fault for each in found):
+    if not found:
+        raise DataError(no_images(dataset))
+    if all(each.fault for each in found):
         path = database_file(dataset)
         raise DataError(f"{path}: of its first value, {found[0].fault}. Write the LMDB anew.")
+
+
+def no_images(dataset: Dataset) -> str:
+    """What is told of a database without values."""
+    return f"The LMDB {dataset} is empty. Give one with images."
 
 
 def root_of(dataset: Dataset) -> str:
@@ -150,11 +159,12 @@ def list_images(dataset: Dataset, place_of: Callable[[bytes], Place | str]) -> I
             for key, offset, nbytes in list_values(path):
                 if not key:  # LMDB takes none of no bytes
                     name = f"{holder} at byte {offset}"
-                    yield Sample(path, name, 0, offset, 0, "its page is damaged or cut short")
+                    yield Sample(path, name, 0, offset, 0, f"its page is damaged or {CUT}")
                     continue
                 file.seek(offset)
+                value = file.read(nbytes)
                 try:
-                    found = place_of(file.read(nbytes))
+                    found = place_of(value) if len(value) == nbytes else f"its value is {CUT}"
                 except (IndexError, ValueError):
                     found = "it is no message of the kind that the first value is"
                 name = name_of(holder, key)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.sources import SourceKind
-from workbench.sources._lmdb import Place, list_images, require_images, root_of
+from workbench.sources._lmdb import CUT, Place, list_images, no_images, require_images, root_of
 from workbench.sources._lmdb_copy import leave_out
 
 
@@ -38,7 +38,9 @@ def lmdb_kind(
         holder=lambda name: name.rpartition(" at key ")[0],
         class_names=lambda dataset: [],
         watched=lambda dataset: iter([dataset.location]),
-        nothing_found=lambda dataset: f"The LMDB {dataset} is empty. Give one with images.",
+        nothing_found=no_images,
         sample=sample,
+        looks_ahead=True,
+        ends_process=CUT,
         write_placeholder=write_placeholder,
     )

@@ -173,10 +173,10 @@ def _channels(image: Any, what: str) -> int:
             "an array (height, width, 3) of uint8, a PIL image or encoded bytes."
         )
     shape = tuple(map(int, image.shape))
-    if len(shape) == 1 and str(image.dtype) == "uint8":
+    if len(shape) == 1 and shape[0] and str(image.dtype) == "uint8":
         return 0
     what = f"{what}, an array {shape} of {image.dtype},"
-    if reason := _wrong_type(image):
+    if 0 not in shape and (reason := _wrong_type(image)):
         raise DataError(f"{what} {reason}")
     _require_shape(what, shape, _is_tensor(image), "array", "")
     if len(shape) == 2:
@@ -252,16 +252,23 @@ def facts_of(
         fixed = 0, _size(rows[0])
         return lambda at: fixed
     data = getattr(data, "table", data)
-    labels = cache(lambda: _labels(data, len(rows)))
+    number = getattr(rows, "number", None)
+    labels = cache(lambda: _labels(data, len(rows), number))
     sizes = cache(lambda: _sizes(data, len(rows)))
     return lambda at: (int(labels()[at]), int(sizes()[at]))
 
 
-def _labels(data: Any, count: int) -> Any:
+def _labels(data: Any, count: int, number: Callable[[Any], Any] | None) -> Any:
+    """The label of each, -1 for unknown; ``number`` gives that of a text, where they are texts."""
     unknown = np.full(count, -1)
     try:
         if columns := _columns(data):
             found = next(filter(None, map(columns.get, ("label", "class", "target"))), None)
+            if found is not None and number is not None:
+                column = data[found]
+                texts = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+                numbers = map(number, texts)
+                return np.array([each if isinstance(each, int) else -1 for each in numbers])
             return np.zeros(count, int) if found is None else np.asarray(data[found][:], int)
         targets = getattr(data, "targets", None)
         if targets is not None and not getattr(data, "target_transform", None):

@@ -38,6 +38,8 @@ class Sample(NamedTuple):
     """The file with its mask, which has its width and height."""
     mask_place: Sequence[int] = ()
     """Where in that file the mask begins, and its size in bytes; empty where it is all of it."""
+    counted: bool = True
+    """Whether it is a sample; else it stands, at fault, for entries that belong to none."""
 
     @property
     def size(self) -> int:
@@ -92,179 +94,154 @@ class Index(NamedTuple):
     ``first`` samples is made in the given folder."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceKind:
-    """One way to read.
+    """One way to read: all that is asked of a source, by what it is asked for."""
 
-    Parameters
-    ----------
-    about:
-        What it reads, as the help of the exported program's parameter: ``folder of images``.
-    op:
-        DALI's reader.
-    located_by:
-        Its arguments that say what it reads. A graph that gives one names its data itself.
-    find:
-        The function that the exported code calls with the parameter for the reader's arguments;
-        its source is exported, so it stands on its own.
-    outputs:
-        The ports that its reader has in a graph.
-    reader:
-        The function that the exported code calls in the place of DALI's reader, where that gives
-        other than ``outputs``: it takes what ``find`` gives and the reader's options. Its source is
-        exported. What it gives last it makes last.
-    noun:
-        What one sample is called.
-    pixels:
-        The output that gives pixels, where its reader decodes; empty where decoders follow it. The
-        exported code then tells ``reader`` the side: ``device`` is ``cpu``, ``mixed`` or ``gpu``.
-    begins:
-        Options that come with the source and go with it, such as the frames of a sequence.
-    read_header:
-        Of a file of ``suffixes`` that is no image: what its header tells.
-    read_content:
-        Of such a file that its reader takes: what is wrong with its numbers, or empty.
-    undecodable:
-        Given a dataset and ``cpu`` or ``mixed``: why its reader cannot decode it there, or empty.
-    unread:
-        What ``find`` gives where a pipeline is made that is not there to read: as much as the
-        reader must be given to have its outputs.
-    suffixes:
-        Endings of files that hold many samples: a list of these in Python is of this kind.
-    holder:
-        The file, relative to the root, that holds the sample of a name; where samples are files
-        None.
-    helpers:
-        Source of what ``find`` needs beside it, exported before it.
-    imports:
-        Modules that it needs.
-    accepts:
-        Whether a path is of this kind.
-    precedence:
-        Of kinds that accept the same path the one with the highest is taken, of equals the first by
-        name: 4 is a narrower form of another kind, 3 records of many samples, 2 samples in files of
-        their own, 1 what its names alone tell, lists and images that DALI does not decode, 0 any
-        folder.
-    require:
-        Raises DataError, with the remedy, where a dataset cannot be read at all.
-    list_samples:
-        Every sample, in the reader's order. Raises DataError.
-    root:
-        The folder that names are relative to.
-    class_names:
-        The name of each label, in order; empty where they have none.
-    class_counts:
-        Targets of each class, where they stand in one place; None: by the samples' labels.
-    classes_in:
-        Of each of some samples the classes of its targets: of every box, or once each that its mask
-        has. Those at fault are passed over.
-    targets:
-        What those are counted by: ``boxes`` or ``masks``; empty where a sample has one label.
-    watched:
-        Paths of which one changes when files come or go.
-    nothing_found:
-        Why there are no samples, and what to do.
-    explain:
-        Given a dataset and what DALI said when its reader failed: why, and what to do, or empty.
-    leave_out:
-        Given a dataset, names of samples and an empty folder, writes a dataset of the same kind
-        without these there, and gives its path; nothing of what is kept is copied, but for LMDB.
-        None: it cannot, or its reader takes a list of files.
-    sample:
-        What of the folder that ``workbench samples --targets`` writes is of this kind.
-    write_placeholder:
-        Writes data of the kind into an empty folder and gives their path: an exported program is
-        imported on them, which reads nothing.
-    index:
-        As of ``Index``; None where its reader begins at once.
-    decoder:
-        The operator that decodes its images, where DALI's decoders do not.
-    with_targets:
-        Kinds that read the same data with the targets in them, where a graph asks for these.
-    takes:
-        Kinds of data that it reads, too, and stays what it is.
-    is_listed:
-        Whether ``list_samples`` lists them; else nothing is counted, checked or left out.
-    passed_over:
-        Names of images there that its reader passes over; ``pillow_images`` has them.
-    argument:
-        What the exported program is given for a dataset, where that is not its location.
-    told:
-        Name and fault of the samples at some places of a dataset (``samples`` of the pipeline's
-        ``reader_meta`` says which a batch has), where DALI does not tell names.
-    looks_ahead:
-        Whether ``list_samples`` soon tells the faults of the samples that a reader comes to first:
-        a preview names those that its reader takes in silence.
-    ends_process:
-        Words in the fault of a sample that would end the reader's process, of a kind that looks
-        ahead: it is left out before.
-    options:
-        The options of readers that mean something to this one; None: all of DALI's reader.
-    seeded:
-        Whether the reader takes a seed.
-    pipeline_arguments:
-        What the exported program gives the pipeline itself for its reader, as Python writes it.
-    metavar:
-        What the parameter takes, as the usage of the exported program names it.
-    directly:
-        Given a dataset, or None where it is not known: the argument of DALI's reader that reads it
-        without ``find``, or empty.
-    argument_name:
-        That argument, in a kind of an exported program that has no ``find``.
-    guessed:
-        Where a path may be of another kind too: by what it was taken for this one, and how to
-        choose.
-    """
+    # What it is called.
 
     about: str
-    op: str
-    located_by: frozenset[str]
-    find: Callable[[Any], dict[str, Any]]
-    accepts: Callable[[Path], bool]
-    require: Callable[[Dataset], None]
-    list_samples: Callable[[Dataset], Iterator[Sample]]
-    root: Callable[[Dataset], str]
-    class_names: Callable[[Dataset], list[str]]
-    watched: Callable[[Dataset], Iterator[str]]
-    nothing_found: Callable[[Dataset], str]
-    write_placeholder: Callable[[Path], Path]
-    class_counts: Callable[[Dataset], list[int]] | None = None
-    classes_in: Callable[[Dataset, Sequence[Sample]], Iterator[Collection[int]]] | None = None
-    targets: Literal["", "boxes", "masks"] = ""
-    explain: Callable[[Dataset, str], str] | None = None
-    helpers: str = ""
-    imports: tuple[str, ...] = field(default=())
-    outputs: tuple[str, ...] = ("jpegs", "labels")
-    reader: Callable[..., Any] | None = None
+    """What it reads, as the help of the exported program's parameter: ``folder of images``."""
     noun: str = "image"
-    pixels: str = ""
-    begins: Mapping[str, int] = field(default_factory=dict, hash=False)
-    read_header: Callable[[str], Header] | None = None
-    read_content: Callable[[str], str] | None = None
-    undecodable: Callable[[Dataset, str], str] | None = None
-    unread: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    suffixes: tuple[str, ...] = ()
-    holder: Callable[[str], str] | None = None
-    leave_out: Callable[[Dataset, Collection[str], Path], Path] | None = None
-    sample: str = ""
-    index: Index | None = None
-    decoder: str = ""
-    with_targets: tuple[str, ...] = ()
-    takes: frozenset[str] = frozenset()
-    is_listed: bool = True
-    passed_over: Callable[[Dataset], Iterator[str]] = lambda dataset: iter(())
-    argument: Callable[[Dataset], Any] | None = None
-    told: Callable[[Dataset, Sequence[int]], list[Sample]] | None = None
-    looks_ahead: bool = False
-    ends_process: str = ""
-    options: frozenset[str] | None = None
-    seeded: bool = True
-    pipeline_arguments: tuple[str, ...] = ()
+    """What one sample is called."""
     metavar: str = "DIR"
-    directly: Callable[[Dataset | None], str] = lambda dataset: ""
-    argument_name: str = ""
+    """What the parameter takes, as the usage of the exported program names it."""
+    sample: str = ""
+    """What of the folder that ``workbench samples --targets`` writes is of this kind."""
     guessed: str = ""
+    """Where a path may be of another kind too: by what it was taken for this one, and how to
+    choose."""
+
+    # Which data are of it.
+
+    accepts: Callable[[Path], bool]
+    """Whether a path is of this kind."""
     precedence: int = 2
+    """Of kinds that accept the same path the one with the highest is taken, of equals the first by
+    name: 4 is a narrower form of another kind, 3 records of many samples, 2 samples in files of
+    their own, 1 what its names alone tell, lists and images that DALI does not decode, 0 any
+    folder."""
+    suffixes: tuple[str, ...] = ()
+    """Endings of files that hold many samples: a list of these in Python is of this kind."""
+    takes: frozenset[str] = frozenset()
+    """Kinds of data that it reads, too, and stays what it is."""
+    with_targets: tuple[str, ...] = ()
+    """Kinds that read the same data with the targets in them, where a graph asks for these."""
+
+    # Its reader in a graph.
+
+    op: str
+    """DALI's reader."""
+    located_by: frozenset[str]
+    """Its arguments that say what it reads. A graph that gives one names its data itself."""
+    options: frozenset[str] | None = None
+    """The options of readers that mean something to this one; None: all of DALI's reader."""
+    demanding: frozenset[str] = frozenset()
+    """Options of its reader that ask more of the data: ``Dataset.options`` has those that are
+    set."""
+    seeded: bool = True
+    """Whether the reader takes a seed."""
+    outputs: tuple[str, ...] = ("jpegs", "labels")
+    """The ports that its reader has in a graph."""
+    pixels: str = ""
+    """The output that gives pixels, where its reader decodes; empty where decoders follow it. The
+    exported code then tells ``reader`` the side: ``device`` is ``cpu``, ``mixed`` or ``gpu``."""
+    gives_sequences: Callable[[Dataset | None], bool] | None = None
+    """Whether a dataset's samples are sequences of pictures, of one that is not known those of
+    most; None: no dataset's are."""
+    begins: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """Options that come with the source and go with it, such as the frames of a sequence."""
+    decoder: str = ""
+    """The operator that decodes its images, where DALI's decoders do not."""
+
+    # What the exported program has for it.
+
+    find: Callable[[Any], dict[str, Any]]
+    """The function that the exported code calls with the parameter for the reader's arguments; its
+    source is exported, so it stands on its own."""
+    reader: Callable[..., Any] | None = None
+    """The function that the exported code calls in the place of DALI's reader, where that gives
+    other than ``outputs``: it takes what ``find`` gives and the reader's options. Its source is
+    exported. What it gives last it makes last."""
+    helpers: str = ""
+    """Source of what ``find`` needs beside it, exported before it."""
+    imports: tuple[str, ...] = field(default=())
+    """Modules that it needs."""
+    unread: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What ``find`` gives where a pipeline is made that is not there to read: as much as the reader
+    must be given to have its outputs."""
+    argument: Callable[[Dataset], Any] | None = None
+    """What the exported program is given for a dataset, where that is not its location."""
+    directly: Callable[[Dataset | None], str] = lambda dataset: ""
+    """Given a dataset, or None where it is not known: the argument of DALI's reader that reads it
+    without ``find``, or empty."""
+    argument_name: str = ""
+    """That argument, in a kind of an exported program that has no ``find``."""
+    pipeline_arguments: tuple[str, ...] = ()
+    """What the exported program gives the pipeline itself for its reader, as Python writes it."""
+    write_placeholder: Callable[[Path], Path]
+    """Writes data of the kind into an empty folder and gives their path: an exported program is
+    imported on them, which reads nothing."""
+
+    # Its samples.
+
+    list_samples: Callable[[Dataset], Iterator[Sample]]
+    """Every sample, in the reader's order. Raises DataError."""
+    is_listed: bool = True
+    """Whether ``list_samples`` lists them; else nothing is counted, checked or left out."""
+    root: Callable[[Dataset], str]
+    """The folder that names are relative to."""
+    holder: Callable[[str], str] | None = None
+    """The file, relative to the root, that holds the sample of a name; where samples are files
+    None."""
+    told: Callable[[Dataset, Sequence[int]], list[Sample]] | None = None
+    """Name and fault of the samples at some places of a dataset (``samples`` of the pipeline's
+    ``reader_meta`` says which a batch has), where DALI does not tell names."""
+    watched: Callable[[Dataset], Iterator[str]]
+    """Paths of which one changes when files come or go."""
+    index: Index | None = None
+    """As of ``Index``; None where its reader begins at once."""
+
+    # Its classes and targets.
+
+    class_names: Callable[[Dataset], list[str]]
+    """The name of each label, in order; empty where they have none."""
+    class_counts: Callable[[Dataset], list[int]] | None = None
+    """Targets of each class, where they stand in one place; None: by the samples' labels."""
+    without_targets: Callable[[Dataset], int] | None = None
+    """How many samples have none, where that stands in one place."""
+    targets: Literal["", "boxes", "masks"] = ""
+    """What those are counted by: ``boxes`` or ``masks``; empty where a sample has one label."""
+    classes_in: Callable[[Dataset, Sequence[Sample]], Iterator[Collection[int]]] | None = None
+    """Of each of some samples the classes of its targets: of every box, or once each that its mask
+    has. Those at fault are passed over."""
+
+    # What is wrong with data, and what becomes of it.
+
+    require: Callable[[Dataset], None]
+    """Raises DataError, with the remedy, where a dataset cannot be read at all."""
+    nothing_found: Callable[[Dataset], str]
+    """Why there are no samples, and what to do."""
+    explain: Callable[[Dataset, str], str] | None = None
+    """Given a dataset and what DALI said when its reader failed: why, and what to do, or empty."""
+    undecodable: Callable[[Dataset, str], str] | None = None
+    """Given a dataset and ``cpu`` or ``mixed``: why its reader cannot decode it there, or empty."""
+    read_header: Callable[[str], Header] | None = None
+    """Of a file of ``suffixes`` that is no image: what its header tells."""
+    read_content: Callable[[str], str] | None = None
+    """Of such a file that its reader takes: what is wrong with its numbers, or empty."""
+    passed_over: Callable[[Dataset], Iterator[str]] = lambda dataset: iter(())
+    """Names of images there that its reader passes over; ``pillow_images`` has them."""
+    looks_ahead: bool = False
+    """Whether ``list_samples`` soon tells the faults of the samples that a reader comes to first: a
+    preview names those that its reader takes in silence."""
+    ends_process: str = ""
+    """Words in the fault of a sample that would end the reader's process, or what it feeds, of a
+    kind that looks ahead: it is left out before."""
+    leave_out: Callable[[Dataset, Collection[str], Path], Path] | None = None
+    """Given a dataset, names of samples and an empty folder, writes a dataset of the same kind
+    without these there, and gives its path; nothing of what is kept is copied, but for LMDB. None:
+    it cannot, or its reader takes a list of files."""
 
     @property
     def find_source(self) -> str:
@@ -281,6 +258,11 @@ class SourceKind:
         if not self.sample:
             return "`workbench samples photos` writes some: give photos."
         return f"`workbench samples shapes --targets` writes some: give shapes/{self.sample}."
+
+    @property
+    def decodes_images(self) -> bool:
+        """Whether its reader decodes images, so that one that is none ends the process."""
+        return bool(self.pixels) and self.read_header is None
 
     @property
     def lists_files(self) -> bool:

@@ -64,8 +64,47 @@ class TableRows:
         ]
 
 
+class NumberedClasses:
+    """Rows whose labels are texts, with the place of each among all, sorted, or its digits."""
+
+    def __init__(self, rows: Any, column: Any, texts: Any) -> None:
+        self.rows, self.column, self.classes = rows, column, sorted(texts)
+        self.numbers = {name: number for number, name in enumerate(self.classes)}
+        if all(text.isdecimal() for text in texts):
+            self.numbers, self.classes = {text: int(text) for text in texts}, []
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.__getitems__([index])[0]
+
+    def __getitems__(self, indices: Any) -> Any:
+        many = getattr(self.rows, "__getitems__", None)
+        found = many(indices) if many else [self.rows[int(at)] for at in indices]
+        return [{**row, self.column: self.number(row.get(self.column))} for row in found]
+
+    def number(self, label: Any) -> Any:
+        """That of a label; one that is no text among texts stays none."""
+        return self.numbers.get(label, str(label))
+
+
+def number_classes(rows: Any, table: Any) -> Any:
+    """The rows of a table of Arrow, Polars, pandas or Hugging Face; labels become numbers."""
+    names = getattr(table, "column_names", None)
+    names = [*(table.columns if names is None else names)]
+    named = {str(name).lower(): name for name in reversed(names)}
+    column = next((named[name] for name in ("label", "class", "target") if name in named), None)
+    if column is None:
+        return rows
+    values = table.unique(column) if hasattr(table, "cast_column") else table[column].unique()
+    values = values.to_pylist() if hasattr(values, "to_pylist") else values
+    texts = [value for value in values if isinstance(value, str)]
+    return NumberedClasses(rows, column, texts) if texts else rows
+
+
 def read_parquet(path: str) -> Any:
-    """The columns of a Parquet file that hold encoded images and numbers."""
+    """The columns of a Parquet file that hold encoded images, numbers and the labels."""
     from pyarrow import parquet, types
 
     table = parquet.read_table(path, memory_map=True).flatten()  # Hugging Face: image.bytes
@@ -73,7 +112,9 @@ def read_parquet(path: str) -> Any:
     images = [name for name, kind in kinds.items() if "binary" in str(kind)]
     if not images:
         raise ValueError(f"{path} has {', '.join(kinds)}, and no column of encoded images")
-    table = table.select([*images, *(n for n, kind in kinds.items() if types.is_integer(kind))])
+    labels = [name for name in kinds if name.lower() in ("label", "class", "target")]
+    numbers = [name for name, kind in kinds.items() if types.is_integer(kind)]
+    table = table.select([*images, *dict.fromkeys([*numbers, *labels])])
     return table.rename_columns([name.partition(".")[0] for name in table.column_names])
 
 

@@ -13,12 +13,14 @@ import inspect
 import json
 import os
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, coco
+from workbench.sources import Dataset, Sample, coco
+from workbench.sources._annotations import OUTLINES, annotations_of
 from workbench.sources.coco import find_annotations
 
 
@@ -49,7 +51,7 @@ def find_keypoints(data: str) -> dict[str, Any]:
 
 def _require(dataset: Dataset) -> None:
     coco.SOURCE.require(dataset)
-    annotations = coco.annotations_of(dataset)["annotations"]
+    annotations = annotations_of(dataset)["annotations"]
     bad = [one for one in annotations if not _has_points(one.get("keypoints"))]
     if bad:
         raise DataError(
@@ -57,6 +59,12 @@ def _require(dataset: Dataset) -> None:
             f"{bad[0].get('image_id')}. Write three or more of three numbers each, or leave "
             "keypoints out of the file's name."
         )
+
+
+def _list_samples(dataset: Dataset) -> Iterator[Sample]:
+    """As of COCO, but for the outlines in the file, which are not read."""
+    asked = tuple(option for option in dataset.options or () if option not in OUTLINES)
+    return coco.SOURCE.list_samples(replace(dataset, options=asked))
 
 
 def _has_points(points: Any) -> bool:
@@ -70,11 +78,13 @@ def _accepts(path: Path) -> bool:
 SOURCE = replace(
     coco.SOURCE,
     about="COCO key points (*keypoints*.json)",
+    begins={"polygon_masks": True},
     find=find_keypoints,
     helpers=inspect.getsource(find_annotations),
     imports=("hashlib", "json", "os", "pathlib", "tempfile"),
     accepts=_accepts,
     precedence=4,
     require=_require,
+    list_samples=_list_samples,
     sample="coco/keypoints.json",
 )

@@ -39,7 +39,14 @@ from workbench.sources._python_data import (
     require_images,
     require_readable,
 )
-from workbench.sources._tables import BytesColumn, TableRows, read_parquet, require_memory
+from workbench.sources._tables import (
+    BytesColumn,
+    NumberedClasses,
+    TableRows,
+    number_classes,
+    read_parquet,
+    require_memory,
+)
 
 if TYPE_CHECKING:
     from nvidia.dali import fn  # the exported program has it
@@ -71,8 +78,9 @@ def open_images(data: Any) -> Any:
     for name, feature in dict(getattr(data, "features", None) or {}).items():
         if type(feature).__name__ == "Image":  # of Hugging Face: the bytes, not decoded
             data = data.cast_column(name, type(feature)(decode=False))
-    if hasattr(data, "to_pylist") or hasattr(data, "iloc") or hasattr(data, "to_dicts"):
-        return TableRows(data)
+    is_table = hasattr(data, "to_pylist") or hasattr(data, "iloc") or hasattr(data, "to_dicts")
+    if is_table or hasattr(data, "cast_column"):
+        return number_classes(TableRows(data) if is_table else data, data)
     if isinstance(data, tuple) and len(data) == 2 and getattr(data[0], "ndim", 0) == 4:
         return list(zip(*data, strict=True))  # as Keras gives images and labels
     return data
@@ -97,7 +105,10 @@ def split_row(row: Any) -> tuple[Any, int]:
     if isinstance(label, int) and -(2**31) <= label < 2**31:
         return image, int(label)
     number = np.asarray(label)
-    if number.shape not in ((), (1,)) or number.dtype.kind not in "iub":
+    whole = number.dtype.kind in "iub" or (
+        number.dtype.kind == "f" and (number == np.trunc(number)).all()
+    )
+    if number.shape not in ((), (1,)) or not whole:  # pandas makes floats of a column with gaps
         raise ValueError(f"its label is {str(label)[:60]!r}: number the classes from 0")
     if not -(2**31) <= number < 2**31:
         raise ValueError(f"its label is {label}, more than 32 bits hold: number the classes from 0")
@@ -215,6 +226,8 @@ class ImageBatches:
             try:
                 image, label = split_row(row)
                 images.append(encode_image(image))
+                if not images[-1].size and not hasattr(self.rows, "fault"):
+                    raise ValueError("it is empty: give the bytes of an image, or its pixels")
             except (OSError, TypeError, ValueError) as error:
                 raise ValueError(f"sample {at}: {error}") from None
             labels.append(label)
@@ -267,7 +280,8 @@ def keep_images(data: Any) -> Dataset:
     def read(at: int, row: Any) -> tuple[Any, int] | Exception:
         try:
             image, label = split_row(row)
-            return encode_image(image), label
+            content = encode_image(image)
+            return (content, label) if content.size else ValueError("it is empty: it has no bytes")
         except Exception as error:  # whatever a data set of the user raises
             return ValueError(_words(error))
 
@@ -291,7 +305,7 @@ def keep_images(data: Any) -> Dataset:
     made = ImageStore(
         count,
         fetch,
-        class_names_of(data),
+        class_names_of(data) or class_names_of(rows),
         facts_of(data, rows, split_row),
     )
     return Dataset("memory", items=((place_of(made), count),), title=describe(data, count))
@@ -354,7 +368,8 @@ def _write_placeholder(folder: Path) -> Path:
 
 
 _HELPERS: tuple[Any, ...] = (
-    *(BytesColumn, TableRows, read_parquet, open_images, split_row, encode_image, ImageBatches),
+    *(BytesColumn, TableRows, NumberedClasses, number_classes, read_parquet, open_images),
+    *(split_row, encode_image, ImageBatches),
 )
 
 SOURCE = SourceKind(

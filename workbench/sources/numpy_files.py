@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _SUFFIX = ".npy"
 _HEAD = 2**16
 """Bytes in which a header of the format's version 1 ends."""
+_EMPTY = "it is empty"
+"""DALI reads such an array, and what is fed with it ends the run."""
 
 
 def array_axes(path: str) -> list[int]:
@@ -134,7 +136,7 @@ def _parsed(head: bytes) -> _Array:
     if len(shape) not in (2, 3, 4):
         return _Array(f"its shape {shape} is no picture and no volume: they have 2 to 4 axes")
     if 0 in shape:
-        return _Array(f"it is empty: its shape is {shape}")
+        return _Array(f"{_EMPTY}: its shape is {shape}")
     return _Array("", dtype.name, tuple(shape))
 
 
@@ -184,6 +186,11 @@ def _files(dataset: Dataset) -> list[tuple[str, int]]:
 def _first(files: list[tuple[str, int]]) -> _Array | None:
     """The first array that can be read."""
     return next((found for path, _ in files if not (found := _look(path)).fault), None)
+
+
+def _gives_sequences(dataset: Dataset | None) -> bool:
+    """Whether the arrays are volumes, by the first that can be read."""
+    return dataset is not None and len(find_arrays(dataset.argument)["axes"]) == 4
 
 
 def _require(dataset: Dataset) -> None:
@@ -270,6 +277,7 @@ SOURCE = SourceKind(
     outputs=("images", "labels"),
     noun="array",
     pixels="images",
+    gives_sequences=_gives_sequences,
     helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
     imports=("os", "tempfile"),
     suffixes=(_SUFFIX,),
@@ -284,5 +292,7 @@ SOURCE = SourceKind(
     watched=_watched,
     nothing_found=_nothing_found,
     sample="volumes/images",
+    looks_ahead=True,
+    ends_process=_EMPTY,
     write_placeholder=_write_placeholder,
 )

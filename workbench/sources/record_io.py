@@ -12,8 +12,11 @@ import inspect
 import mmap
 import os
 import struct
-from collections.abc import Collection, Iterator
+from array import array
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -95,21 +98,31 @@ def _path(dataset: Dataset) -> str:
     return path
 
 
-def _entries(path: str) -> list[tuple[int, int]]:
-    """Key and offset of each record, in the reader's order: by offset. Raises DataError."""
+def _offsets(path: str) -> Sequence[int]:
+    """Where each record begins, in the reader's order: the file's. Raises DataError."""
+    index = _index(path)
+    return _sorted_offsets(path, index, os.stat(path).st_mtime_ns, os.stat(index).st_mtime_ns)
+
+
+def _index(path: str) -> str:
     try:
-        index = index_of(path, scan_record_file)
+        return index_of(path, scan_record_file)
     except (OSError, ValueError) as error:
         raise DataError(
             f"{path}: its index cannot be made: {error}. Write the file anew, or leave it out."
         ) from None
+
+
+@lru_cache(maxsize=4)
+def _sorted_offsets(path: str, index: str, *stamps: int) -> Sequence[int]:
+    """As of ``_offsets``, 8 bytes each. ``stamps`` are times of change."""
     with open(path, "rb") as file:
         if is_of_another(path, index, 1, lambda key, offset: _end_of(file, offset)):
             raise DataError(
                 f"{index} is the index of another file than {path}. Make it anew (`rec2idx {path} "
                 f"{index}`), or remove it: then the workbench makes one in a temporary folder."
             )
-    return sorted(read_index(index), key=lambda entry: entry[1])
+    return array("q", sorted(offset for _, offset in read_index(index)))
 
 
 def _end_of(file: BinaryIO, offset: int) -> int | None:
@@ -123,14 +136,14 @@ def _end_of(file: BinaryIO, offset: int) -> int | None:
 
 
 def _require(dataset: Dataset) -> None:
-    _entries(_path(dataset))
+    _offsets(_path(dataset))
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     path, root = _path(dataset), _root(dataset)
     holder, size = os.path.relpath(path, root), os.path.getsize(path)
     with open(path, "rb") as file:
-        for _, offset in _entries(path):
+        for offset in _offsets(path):
             file.seek(offset)
             head = file.read(8 + _HEADER.size)
             yield _sample(path, _name(holder, offset), offset, head, size)
@@ -162,7 +175,8 @@ def _name(holder: str, offset: int) -> str:
 def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
     path = _path(dataset)
     holder = os.path.relpath(path, _root(dataset))
-    left = [entry for entry in _entries(path) if _name(holder, entry[1]) not in names]
+    entries = sorted(read_index(_index(path)), key=itemgetter(1))
+    left = [entry for entry in entries if _name(holder, entry[1]) not in names]
     write_partial({path: left}, folder, numbered=False)
     return folder / os.path.basename(path)
 
@@ -224,5 +238,6 @@ SOURCE = SourceKind(
     watched=_watched,
     nothing_found=lambda dataset: f"There is no record in {dataset}. Give a file with records.",
     sample="recordio",
+    looks_ahead=True,
     write_placeholder=_write_placeholder,
 )

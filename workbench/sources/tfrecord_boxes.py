@@ -28,6 +28,7 @@ from workbench.sources._example_records import (
     varints_of,
 )
 from workbench.sources._record_index import index_of
+from workbench.sources._target_faults import box_fault
 from workbench.sources.tfrecord import find_records, list_records
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
         image = image or choose_features(record)[0]
         _, start, end = read_features(record).get(image, ("", 0, 0))
         offset = int(sample.name.rpartition(" at index ")[2]) + 12 + start
-        fault = _box_fault(record, sides, label) or _points_fault(record, points, label)
+        fault = _boxes_fault(record, sides, label) or _points_fault(record, points, label)
         yield sample._replace(label=0, fault=fault, offset=offset, nbytes=end - start)
 
 
@@ -165,7 +166,7 @@ def _record_of(sample: Sample) -> bytes:
         return file.read(size)
 
 
-def _box_fault(record: bytes, sides: list[str], label: str) -> str:
+def _boxes_fault(record: bytes, sides: list[str], label: str) -> str:
     features = read_features(record)
     lists = []
     for name, wanted in (*((side, "float") for side in sides), (label, "int64")):
@@ -180,11 +181,10 @@ def _box_fault(record: bytes, sides: list[str], label: str) -> str:
     counts = [len(each) for each in lists]
     if len(set(counts)) > 1:
         return f"it has {', '.join(map(str, counts))} of {', '.join((*sides, label))}"
-    for number, (left, top, right, bottom) in enumerate(zip(*lists[:4], strict=True)):
-        if not (left <= right and top <= bottom):  # nor where one is no number
-            return f"its box {number} is none: {left:.4g}, {top:.4g}, {right:.4g}, {bottom:.4g}"
-        if left >= 1 or top >= 1 or right < 0 or bottom < 0:
-            return f"its box {number} lies outside the image"
+    for number, box in enumerate(zip(*lists[:4], strict=True)):
+        if fault := box_fault(box, 1, 1, corners=True):
+            shown = ", ".join(f"{side:.4g}" for side in box)
+            return f"its box {number} ({shown}) {fault}"
     return ""
 
 
@@ -207,7 +207,7 @@ def _classes_in(dataset: Dataset, samples: Sequence[Sample]) -> Iterator[Collect
     for sample in samples:
         record = b"" if sample.nbytes == 0 else _record_of(sample)
         with suppress(IndexError, KeyError, ValueError):  # it is damaged, or no example
-            if not _box_fault(record, sides, label):
+            if not _boxes_fault(record, sides, label):
                 _, start, end = read_features(record)[label]
                 yield list(varints_of(record, start, end))
 

@@ -40,6 +40,8 @@ ON_GPU = frozenset(
 """Codecs that DALI decodes on a GPU: not AV1 and motion JPEG (2.4.0 on an H200, tried)."""
 _HEAD = 2**16
 """Bytes in which AVI and Matroska tell their codec."""
+_UNKNOWN = 2**32 - 1
+"""The size in an AVI's header where that is not known."""
 _LARGEST_INDEX = 2**26
 """Bytes of the part of an MP4 that tells of its tracks."""
 
@@ -193,17 +195,39 @@ def _undecodable(dataset: Dataset, device: str) -> str:
     return f"{path} is {why}{others}, which DALI does not decode {side}. {remedy}"
 
 
+def _fault(path: str) -> str:
+    """Why a video is not to be read; empty where it is, and where it is not there."""
+    if not os.path.isfile(path):
+        return ""
+    if os.path.getsize(path) == 0:
+        return "the file is empty"
+    if why := refusal(path):
+        return f"it is {why}, which DALI does not decode here"
+    lacking = _missing_bytes(path)
+    return f"it ends early: {lacking:,} bytes are missing" if lacking else ""
+
+
+def _missing_bytes(path: str) -> int:
+    """How many bytes an AVI lacks of those that its header tells: DALI passes over its frames.
+
+    Of one that was written as a stream the header tells none.
+    """
+    with open(path, "rb") as file:
+        head = file.read(12)
+    if head[:4] != b"RIFF" or (told := int.from_bytes(head[4:8], "little")) == _UNKNOWN:
+        return 0
+    return max(0, 8 + told - os.path.getsize(path))
+
+
 def _read_header(path: str) -> Header:
-    return Header(refusal(path))
+    return Header(_fault(path))
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     """Each file once, however many sequences are read from it."""
     root = _root(dataset)
     for path, label in _files(dataset):
-        why = refusal(path) if os.path.isfile(path) else ""
-        fault = f"it is {why}, which DALI does not decode here" if why else ""
-        yield Sample(path, os.path.relpath(path, root), label, fault=fault)
+        yield Sample(path, os.path.relpath(path, root), label, fault=_fault(path))
 
 
 def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
@@ -272,6 +296,7 @@ SOURCE = SourceKind(
     reader=read_videos,
     noun="video",
     pixels="frames",
+    gives_sequences=lambda dataset: True,
     begins={"sequence_length": 8, "initial_fill": 64},
     read_header=_read_header,
     undecodable=_undecodable,

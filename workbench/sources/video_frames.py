@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 _PARTS = frozenset({"train", "training", "val", "valid", "validation", "dev", "test", "testing"})
 """Names by which data are parted, and not classes."""
 _NUMBER = re.compile(r"(?P<before>.*?)(?P<number>\d+)(?P<after>\D*\.\w+)")
+_STACKING = "Tensor stacking requires"
+"""What DALI says of frames that are not of one size."""
+_ORIENTATION, _LAST_UPRIGHT = 0x0112, 4
+"""EXIF's tag, and the values up to which width and height are not exchanged."""
 _LOOKED_AT = 4
 """Images of a folder, at the least, of which sizes are compared."""
 
@@ -137,6 +141,30 @@ def _nothing_found(dataset: Dataset) -> str:
     )
 
 
+def _explain(dataset: Dataset, said: str) -> str:
+    """Which frames of a video are of another size than its first, where DALI cannot stack them."""
+    if _STACKING not in said:
+        return ""
+    for frames, _ in _videos(dataset):
+        sizes = {path: size for path in frames for size in _sizes([path])}
+        (first, size), *_ = [*sizes.items(), ("", (0, 0))]
+        others = [path for path in sizes if sizes[path] != size]
+        if others:
+            names = [os.path.relpath(path, dataset.location) for path in (first, others[0])]
+            return (
+                f"{dataset}: the frames of a video are of several sizes: {names[0]} is "
+                f"{_shown(size)} (width×height), {names[1]} {_shown(sizes[others[0]])}; "
+                f"{len(others):,} of its {len(frames):,} frames are of another size than the "
+                "first. Frames of one sequence are of one size: resize these files, or put those "
+                "of each size into a folder of their own."
+            )
+    return ""
+
+
+def _shown(size: tuple[int, int]) -> str:
+    return f"{size[0]:,}×{size[1]:,}"
+
+
 def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
     """Links to the frames that are kept; a video is cut where one is not."""
     parts: defaultdict[str, int] = defaultdict(int)
@@ -182,12 +210,13 @@ def _are_frames(folder: str) -> bool:
 
 
 def _sizes(paths: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Columns and rows of the images whose headers can be read."""
+    """Columns and rows, turned as EXIF tells, of the images whose headers can be read."""
     from PIL import Image  # not before it is needed: reading the header of a file is rare
 
     for path in paths:
         with suppress(OSError, ValueError), Image.open(path) as image:
-            yield image.size
+            turned = image.getexif().get(_ORIENTATION, 1) > _LAST_UPRIGHT
+            yield image.size[::-1] if turned else image.size
 
 
 def _write_placeholder(folder: Path) -> Path:
@@ -208,18 +237,21 @@ SOURCE = SourceKind(
     outputs=("frames", "labels"),
     noun="frame",
     pixels="frames",
+    gives_sequences=lambda dataset: True,
     begins={"sequence_length": 8, "initial_fill": 64},
     helpers="\n\n".join([IMAGES_SOURCE, *map(inspect.getsource, (class_folders, frames_in))]),
     imports=("os",),
     leave_out=_leave_out,
     accepts=_accepts,
     require=_require,
+    explain=_explain,
     list_samples=_list_samples,
     root=lambda dataset: dataset.location,
     class_names=_class_names,
     watched=_watched,
     nothing_found=_nothing_found,
     sample="frames",
+    looks_ahead=True,
     guessed=(
         "taken for that by its numbered files of one size; for images in class folders give the "
         "folder of these"

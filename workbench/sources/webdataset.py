@@ -116,17 +116,24 @@ def _groups(path: str) -> Iterator[tuple[str, list[tuple[str, TarFile]]] | TarDa
                 parts = []
             yield found
             continue
-        folder, name = os.path.split(found.name)
-        stem, _, component = name.partition(".")
-        if not stem:
+        its_key, component = _parted(found.name)
+        if not its_key:
             continue
-        if parts and os.path.join(folder, stem) != key:
+        if parts and its_key != key:
             yield key, parts
             parts = []
-        key = os.path.join(folder, stem)
-        parts.append((component.lower(), found))
+        key = its_key
+        parts.append((component, found))
     if parts:
         yield key, parts
+
+
+def _parted(name: str) -> tuple[str, str]:
+    """Key and component of a file by its name in an archive; no key where it has none."""
+    start = name.rfind("/") + 1
+    dot = name.find(".", start)
+    end = len(name) if dot < 0 else dot
+    return (name[:end], name[end + 1 :].lower()) if end > start else ("", "")
 
 
 def _require(dataset: Dataset) -> None:
@@ -170,8 +177,16 @@ class _IndexedFiles:
         self._found: dict[int, int] = {}
         """Place and size in bytes of those that were not asked for yet."""
 
-    def take(self, file: TarFile) -> bool:
-        """Whether it names a file."""
+    def take_any(self, files: Collection[TarFile]) -> bool:
+        """Whether it names one of the files of a sample, all of which count as asked for."""
+        if not self._found:  # as long as each line is the next sample, which is soon told
+            self._read_line()
+            if self._found == {file.offset_data: file.size for file in files}:
+                self._found.clear()
+                return True
+        return sum(map(self._take, files)) > 0
+
+    def _take(self, file: TarFile) -> bool:
         while file.offset_data not in self._found and self._read_line():
             pass
         if self._found.get(file.offset_data) != file.size:
@@ -185,9 +200,9 @@ class _IndexedFiles:
         return list(self._found)
 
     def _read_line(self) -> bool:
-        _, files = next(self._lines, ("", None))
-        self._found |= {place: size for _, place, size in files or ()}
-        return files is not None
+        places = next(self._lines, None)
+        self._found.update(places or ())
+        return places is not None
 
 
 def _require_index(path: str) -> None:
@@ -203,7 +218,7 @@ def _look_at_index(path: str, index: str, *stamps: int) -> None:
     remedy = f"Make it anew (`wds2idx {path} {index}`) or remove it."
     try:
         lines = _indexed(index)
-        _, place, size = next(lines)[1][0]
+        place, size = next(iter(next(lines).items()))
         count = 1 + sum(1 for _ in lines)
         with open(index, encoding="utf-8", errors="surrogateescape") as opened:
             told = int(opened.readline().split()[1])
@@ -224,22 +239,16 @@ def _look_at_index(path: str, index: str, *stamps: int) -> None:
         raise DataError(f"{index} is the index of another archive than {path}. {remedy}")
 
 
-def _indexed(index: str) -> Iterator[tuple[str, list[tuple[str, int, int]]]]:
-    """Each line of an index, and its components with their places and sizes in bytes.
+def _indexed(index: str) -> Iterator[dict[int, int]]:
+    """Of each line of an index the places of its components, and their sizes, in bytes.
 
-    Raises ValueError for what is no index.
+    Raises ValueError, or LookupError, for what is no index.
     """
     with open(index, encoding="utf-8", errors="surrogateescape") as lines:
         step = {"v1.1": 3, "v1.2": 4}[next(lines, "").partition(" ")[0]]
         for line in lines:
             parts = line.split()
-            yield (
-                line,
-                [
-                    (parts[at], int(parts[at + 1]), int(parts[at + 2]))
-                    for at in range(0, len(parts), step)
-                ],
-            )
+            yield dict(zip(map(int, parts[1::step]), map(int, parts[2::step]), strict=True))
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
@@ -286,7 +295,7 @@ def _samples(
                     yield Sample(path, name, 0, group.at, 0, group.fault)
                 continue
             parts = dict(group[1])
-            if kept is not None and not sum(map(kept.take, parts.values())):
+            if kept is not None and not kept.take_any(parts.values()):
                 continue
             image = next((parts[each] for each in parts if f".{each}" in IMAGES), None)
             fault, label = "", 0
@@ -436,8 +445,7 @@ def with_component(
     for sample in samples:
         if sample.path != path:
             path, groups, key, parts = sample.path, _whole_groups(sample.path), "", {}
-        folder, name = os.path.split(sample.name.rsplit(":", 1)[-1])
-        wanted = os.path.join(folder, name.partition(".")[0])
+        wanted, _ = _parted(sample.name.rsplit(":", 1)[-1])
         damaged = sample.name.endswith(":damaged")
         while not damaged and key != wanted and (group := next(groups, None)):
             key, parts = group[0], dict(group[1])

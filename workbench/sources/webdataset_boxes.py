@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, webdataset
-from workbench.sources.coco import box_fault
+from workbench.sources._target_faults import box_fault
 from workbench.sources.webdataset import find_shards, first_components, list_shards
 
 if TYPE_CHECKING:

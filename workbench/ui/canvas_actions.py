@@ -19,7 +19,7 @@ from workbench.graph.connect import connect, disconnect, port_taken_reason, set_
 from workbench.graph.devices import is_generator, port_kind
 from workbench.graph.edit import chain, move_node
 from workbench.graph.else_if import add_elif
-from workbench.graph.followers import with_followers
+from workbench.graph.follower_edits import with_followers
 from workbench.graph.fragment import duplicate, paste_fragment
 from workbench.graph.fused import fuse
 from workbench.graph.layout import Document, Layout

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypedDict
 
-from workbench.catalog.python_decoder import COST
 from workbench.engine.exit_status import printable
 from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.root_guard import require_listed
@@ -20,7 +19,6 @@ from workbench.graph.dataset_parameters import missing_ports, parameter_of, para
 from workbench.graph.model import Graph
 from workbench.health import FolderCheck, FolderFacts, check_folder
 from workbench.health.html_report import html_report
-from workbench.health.scan import SAMPLE
 from workbench.roots import Roots
 from workbench.sources import (
     PARAMETER,
@@ -42,9 +40,17 @@ from workbench.ui.actions.panels import (
     FolderAction,
     MakeReport,
 )
+from workbench.ui.data_texts import (
+    counted_by_text,
+    fault_text,
+    no_classes_text,
+    passed_over_text,
+    sizes_text,
+)
 from workbench.ui.data_views import DataParameter, DataView, FileFinding, FolderListing
 from workbench.ui.folder_browser import NO_FOLDERS, list_folders
 from workbench.ui.measurement_queue import SHARED_QUEUE, MeasurementQueue
+from workbench.ui.other_readings import other_readings
 from workbench.ui.sample_count import SampleCount
 from workbench.ui.views import TextFile
 
@@ -126,6 +132,7 @@ class DataPanel:
             "at_fault": "",
             "passed_over": "",
             "read_all": "",
+            "also": [],
             "classes": [],
             "class_counts": [],
             "counted_by": "",
@@ -209,7 +216,7 @@ class DataPanel:
         if not self.error and load_source(self.dataset.kind).is_listed:
             self.view = {**self.view, "counting": True}
             self._count = SampleCount(
-                self.dataset,
+                replace(self.dataset, options=self._read.options),
                 self._roots,
                 lambda count: self._show(None, count=count, counted=False),
                 self._on_indexed,
@@ -336,18 +343,19 @@ class DataPanel:
             None,
             count=facts.count,
             counted=True,
-            at_fault=_at_fault(facts, self._read),
-            passed_over=_passed_over(facts),
+            at_fault=fault_text(facts, self._read),
+            passed_over=passed_over_text(facts),
             read_all=f"pillow_images:{self.dataset.location}" if facts.passed_over else "",
+            also=other_readings(self.dataset, self._read),
             counting=False,
             classes=list(facts.classes),
             class_counts=[{"name": n, "count": c} for n, c in facts.class_counts.items()],
-            counted_by=_counted_by(facts),
-            no_classes=_no_classes(facts),
+            counted_by=counted_by_text(facts),
+            no_classes=no_classes_text(facts),
             megabytes=facts.megabytes,
             formats=facts.formats,
             size_counts=facts.size_counts,
-            sizes=_sizes(facts),
+            sizes=sizes_text(facts),
             **({} if facts.count == (self.found and self.found.count) else self._outdated()),
         )
 
@@ -437,53 +445,3 @@ def _missing(graph: Graph, name: str, dataset: Dataset) -> list[str]:
     reading = [source for source in graph.sources if parameter_of(source) == name]
     found = (port for each in reading for port in missing_ports(graph, each, dataset.kind))
     return list(dict.fromkeys(found))
-
-
-def _at_fault(facts: FolderFacts, dataset: Dataset) -> str:
-    if not facts.at_fault:
-        return ""
-    place = shlex.quote(dataset.text or str(dataset))
-    good = (
-        "good.txt` names all, and lists"
-        if load_source(dataset.kind).lists_files
-        else ("good` names all, and writes a folder of")
-    )
-    of = f"{facts.at_fault:,} of {facts.count:,} samples {'are' if facts.at_fault > 1 else 'is'}"
-    return (
-        f"{of} at fault; the first: {printable(facts.first_fault)}. Verify and the measurements "
-        "leave them out. An exported program reads them as they are, or ends there: "
-        f"`workbench check {place} --good {good} the others."
-    )
-
-
-def _passed_over(facts: FolderFacts) -> str:
-    if not facts.passed_over:
-        return ""
-    named = ", ".join(f"{count:,} {name}" for name, count in facts.passed_over.items())
-    return f"{named}: not read, for DALI decodes none. decoders.pillow does, {COST}."
-
-
-def _counted_by(facts: FolderFacts) -> str:
-    """``boxes of each, in 400 images``, where classes are not counted by images."""
-    if not facts.targets:
-        return ""
-    of = {"boxes": "boxes of each", "masks": "masks that have it"}[facts.targets]
-    return of + (f", in {facts.targets_of:,} images" if facts.targets_of else "")
-
-
-def _no_classes(facts: FolderFacts) -> str:
-    """Why none are counted, where targets are read."""
-    if facts.unnamed:
-        numbers = f"{facts.unnamed:,} numbers without a name in {_counted_by(facts)}"
-        return f"not counted: {numbers}, as of instances or colours"
-    if facts.targets and not facts.class_counts:
-        return f"none: no {facts.targets} can be read"
-    return ""
-
-
-def _sizes(facts: FolderFacts) -> str:
-    if facts.smallest is None or facts.largest is None:
-        return ""
-    ends = list(dict.fromkeys([facts.smallest, facts.largest]))
-    about = "about " if facts.count > SAMPLE else ""
-    return about + " … ".join(f"{width}×{height}" for width, height in ends)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+from workbench.ui.other_readings import OtherReading
+
 
 class FileFinding(TypedDict):
     """Something that a check found in a file."""
@@ -86,6 +88,8 @@ class DataView(TypedDict):
     """Which images lie there that are not read, and why; or empty."""
     read_all: str
     """What to open so that they are read."""
+    also: list[OtherReading]
+    """How else the same data can be read, with targets that are not read now."""
     classes: list[str]
     """The names of labels, by number."""
     class_counts: list[ClassCount]

@@ -10,7 +10,7 @@ import msgspec
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
-from workbench.graph.followers import with_class_count
+from workbench.graph.follower_edits import with_class_count
 from workbench.graph.io import load_graph
 from workbench.graph.layout import Document
 from workbench.ui.actions import ApplyFix, bar, canvas, inspector

@@ -101,7 +101,8 @@ class RunAccess:
         """The fastest number of threads, batch size and queue on this machine, in minutes.
 
         ``device`` is ``"cpu"`` or ``"mixed"``, by default the graph's; ``options`` are ``grid``,
-        ``host_limit`` and ``gpu_limit`` (bytes), ``measurement_config``, ``cache`` and ``name``.
+        ``seconds`` (how long it may take), ``host_limit`` and ``gpu_limit`` (bytes),
+        ``measurement_config``, ``cache`` and ``name``.
         Raises DataError for the data and EngineError where nothing can be measured.
 
         ::
@@ -120,7 +121,7 @@ class RunAccess:
     def optimise(self, **options: Any) -> Optimisation:
         """Rewrites that make the graph faster: ``workbench.optimise`` of the present graph.
 
-        Takes its ``rewrites`` and ``config``, and raises as that does. To take them:
+        Takes its ``rewrites``, ``seconds`` and ``config``, and raises as that does. To take them:
         ``w.graph = found.apply("exact")``.
 
         ::

@@ -202,6 +202,8 @@ class ScalingPoint(TypedDict):
     """So many threads or processes; rates in imgs/s, null where they were not measured."""
 
     count: int
+    pipelines: int
+    """Of each process, where several numbers of them were measured; else 0."""
     median: float | None
     low: float | None
     high: float | None
@@ -217,7 +219,7 @@ class ScalingView(TypedDict):
 
     on: list[MeasuredOn]
     unit: str
-    """``threads`` or ``processes``."""
+    """``threads``, ``pipelines``, ``processes`` or ``GPUs``."""
     kind: Literal["cpu", "mixed"]
     points: list[ScalingPoint]
     frames: int

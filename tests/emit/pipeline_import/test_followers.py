@@ -12,14 +12,17 @@ from hypothesis import strategies as st
 
 from tests.emit.pipeline_import.graphs import canonical, plain
 from tests.emit.pipeline_import.test_roundtrip import there_and_back
+from tests.emit.targets.test_ragged import with_reader
 from tests.graph.geometry_chains import region_chain, whole_chain
-from tests.graph.test_geometry import write_ramps
+from tests.graph.ramps import coco_start, write_ramps
 from tests.placed import CATALOG
 from tests.thorough import examples
 from workbench.catalog.spec import Value
 from workbench.emit import emit_script
 from workbench.emit.pipeline_import import follower_source
 from workbench.graph import Graph, Node, Port, check_graph
+from workbench.graph.edit import insert_node
+from workbench.graph.follower_edits import with_followers
 
 
 @pytest.fixture(scope="module")
@@ -51,16 +54,29 @@ def _number(value: Value) -> Value:
     return float(value) if isinstance(value, int) else value
 
 
-@examples(2, thorough=300)
+@examples(1, thorough=300)
 @given(seed=st.integers(0, 100_000))
 def test_any_chain_with_its_targets(seed: int, folder: Path) -> None:
     _assert_same(whole_chain(folder, seed), folder)
 
 
+@pytest.mark.thorough
 @examples(1, thorough=100)  # AutoGraph takes a second for each
 @given(seed=st.integers(0, 100_000))
 def test_any_chain_with_regions_and_targets(seed: int, folder: Path) -> None:
     _assert_same(region_chain(folder, seed), folder)
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_polygons_that_count_the_boxes_anew(folder: Path, labels: bool) -> None:
+    start = with_reader(coco_start(folder), polygon_masks=True)
+    rows = {name: Port("reader", name) for name in ("polygons", "vertices")}
+    given = {n: port for n, port in start.outputs.items() if labels or n != "labels"}
+    start = replace(start, outputs={**given, **rows})
+    graph, _ = insert_node(start, CATALOG, "rotate", "decode")
+    graph = with_followers(start, graph, CATALOG)
+    assert graph.outputs["polygons"] == Port("follow_boxes", "polygons")
+    _assert_same(graph, folder)
 
 
 def test_lines_that_were_changed_stay_plain_calls(

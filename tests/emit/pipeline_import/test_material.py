@@ -34,8 +34,8 @@ pytestmark = pytest.mark.xdist_group("material")  # in one worker: all of it is 
 CATALOG = load_catalog()
 BATCHES = 3
 QUICK = (
-    "resnet_train", "to_gpu", "multi_crop", "class_form", "notebook", "conditionals",
-    "detection_coco", "external_source", "reading_shapes", "debug_mode",
+    "resnet_train", "to_gpu", "multi_crop", "class_form", "conditionals", "detection_coco",
+    "external_source",
 )  # fmt: skip
 """Those that ``make test`` imports: each starts a worker of its own, for a second."""
 EXACT = [material for material in MATERIAL if material.outcome == "exact"]

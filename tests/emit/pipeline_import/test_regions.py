@@ -10,6 +10,7 @@ import pytest
 from tests.emit.pipeline_import import conditional_pipelines as written
 from tests.emit.pipeline_import.graphs import canonical
 from tests.helpers import arrays_of, import_script, same
+from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.engine.importing import from_file, from_pipeline
@@ -35,7 +36,7 @@ def ops(graph: Graph, scope: str) -> list[str]:
     return [node.op for node in graph.body_at(scope).nodes]
 
 
-@pytest.mark.parametrize("make", written.PLAIN, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", one_in(4, written.PLAIN), ids=lambda make: make.__name__)
 def test_the_same_pixels(make: Any, photos: Path, tmp_path: Path) -> None:
     pipe = make(str(photos))
     graph = brought(make, photos)

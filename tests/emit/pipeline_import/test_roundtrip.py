@@ -95,6 +95,7 @@ def test_any_graph(graph: Graph, folder: Path) -> None:
     assert canonical(again.graph) == canonical(imported.graph)
 
 
+@pytest.mark.thorough
 @examples(2, thorough=100)  # AutoGraph takes a second for each
 @given(graph=REGION_GRAPHS)
 def test_any_regions(graph: Graph, folder: Path) -> None:

@@ -180,6 +180,7 @@ def test_lightning_trains_and_resumes(photos: Path, tmp_path: Path) -> None:
     assert steps == {"epoch=0-step=3", "epoch=1-step=6"}
 
 
+@pytest.mark.thorough
 def test_lightning_resumes_once_and_with_as_many_ranks(tmp_path: Path) -> None:
     require("lightning")
     folder = write(load_recipe("imagenet-train"), "lightning", tmp_path)
@@ -192,6 +193,7 @@ def test_lightning_resumes_once_and_with_as_many_ranks(tmp_path: Path) -> None:
         data.load_state_dict({"loaders": [None] * 3})
 
 
+@pytest.mark.thorough
 def test_the_notebook_runs_in_a_kernel(photos: Path, tmp_path: Path) -> None:
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     some_of(photos, 8, tmp_path / "photos")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.helpers import import_script, with_settings
+from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.graph import Graph, Node, Port, load_recipe
@@ -43,7 +44,7 @@ def small_with_masks() -> Graph:
     return replace(graph, nodes=(*graph.nodes, masks), outputs=outputs)
 
 
-@pytest.mark.parametrize("name", ["ssd", "retinanet"])
+@pytest.mark.parametrize("name", one_in(2, ["ssd", "retinanet"]))
 def test_an_epoch_has_every_sample_with_its_boxes(name: str, shapes: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed")
     module = loader_of(with_settings(load_recipe(name), batch_size=BATCH), tmp_path)
@@ -77,7 +78,7 @@ def instance_masks(classes: Any, target: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize(
-    "model", ["fasterrcnn_mobilenet_v3_large_320_fpn", "maskrcnn_resnet50_fpn"]
+    "model", one_in(2, ["fasterrcnn_mobilenet_v3_large_320_fpn", "maskrcnn_resnet50_fpn"])
 )
 def test_a_model_of_torchvision_takes_a_step(
     model: str, device: str, shapes: Path, tmp_path: Path

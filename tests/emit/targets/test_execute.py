@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+from tests.emit.target_graphs import REFUSED, WITHOUT_DALI
 from tests.emit.test_own_code import REFUSE
 from tests.emit.test_own_code import balanced as own_code_graph
-from tests.emit.test_targets import REFUSED, WITHOUT_DALI
 from tests.helpers import with_settings
 from tests.region_graphs import branching_graph
 from workbench.catalog import load_catalog
@@ -192,7 +192,7 @@ SHARDED = ("pytorch", "tensorflow", "ray", "jax")
 
 def together(targets: Iterable[str]) -> list[Any]:
     """Cases of which those of one target run in one worker: its framework starts once."""
-    slow = ("ray", "tensorflow", "lightning", "jax")
+    slow = set(NEEDS) - {"pytorch", "triton"}
     return [
         pytest.param(
             name,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.emit.targets.test_execute import drive, outputs_of, some_of, write
-from tests.emit.test_script import imports_in, ruff
+from tests.emit.written_code import imports_in, ruff
 from tests.helpers import chain_graph
 from tests.placed import CATALOG, USABLE, placed
 from workbench.catalog.arithmetic import CONSTANT_TYPES

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.emit.test_targets import CATALOG, PYTHON, WITHOUT_DALI, files_of, held
+from tests.emit.target_graphs import CATALOG, PYTHON, WITHOUT_DALI, files_of, held
 from tests.helpers import chain_graph
 from tests.placed import placed
 from workbench.emit.targets import export, target_names

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.emit.test_script import ruff
-from tests.graph.test_geometry import chain_of, coco_start, write_ramps
+from tests.emit.written_code import ruff
+from tests.graph.ramps import chain_of, coco_start, write_ramps
 from tests.helpers import import_script
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value

@@ -49,11 +49,9 @@ def first(target: str, pipelines: int, folder: Path, data: Path) -> dict[str, An
     return dict(drive("start", target, "+", "first", target, folder, given, outputs_of(graphs))[1])
 
 
-SLOW = [pytest.param(name, marks=pytest.mark.thorough) for name in ("jax", "lightning", "ray")]
-
-
-@pytest.mark.parametrize("target", ["pytorch", *SLOW])
-@pytest.mark.parametrize("pipelines", [2, pytest.param(3, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("target", LOADERS)
+@pytest.mark.parametrize("pipelines", [2, 3])
 def test_first_batches_are_those_of_the_script(
     target: str, pipelines: int, some: Path, tmp_path: Path
 ) -> None:
@@ -65,7 +63,8 @@ def test_first_batches_are_those_of_the_script(
         assert len({json.dumps(batch) for batch in batches}) == 3
 
 
-@pytest.mark.parametrize("target", ["pytorch", *SLOW[::2]])
+@pytest.mark.thorough
+@pytest.mark.parametrize("target", ["pytorch", "jax", "ray"])
 def test_two_ranks_of_two_pipelines_lose_and_double_nothing(
     target: str, photos: Path, tmp_path: Path
 ) -> None:
@@ -82,6 +81,7 @@ def test_two_ranks_of_two_pipelines_lose_and_double_nothing(
     assert found[0] != found[1], "an epoch is shuffled as the one before"
 
 
+@pytest.mark.thorough
 def test_every_sample_comes_once_an_epoch(photos: Path, tmp_path: Path) -> None:
     """Over ranks times pipelines, whatever the number of files and the size of a batch."""
     require("pytorch")
@@ -99,6 +99,7 @@ def test_every_sample_comes_once_an_epoch(photos: Path, tmp_path: Path) -> None:
     assert drive("partition", tmp_path, tmp_path, "60") == [[]]
 
 
+@pytest.mark.thorough
 def test_a_resumed_loader_gives_the_next_batches(photos: Path, tmp_path: Path) -> None:
     """Also from the midst of an epoch, and from where it is not the first pipeline's turn."""
     require("pytorch")

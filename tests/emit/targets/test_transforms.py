@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.emit.test_targets import REFUSED, WITHOUT_DALI
+from tests.emit.target_graphs import REFUSED, WITHOUT_DALI
 from tests.helpers import with_settings
 from workbench.catalog import load_catalog
 from workbench.emit.outputs import describe_outputs

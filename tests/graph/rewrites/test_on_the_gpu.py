@@ -12,6 +12,7 @@ from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph
 from workbench.graph.devices import infer_devices
 from workbench.graph.rewrites import by_node, rewritten
+from workbench.optimiser.experiment import steps_of
 
 
 def chain() -> Graph:
@@ -46,8 +47,32 @@ def test_what_a_person_put_on_the_cpu_what_draws_and_what_has_one_side_stay() ->
     assert not any("reader" in name or "uniform" in name for name in names)
 
 
+def there_and_back() -> Graph:
+    """Decoded on the GPU; two nodes that a person put on the CPU; normalised on the GPU."""
+    graph = start().random_resized_crop(size=(64, 64)).brightness(brightness=1.2)
+    graph = graph.contrast(contrast=1.1).crop_mirror_normalize(mean=(120.0,), std=(60.0,))
+    for name, side in (
+        ("brightness", "cpu"),
+        ("contrast", "cpu"),
+        ("crop_mirror_normalize", "gpu"),
+    ):
+        graph = graph.replace_node(replace(graph.node(name), device=side))
+    return graph.with_settings(device="mixed")
+
+
+def test_what_goes_from_the_gpu_to_the_cpu_and_back_may_stay_there() -> None:
+    graph = there_and_back()
+    names = by_node(graph, CATALOG, ["on-the-gpu"])
+    assert names == ["on-the-gpu@contrast", "on-the-gpu@brightness"]
+    assert rewritten(graph, CATALOG, names[:1]) == graph, "its image comes from the CPU"
+    first = done(graph, names[1])
+    assert on_gpu(first) == ["decode", "random_resized_crop", "brightness", "crop_mirror_normalize"]
+    assert "contrast" in on_gpu(done(graph, *names))
+    assert [step.name for step in steps_of(graph, CATALOG, names)] == list(reversed(names))
+
+
 def test_together_they_come_to_an_end() -> None:
-    for graph in (chain(), chain().with_settings(device="mixed")):
+    for graph in (chain(), chain().with_settings(device="mixed"), there_and_back()):
         after = rewritten(graph, CATALOG, ["on-the-gpu", "on-the-cpu"])
         assert check_graph(after, CATALOG) == ()
 
@@ -61,3 +86,9 @@ def test_other_rewrites_have_no_nodes() -> None:
 @pytest.mark.parametrize("node", ALL)
 def test_pixels_are_near_wherever_it_crosses(node: str, photos: Path) -> None:
     require_near(chain(), done(chain(), f"on-the-gpu@{node}"), photos)
+
+
+@pytest.mark.gpu
+def test_pixels_are_near_without_the_way_back(photos: Path) -> None:
+    graph = there_and_back()
+    require_near(graph, done(graph, *by_node(graph, CATALOG, ["on-the-gpu"])), photos)

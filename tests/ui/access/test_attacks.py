@@ -14,11 +14,14 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 from playwright.sync_api import Page, expect
 
+from tests.thorough import one_in
 from tests.ui.access.client import AppServer, run
 from tests.ui.access.conftest import MARKUP
 from tests.ui.hosts import PATIENCE, part
 from workbench.graph import dump_graph, load_recipe
 from workbench.preview.share import KEY
+
+pytestmark = pytest.mark.xdist_group("access")  # in one worker: one app for all of them
 
 
 def everything(*folders: Path) -> dict[Path, bytes]:
@@ -54,12 +57,13 @@ FORGED: list[Any] = [
 ]  # fmt: skip
 
 
-def test_forged_messages_write_nothing_outside_and_end_nothing(app: AppServer) -> None:
+@pytest.mark.parametrize("every", one_in(2, [4, 1]))
+def test_forged_messages_write_nothing_outside_and_end_nothing(every: int, app: AppServer) -> None:
     before = everything(app.outside, app.data)
 
     async def attack() -> None:
         async with app.page() as page, app.page() as other:
-            places = hostile_places(app)
+            places = hostile_places(app)[::every]
             saves = [action for place in places for action in save(place)]
             await page.ask("bar", [*saves, *FORGED])
             await page.ask("code", [action for action in saves if action["do"] == "save"])
@@ -151,6 +155,7 @@ def test_a_graph_that_names_files_outside_shows_none_of_them(app: AppServer) -> 
     run(attack())
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_names_that_are_markup_are_text(app: AppServer, page: Page) -> None:
     asked: list[str] = []

@@ -10,6 +10,8 @@ from tornado.websocket import websocket_connect
 
 from tests.ui.access.client import AppServer, run
 
+pytestmark = pytest.mark.xdist_group("access")  # in one worker: one app for all of them
+
 PATHS = (
     "/", "/ws", "/login", "/favicon.ico", "/static/js/bokeh.min.js",
     "/components/workbench.ui.web/Bar/_bundle_path/static/bar.js",

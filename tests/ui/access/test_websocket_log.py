@@ -17,6 +17,8 @@ from workbench.errors import WorkbenchError
 from workbench.graph import load_recipe
 from workbench.ui.access.websocket_log import MOST, OneLine
 
+pytestmark = pytest.mark.xdist_group("access")  # in one worker: one app for all of them
+
 
 def message(kind: str, content: str = "{}", **header: object) -> list[str | bytes]:
     return [json.dumps({"msgid": "1", "msgtype": kind, **header}), "{}", content]

@@ -112,10 +112,22 @@ def test_scaling_over_processes_has_reasons() -> None:
         Measurement(Config("mixed", workers=4), reason="not measured: this machine has 2 GPUs"),
     )
     view = view_of("k", report(*rows, kind="workers"))
-    assert (view["unit"], view["kind"]) == ("processes", "mixed")
+    assert (view["unit"], view["kind"]) == ("GPUs", "mixed")
     assert [point["count"] for point in view["points"]] == [1, 2, 4]
+    assert {point["pipelines"] for point in view["points"]} == {0}, "one number alone"
     assert view["points"][1]["efficiency"] == pytest.approx(0.95)
     assert view["points"][2]["reason"].endswith("2 GPUs")
+
+
+def test_scaling_by_pipelines_too_is_a_curve_for_each_number() -> None:
+    rows = [measured(100 * n * p, workers=n, pipelines=p) for n in (2, 1) for p in (1, 2)]
+    points = view_of("k", report(*rows, kind="workers"))["points"]
+    assert [(p["pipelines"], p["count"], round(p["speedup"])) for p in points] == [
+        (1, 1, 1),
+        (1, 2, 2),
+        (2, 1, 1),
+        (2, 2, 2),
+    ]
 
 
 def test_a_comparison_names_a_few_of_the_settings_that_one_record_has_alone() -> None:

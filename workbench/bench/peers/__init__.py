@@ -9,6 +9,7 @@ A peer that is not installed, or lacks an operator of the graph, is a row that s
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
@@ -60,6 +61,8 @@ _LONG = 300
 """Characters of a reason: a library that cannot be loaded may list every place it looked at."""
 _CROWDED = 4
 """Workers for each core, at most."""
+_PROBES_WITHIN = 3
+"""So many probes of workers have room in the time that there is for them."""
 CONTROL = "DALI again"
 """The same script beside itself: how far its ratio is from 1 is how far to trust the others'."""
 PEERS = {peer.name: peer for peer in _peers()}
@@ -167,20 +170,27 @@ def with_best_workers(
 ) -> tuple[ConfigJobs, dict[str, float | None]]:
     """The entry with the number of workers (or threads) that is fastest, and each that was tried.
 
-    From all cores upwards as long as that brings more, else downwards, by twos.
+    From all cores upwards as long as that brings more, else downwards, by twos. Where each has a
+    limit, half of it is for this: all cores are tried, and others as long as there is time for one
+    more.
     """
     tried: dict[int, float | None] = {}
+    most = experiment.measurement_config.half().limit
+    how = PROBE_CONFIG if most is None else replace(PROBE_CONFIG, limit=most / _PROBES_WITHIN)
+    began, last = time.monotonic(), 0.0
 
     def rate(workers: int) -> float:
-        if workers not in tried:
+        nonlocal last
+        start = time.monotonic()
+        if workers not in tried and (not tried or most is None or start - began + last < most):
             progress = experiment.progress.part(0.0, 0.01, f"{words}: {workers}")
             best = max((one or 0.0 for one in tried.values()), default=0.0)
-            tried[workers] = experiment.measure([entry(workers)], progress, PROBE_CONFIG, best)[
-                0
-            ].median
-        return tried[workers] or 0.0
+            tried[workers] = experiment.measure([entry(workers)], progress, how, best)[0].median
+            last = time.monotonic() - start
+        return tried.get(workers) or 0.0
 
     best = cores
+    rate(best)
     for factor in (2.0, 0.5):
         while 1 <= (there := int(best * factor)) <= _CROWDED * cores and rate(there) > rate(best):
             best = there

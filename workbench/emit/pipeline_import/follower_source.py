@@ -83,7 +83,8 @@ def _said(line: str) -> _Said | None:
         fed = match["fed"].split(", ") if match["fed"] else [match["kind"].lower()]
         given = match["given"].split(", ") if match["given"] else fed
         own = [port.name for port in FOLLOWERS[op].inputs if port.name not in _PLACES]
-        inputs = dict(zip(own, fed, strict=False)) | {"image": match["image"]}
+        inputs = {port: name for port, name in zip(own, fed, strict=False) if name != "_"}
+        inputs["image"] = match["image"]
         if match["before"]:
             inputs["before"] = match["before"]
         call = ast.parse(f"f({match['args'].removeprefix(', ')})", mode="eval").body

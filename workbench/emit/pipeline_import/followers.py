@@ -31,7 +31,7 @@ from workbench.emit.pipeline_import.needed_nodes import needed_nodes
 from workbench.emit.pipeline_import.traced import SourceLocation
 from workbench.errors import WorkbenchError
 from workbench.graph.edit import free_id
-from workbench.graph.followers import with_dependencies
+from workbench.graph.follower_dependencies import with_dependencies
 from workbench.graph.model import Graph, Node, Port, running_order
 from workbench.graph.ports import outputs_of
 

@@ -15,8 +15,8 @@ from textwrap import indent
 from workbench.emit.outputs import Outputs, outputs_of_kind, ragged_outputs
 from workbench.emit.python import call, constant
 from workbench.errors import GraphExportError
-from workbench.graph.followers import box_format, is_relative
 from workbench.graph.model import Graph, Port
+from workbench.graph.target_formats import box_format, is_relative
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Detection:
     labels: str
     format: str
     """One of ``BOX_FORMATS``."""
-    masks: tuple[str, str, str] | None = None
-    """Polygons, their vertices in pixels, and which of the boxes are left."""
+    masks: tuple[str, ...] | None = None
+    """Polygons, their vertices in pixels, and, of polygons as they were read, ``places``."""
 
 
 def find_detection(graph: Graph, outputs: Outputs) -> Detection | None:
@@ -62,14 +62,16 @@ def find_detection(graph: Graph, outputs: Outputs) -> Detection | None:
     return None
 
 
-def _find_masks(graph: Graph, follower: str) -> tuple[str, str, str] | None:
+def _find_masks(graph: Graph, follower: str) -> tuple[str, ...] | None:
     """Outputs of which the masks of boxes can be drawn, where they are all given out."""
     given = {port: name for name, port in graph.outputs.items()}
-    places = given.get(Port(follower, "places"))
+    places, counted = given.get(Port(follower, "places")), given.get(Port(follower, "polygons"))
     for node in graph.nodes:
         if node.op == "follow_points" and not is_relative(graph, node):
             source = node.inputs["points"]
             polygons, vertices = Port(source.node, "polygons"), Port(node.id, "points")
+            if source.output == "vertices" and counted and vertices in given:
+                return counted, given[vertices]
             if source.output == "vertices" and places and {polygons, vertices} <= given.keys():
                 return given[polygons], given[vertices], places
     return None
@@ -144,7 +146,11 @@ def detection_function(found: Detection, outputs: Outputs) -> str:
     fed, names, mask = f'batch["{found.boxes}"], batch["{found.labels}"]', "boxes, labels", ""
     if found.masks:
         fed += "".join(f', batch["{each}"]' for each in found.masks)
-        names += ", polygons, vertices, places"
+        names += ", polygons, vertices"
+        if len(found.masks) == 3:
+            names += ", places"
+        else:
+            body += "        places = torch.arange(len(boxes), device=boxes.device)\n"
         body += "        masks = instance_masks(polygons, vertices, places, image.shape[-2:])\n"
         mask = ', "masks": masks'
     if "image" in body:

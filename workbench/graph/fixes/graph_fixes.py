@@ -18,6 +18,7 @@ from workbench.graph.edit import free_id, new_node, set_setting, start_graph
 from workbench.graph.faults import Fault
 from workbench.graph.fixes.fix_candidate import FixCandidate, node_of, removal
 from workbench.graph.fixes.source_fixes import fix_unreadable_source
+from workbench.graph.follower_edits import with_polygons
 from workbench.graph.model import (
     Body,
     Edge,
@@ -244,6 +245,11 @@ def fix_unusable_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Fi
     """The data in the place of what reads; else there is nothing for it but to do without."""
     yield from fix_unreadable_source(graph, catalog, fault)
     yield removal(graph, catalog, fault.node)
+
+
+def fix_polygons(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+    """Let the polygons count the boxes that are left."""
+    yield "Let the polygons follow the boxes", lambda: with_polygons(graph, fault.node)
 
 
 def fix_muted(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
-from workbench.graph.devices import device_of, infer_devices, port_device
+from workbench.graph.devices import device_of, infer_devices
 from workbench.graph.model import Graph, Node, topological
 from workbench.graph.rewrites import placement
-from workbench.graph.rewrites.on_the_gpu import may_move
+from workbench.graph.rewrites.on_the_gpu import may_move, worked_on
 
 
 def _nodes(graph: Graph, catalog: Catalog) -> Iterator[str]:
@@ -25,9 +25,8 @@ def _nodes(graph: Graph, catalog: Catalog) -> Iterator[str]:
 
 
 def _is_fed_from_cpu(graph: Graph, catalog: Catalog, node: Node) -> bool:
-    devices, spec = infer_devices(graph, catalog), catalog[node.op]
-    worked_on = (p for name, p in node.inputs.items() if port_device(spec, name) != "any")
-    return all(device_of(devices, port) == "cpu" for port in worked_on)
+    devices = infer_devices(graph, catalog)
+    return all(device_of(devices, port) == "cpu" for port in worked_on(node, catalog))
 
 
 def _moved(graph: Graph, catalog: Catalog, name: str) -> Graph | None:

@@ -1,8 +1,9 @@
 """A node that runs on the CPU runs on the GPU, and with it what follows.
 
 Tried node by node, from the last to the decoder: a copy to the GPU costs, so where the pipeline is
-to cross over is measured. What a person put on the CPU stays there, and so do draws. Near: the GPU
-rounds and filters otherwise. What is given out behind it lies on the GPU, where training wants it.
+to cross over is measured. What a person put on the CPU stays there, unless a GPU worked on it
+before: then it goes there and back. Draws stay. Near: the GPU rounds and filters otherwise. What is
+given out behind it lies on the GPU, where training wants it.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, Device
-from workbench.graph.devices import infer_devices, is_decoder, port_kind
-from workbench.graph.model import Graph, Node, Source, topological
+from workbench.graph.devices import device_of, infer_devices, is_decoder, port_device, port_kind
+from workbench.graph.model import Graph, Node, Port, Source, ancestors, topological
 from workbench.graph.rewrites import placement
 from workbench.graph.rewrites._places import output_of
 
@@ -20,9 +21,18 @@ from workbench.graph.rewrites._places import output_of
 def _nodes(graph: Graph, catalog: Catalog) -> Iterator[str]:
     devices = infer_devices(graph, catalog)
     for node in reversed(topological(graph)[0]):
-        here = devices.get(node.id) == "cpu" and node.device is None
-        if here and may_move(graph, catalog, node):
+        here = devices.get(node.id) == "cpu"
+        wanted = node.device is None or any(
+            devices.get(each, "cpu") != "cpu" for each in ancestors(graph, worked_on(node, catalog))
+        )
+        if here and wanted and may_move(graph, catalog, node):
             yield node.id
+
+
+def worked_on(node: Node, catalog: Catalog) -> list[Port]:
+    """What it works on: its inputs but for numbers, which may lie on either side."""
+    spec = catalog[node.op]
+    return [port for name, port in node.inputs.items() if port_device(spec, name) != "any"]
 
 
 def may_move(graph: Graph, catalog: Catalog, node: Node) -> bool:
@@ -34,8 +44,12 @@ def may_move(graph: Graph, catalog: Catalog, node: Node) -> bool:
     return both and port_kind(graph, catalog, output_of(node, catalog)) == "image"
 
 
-def _moved(graph: Graph, catalog: Catalog, name: str) -> Graph:
-    node = graph.node(name)
+def _moved(graph: Graph, catalog: Catalog, name: str) -> Graph | None:
+    node, devices = graph.node(name), infer_devices(graph, catalog)
+    if node.device == "cpu" and all(
+        device_of(devices, port) == "cpu" for port in worked_on(node, catalog)
+    ):
+        return None  # what is before it has to be on the GPU first
     side: Device = "mixed" if is_decoder(catalog[node.op]) else "gpu"
     return graph.replace_node(replace(node, device=side))
 

@@ -32,6 +32,8 @@ class Tune(Action, tag="tune", frozen=True):
     prefetch: str
     loads: str
     pipelines: str
+    files: str
+    """mapped, read or both."""
     memory: str
     """GiB; empty: 80 %."""
 

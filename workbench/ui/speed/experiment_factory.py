@@ -11,7 +11,7 @@ from typing import Any, cast
 from workbench.bench import Benchmark
 from workbench.bench.config import REGIMES, config_of
 from workbench.bench.context import gpu_command
-from workbench.bench.grid import grid_for
+from workbench.bench.grid import grid_for, mapping_values
 from workbench.bench.measurement_config import COARSE_CONFIG, QUICK_CONFIG, MeasurementConfig
 from workbench.bench.peers import PEERS
 from workbench.bench.scaling import (
@@ -21,11 +21,13 @@ from workbench.bench.scaling import (
 )
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.stages import StageCostExperiment
-from workbench.bench.tune import SweepExperiment, TuningExperiment
+from workbench.bench.sweep import SweepExperiment
+from workbench.bench.tune import TuningExperiment
 from workbench.catalog import load_catalog
 from workbench.engine.gpu import cuda_uuids
 from workbench.engine.machine import Machine
-from workbench.errors import GraphEditError
+from workbench.errors import ArgumentError, GraphEditError
+from workbench.graph.bounds import FILES
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.optimiser import OptimisationExperiment
 from workbench.sources import Datasets
@@ -73,7 +75,7 @@ def experiment_for(
             if reason := no_workers(machine):
                 raise GraphEditError(reason)
             return GpuScalingExperiment(
-                graph, data, device="mixed", affinity="split", measurement_config=measurement_config
+                graph, data, affinity="split", measurement_config=measurement_config
             )
     raise GraphEditError(f"{what[:40]!r} cannot be measured. There are: {', '.join(WHATS)}.")
 
@@ -86,10 +88,11 @@ def tuner_for(
     Raises GraphEditError, which names the field.
     """
     usual = grid_for(graph, load_catalog(), machine, graph.settings.device)
-    values = {
+    values: dict[str, Any] = {
         knob: _values(getattr(action, field), knob) or usual.values(knob)
         for field, knob in _FIELDS.items()
     }
+    values["dont_use_mmap"] = _mapping(action.files, graph) or usual.dont_use_mmap
     try:
         grid = replace(usual, **cast(Any, {knob: tuple(found) for knob, found in values.items()}))
     except ValueError as error:
@@ -111,6 +114,18 @@ def _values(text: str, knob: str) -> tuple[float, ...] | tuple[int, ...]:
     if len(found) > MOST_VALUES or not all(least <= value <= most for value in found):
         raise GraphEditError(f"{knob}: give at most {MOST_VALUES} numbers from {least} to {most}.")
     return tuple(sorted(set(found)))
+
+
+def _mapping(text: str, graph: Graph) -> tuple[bool | None, ...]:
+    """``dont_use_mmap`` for a text such as ``mapped, read``; none where it is empty."""
+    found = text.replace(",", " ").split()
+    for part in found:
+        if part not in FILES:
+            raise GraphEditError(f"files: {part[:40]!r} is neither. Give {' or '.join(FILES)}.")
+    try:
+        return mapping_values(graph, load_catalog(), found)
+    except ArgumentError as error:
+        raise GraphEditError(str(error)) from None
 
 
 def _bytes(text: str) -> int | None:
@@ -136,7 +151,8 @@ def limits_of(graph: Graph, machine: Machine) -> SpeedLimits:
         "grid": {
             field: ", ".join(f"{v:g}" for v in usual.values(knob) if v is not None)
             for field, knob in _FIELDS.items()
-        },
+        }
+        | {"files": ", ".join(FILES[bool(value)] for value in usual.dont_use_mmap)},
         "now": config_of(graph).settings.replace(", ", " · "),
     }
 

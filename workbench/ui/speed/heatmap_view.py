@@ -10,7 +10,7 @@ from workbench.bench.grid import KNOBS, Grid
 from workbench.bench.measurement import long_words
 from workbench.bench.stats import paired_ratio
 from workbench.bench.summary import best_measurement
-from workbench.bench.tune import describe_ineffective
+from workbench.bench.sweep import describe_ineffective
 from workbench.errors import EngineError
 from workbench.ui.speed_views import HeatCell, HeatPanel, MeasuredOn, TuneView
 

@@ -10,12 +10,11 @@ from typing import Any, assert_never
 
 from workbench.bench import Report
 from workbench.bench.compare import compare_reports
-from workbench.bench.config import Config, config_of
+from workbench.bench.config import Config, adopt_config, config_of
 from workbench.bench.context import graph_hash
 from workbench.bench.record import load_report
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.summary import best_measurement
-from workbench.bench.tune import adopt_config
 from workbench.engine.machine import Machine
 from workbench.errors import GraphEditError, SaveError, WorkbenchError
 from workbench.graph.model import Graph

@@ -11,7 +11,7 @@ from workbench.bench.compare import Comparison, compare_reports
 from workbench.bench.pixels import pixel_words
 from workbench.bench.record import WHOLE
 from workbench.bench.stage_report import stages_of
-from workbench.bench.summary import scaled_over, speedup_curve
+from workbench.bench.summary import scaled_over, scaling_series, speedup_curve
 from workbench.engine.machine import describe_machine
 from workbench.errors import RecordFormatError
 from workbench.ui.speed.chart_views import bars, measured_on, mixed_over_cpu_ratios, ratios
@@ -155,23 +155,28 @@ def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesV
 
 
 def scaling_view(on: MeasuredOn, report: Report) -> ScalingView:
-    """imgs/s by threads, pipelines or processes."""
+    """imgs/s by threads, pipelines or processes; each number of pipelines by itself."""
     over = scaled_over(report)
-    known = {point.count: point for point in speedup_curve(report.measurements, over)}
-    rows = sorted(report.measurements, key=lambda row: int(getattr(row.config, over)))
+    points = speedup_curve(report.measurements, over)
+    known = {(point.pipelines, point.count): point for point in points}
+    series = scaling_series(report.measurements, over)
+    rows = [row for same in series for row in same]
+    device = rows[0].device if rows else "cpu"
+    workers = "GPUs" if device == "mixed" else "processes"
     return {
         "on": [on],
-        "unit": "processes" if over == "workers" else over,
-        "kind": rows[0].device if rows else "cpu",
+        "unit": workers if over == "workers" else over,
+        "kind": device,
         "frames": report.frames,
         "points": [
             {
                 "count": (count := getattr(row.config, over)),
+                "pipelines": row.config.pipelines if len(series) > 1 else 0,
                 "median": row.median,
                 "low": row.interval.low if row.interval else None,
                 "high": row.interval.high if row.interval else None,
-                "speedup": known[count].speedup if row.rounds else None,
-                "efficiency": known[count].efficiency if row.rounds else None,
+                "speedup": known[row.config.pipelines, count].speedup if row.rounds else None,
+                "efficiency": known[row.config.pipelines, count].efficiency if row.rounds else None,
                 "reason": row.reason,
                 "flags": [*row.flags, *row.notes],
             }

@@ -84,6 +84,7 @@ function Data({ link, root }: PanelProps<"data">) {
       <div class="wb-data-body">
         <AtFault {...folder} />
         <PassedOver {...folder} open={(path) => link.ask("open", { path })} />
+        <Also {...folder} open={(path) => link.ask("open", { path })} />
         <Inputs parameters={folder.parameters ?? []} />
         <Facts {...folder} />
         <Charts {...{ link, folder }} />
@@ -189,6 +190,20 @@ function PassedOver({ passed_over = "", read_all = "", open }: PassedOverProps) 
       <button class="wb-btn" type="button" data-wb="with-pillow" onClick={() => open(read_all)}>
         Read them with Pillow
       </button>
+    </p>
+  );
+}
+
+/** Targets that the samples hold and the graph does not read, and the way to read them. */
+function Also({ also = [], open }: PassedOverProps) {
+  return (
+    <p class="wb-passed-over" role="status" data-wb="also" hidden={!also.length}>
+      The samples hold more than is read:
+      {also.map(({ place, about }) => (
+        <button key={place} class="wb-quiet" type="button" onClick={() => open(place)}>
+          Read as {about}
+        </button>
+      ))}
     </p>
   );
 }

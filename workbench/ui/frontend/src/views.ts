@@ -320,6 +320,12 @@ export interface CodeFault {
   node: string;
 }
 
+/** A kind that gives targets which are not read now. */
+export interface OtherReading {
+  place: string;
+  about: string;
+}
+
 /** Something that a check found in a file. */
 export interface FileFinding {
   file: string;
@@ -376,6 +382,7 @@ export interface DataView {
   at_fault: string;
   passed_over: string;
   read_all: string;
+  also: OtherReading[];
   classes: string[];
   class_counts: ClassCount[];
   counted_by: string;
@@ -857,6 +864,7 @@ export interface TuneView {
 /** So many threads or processes; rates in imgs/s, null where they were not measured. */
 export interface ScalingPoint {
   count: number;
+  pipelines: number;
   median: number | null;
   low: number | null;
   high: number | null;
@@ -1268,7 +1276,7 @@ export interface SpeedFields {
 
 export interface SpeedActions {
   measure: { what: string };
-  tune: { search: string; threads: string; batches: string; prefetch: string; loads: string; pipelines: string; memory: string };
+  tune: { search: string; threads: string; batches: string; prefetch: string; loads: string; pipelines: string; files: string; memory: string };
   cancel: {};
   open: { text: string; name: string };
   view: { record: string };

@@ -55,9 +55,9 @@ export function Scaling({ link }: { link: Speed }) {
 function Figure({ view }: { view: ScalingView }) {
   const lines = view.points.map((point) =>
     point.median === null
-      ? [String(point.count), point.reason, "", "", ""]
+      ? [counted(point), point.reason, "", "", ""]
       : [
-          String(point.count),
+          counted(point),
           rateFigure(point.median, view.frames),
           rateSpread(point.low ?? 0, point.high ?? 0, view.frames),
           `${(point.speedup ?? 0).toFixed(2)} ×`,
@@ -83,6 +83,15 @@ function Figure({ view }: { view: ScalingView }) {
   );
 }
 
+/** `2`, or where several numbers of pipelines were measured `2 × 1 pipeline`. */
+function counted(point: ScalingPoint): string {
+  return point.pipelines ? `${point.count} × ${pipelines(point)}` : String(point.count);
+}
+
+function pipelines(point: ScalingPoint): string {
+  return `${point.pipelines} pipeline${point.pipelines === 1 ? "" : "s"}`;
+}
+
 type Measured = ScalingPoint & { median: number };
 
 function Chart({ view }: { view: ScalingView }) {
@@ -94,8 +103,13 @@ function Chart({ view }: { view: ScalingView }) {
   const x = (count: number): number => LEFT + (count / last) * (WIDE - LEFT - RIGHT);
   const y = (rate: number): number =>
     TALL - BOTTOM - (Math.min(rate, top) / top) * (TALL - BOTTOM - TOP);
-  const said = points.map((p) => `${p.count} ${view.unit}: ${rateWords(p.median, view.frames)}`).join("; ");
-  const line = points.map((p, at) => `${at ? "L" : "M"}${x(p.count)} ${y(p.median)}`).join("");
+  const said = points
+    .map((p) => `${counted(p)} ${view.unit}: ${rateWords(p.median, view.frames)}`)
+    .join("; ");
+  const alike = (at: number): boolean => points[at]?.pipelines === points[at + 1]?.pipelines;
+  const line = points
+    .map((p, at) => `${at && alike(at - 1) ? "L" : "M"}${x(p.count)} ${y(p.median)}`)
+    .join("");
   const each = first ? first.median / first.count : 0;
   const till = first ? Math.min(last, top / each) : 0;
   return (
@@ -122,11 +136,16 @@ function Chart({ view }: { view: ScalingView }) {
         </g>
       )}
       <path class="wb-line" d={line} />
-      {points.map((point) => {
+      {points.map((point, place) => {
         const [low, high] = [y(point.low ?? point.median), y(point.high ?? point.median)];
         const at = x(point.count);
         return (
-          <g key={point.count}>
+          <g key={place}>
+            {point.pipelines > 0 && !alike(place) && (
+              <text x={at - 6} y={Math.max(y(point.median) - 9, TOP)} text-anchor="end">
+                {pipelines(point)}
+              </text>
+            )}
             <path
               class="wb-error"
               d={`M${at} ${low}V${high}M${at - 4} ${low}h8M${at - 4} ${high}h8`}

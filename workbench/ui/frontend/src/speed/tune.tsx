@@ -20,6 +20,7 @@ const FIELDS: { id: Field; label: string }[] = [
   { id: "prefetch", label: "prefetch" },
   { id: "loads", label: "hw_decoder_load" },
   { id: "pipelines", label: "pipelines" },
+  { id: "files", label: "files, mapped or read" },
   { id: "memory", label: "most host memory, GiB" },
 ];
 const SEARCHES = [

@@ -1,0 +1,37 @@
+"""A recipe with a region, and what a canvas shows of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.ui.screen import Screen
+from workbench.catalog import load_catalog
+from workbench.graph import load_recipe
+from workbench.graph.edit import set_setting
+from workbench.graph.regions import wrap_in_region
+from workbench.ui.view_model import ViewModel
+
+CATALOG = load_catalog()
+JITTER = set_setting(load_recipe("rotate-jitter"), batch_size=4)
+BRANCHED, REGION = wrap_in_region(JITTER, CATALOG, ["rotate"])
+NESTED, INNER = wrap_in_region(BRANCHED, CATALOG, ["rotate"])
+INNER_THEN = f"{INNER}.then"
+INNER_CHANCE = NESTED.node(INNER).inputs["condition"].node
+Ready = tuple[ViewModel, Screen]
+
+
+def ask(model: ViewModel, do: str, component: str = "canvas", **parameters: Any) -> None:
+    model.act(component, {"do": do, **parameters})
+
+
+def drawn(screen: Screen) -> list[str]:
+    return [node["id"] for node in screen["canvas", "nodes"]]
+
+
+def breadcrumb(screen: Screen) -> list[str]:
+    return [
+        body["scope"]
+        for region in screen["canvas", "breadcrumb"]
+        for body in region["bodies"]
+        if body["shown"]
+    ]

@@ -1,0 +1,58 @@
+"""The tuner's probes: short measurements, one after the other in one worker process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from workbench.bench.config import Config
+from workbench.bench.headroom import headroom_of
+from workbench.bench.measurement import Measurement
+from workbench.bench.measurement_config import GPU_PROBE_CONFIG, PROBE_CONFIG, MeasurementConfig
+from workbench.bench.worker_group import KeptWorker
+from workbench.engine.worker_progress import Progress
+
+NOTHING_MORE = "the JPEG engines or the bus are busy all the time: no setting can bring more"
+TIME_UP = "the time was up: a longer search may find more"
+
+Measure = Callable[[Config, MeasurementConfig, Progress, float, KeptWorker], Measurement]
+"""One setting, how, who hears of it, the rate that it has to reach, the worker of the last one."""
+
+
+class Probes:
+    """What was probed so far: ``rows``, each labelled as a probe."""
+
+    def __init__(self, measure: Measure, cores: int, late: Callable[[], bool]) -> None:
+        """``cores`` are the machine's; ``late`` says whether the time for probes is over."""
+        self.rows: list[Measurement] = []
+        self._measure = measure
+        self._cores = cores
+        self._late = late
+        self._time_up = False
+        self._kept = KeptWorker()
+
+    def probe(self, config: Config, progress: Progress) -> Measurement:
+        """Measure a setting, against the best so far.
+
+        One that fails in the worker of others is tried in a fresh one: what they left behind may
+        be why.
+        """
+        best = max((row.median or 0.0 for row in self.rows), default=0.0)
+        how = PROBE_CONFIG if config.device == "cpu" else GPU_PROBE_CONFIG
+        row = self._measure(config, how, progress, best, self._kept)
+        if row.reason and self._kept.reused:
+            row = self._measure(config, how, progress, best, self._kept)
+        self.rows.append(replace(row, label=f"probe {len(self.rows) + 1}"))
+        return self.rows[-1]
+
+    def enough(self) -> str:
+        """Why no more are worth while, or empty: something is full, or the time is up."""
+        heads = (headroom_of(row, self._cores) for row in self.rows)
+        if any(head is not None and head.exhausted for head in heads):
+            return NOTHING_MORE
+        self._time_up = self._time_up or bool(self.rows and self._late())
+        return TIME_UP if self._time_up else ""
+
+    def close(self) -> None:
+        """End the worker."""
+        self._kept.close()

@@ -1,0 +1,49 @@
+"""How targets are written, as the graph tells: boxes by corners or sizes, in which unit; points."""
+
+from __future__ import annotations
+
+from workbench.catalog.followers import CARRIERS, FOLLOWERS
+from workbench.graph.model import Graph, Node, Port, Source, region_of
+from workbench.sources import load_source
+
+
+def box_format(graph: Graph, node: Node) -> str | None:
+    """How the boxes are written that a node gives or a follower takes, as far as it is told.
+
+    One of ``BOX_FORMATS``.
+    """
+    seen: set[str] = set()
+    while node.id not in seen:
+        seen.add(node.id)
+        given = node.args.get("format")
+        carried = node.op in FOLLOWERS or node.op in CARRIERS
+        if carried and isinstance(given, str) and given:
+            return given
+        if isinstance(node, Source) and "boxes" in load_source(node.kind or "coco").outputs:
+            unit = "relative" if node.args.get("ratio") else "absolute"
+            return f"{unit} {'ltrb' if node.args.get('ltrb') else 'xywh'}"
+        if node.op == "bb_flip":
+            return f"relative {'ltrb' if node.args.get('ltrb') else 'xywh'}"
+        name = "boxes" if carried else next(iter(node.inputs), "")
+        giver = _giver(graph, node.inputs.get(name))
+        if giver is None:
+            return None
+        node = giver
+    return None
+
+
+def is_relative(graph: Graph, node: Node) -> bool:
+    """Whether points that a node gives or a follower takes are shares of the image's sides."""
+    while "unit" not in node.args and (giver := _giver(graph, node.inputs.get("points"))):
+        node = giver
+    reads = isinstance(node, Source) and bool(node.args.get("ratio"))
+    return reads or node.args.get("unit") == "relative"
+
+
+def _giver(graph: Graph, port: Port | None) -> Node | None:
+    """The node that gives a port; of what a body takes in the one outside."""
+    graph = graph.whole
+    while port is not None and not graph.has(port.node):
+        region = region_of(port.node)
+        port = graph.node(region).inputs.get(port.output) if graph.has(region) else None
+    return graph.node(port.node) if port is not None else None

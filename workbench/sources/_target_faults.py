@@ -1,0 +1,101 @@
+"""What is wrong with the boxes and the outlines of an image, whatever they are kept in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+_FAR = 1e6
+"""Pixels: a mask of outlines beyond takes all memory."""
+_NUMBERS = {int, float}
+
+
+def box_fault(box: Any, width: float | None, height: float | None, *, corners: bool = False) -> str:
+    """What is wrong with a box in an image of these sides, in one unit; empty for nothing.
+
+    It is left, top, width and height, or with ``corners`` left, top, right and bottom. One that
+    ends outside of its image is cut there by what draws it, and usual in COCO.
+    """
+    if not isinstance(box, list | tuple) or len(box) != 4:
+        return "is not four numbers"
+    if not all(type(value) in _NUMBERS and math.isfinite(value) for value in box):
+        return "has a number that is none"
+    left, top, right, bottom = box
+    if not corners:
+        right, bottom = left + right, top + bottom
+    if right < left or bottom < top:
+        return "has a negative size"
+    over = (width is not None and left >= width) or (height is not None and top >= height)
+    return "lies outside the image" if over or right < 0 or bottom < 0 else ""
+
+
+def outline_fault(found: Any, sides: Sequence[int]) -> str:
+    """What is wrong with COCO's ``segmentation``; empty for nothing, and where there is none.
+
+    At a polygon of another form DALI stops in silence, and gives no box from there on. ``sides``
+    are the width and height of the image: a mask of run lengths that does not fit them ends the
+    process.
+    """
+    if isinstance(found, dict):
+        return _runs_fault(found, sides)
+    if found is None:
+        return ""
+    if not isinstance(found, list):
+        return f"is {str(found)[:40]!r}, neither polygons nor run lengths"
+    for number, polygon in enumerate(found):
+        if isinstance(polygon, dict):
+            return "has run lengths among its polygons"
+        if not isinstance(polygon, list):
+            return "is no list of polygons: each is a list [x, y, x, y, ...]"
+        if not polygon:
+            continue
+        if not set(map(type, polygon)) <= _NUMBERS:
+            return f"has something in polygon {number} that is no number"
+        if min(polygon) < -_FAR or max(polygon) > _FAR:
+            return f"has a corner in polygon {number} that is beyond {_FAR:,.0f} pixels"
+        if len(polygon) % 2:
+            return f"has {len(polygon)} numbers in polygon {number}, no pairs x, y"
+    return ""
+
+
+def _runs_fault(found: dict[str, Any], sides: Sequence[int]) -> str:
+    """As of ``outline_fault``, of run lengths: how many pixels are out, in, out, ... by columns."""
+    size, counts = found.get("size"), found.get("counts")
+    if not isinstance(size, list) or len(size) != 2 or not set(map(type, size)) <= {int}:
+        return "has run lengths without a size [height, width]"
+    if sides and size != [sides[1], sides[0]]:
+        height, width = size
+        shown = "×".join(map(str, sides))
+        return f"has run lengths for an image of {width}×{height}, and the image is {shown}"
+    if isinstance(counts, str):
+        counts = _runs_of(counts)
+    if not isinstance(counts, list) or not set(map(type, counts)) <= {int}:
+        return "has run lengths without counts, a text or a list of whole numbers"
+    if any(count < 0 for count in counts) or sum(counts) > size[0] * size[1]:
+        return f"has run lengths of {sum(counts):,} pixels, and the image has {size[0] * size[1]:,}"
+    return ""
+
+
+def _runs_of(text: str) -> list[int] | None:
+    """The run lengths in COCO's text; None where it is none.
+
+    Five bits of a number in each character from ``0`` on, the lowest first, with one that tells
+    whether more follow; the highest is the sign. From the fourth on it is the difference to the
+    last but one.
+    """
+    found: list[int] = []
+    value = shift = 0
+    for character in text:
+        bits = ord(character) - 48
+        if not 0 <= bits < 64:
+            return None
+        value |= (bits & 31) << shift
+        shift += 5
+        if bits & 32:
+            continue
+        if bits & 16:
+            value -= 1 << shift
+        found.append(value + (found[-2] if len(found) > 2 else 0))
+        value = shift = 0
+    return None if shift else found

@@ -1,0 +1,72 @@
+"""What the Data panel says of data that were counted: faults, formats, classes and sizes."""
+
+from __future__ import annotations
+
+import shlex
+
+from workbench.catalog.python_decoder import COST
+from workbench.engine.exit_status import printable
+from workbench.health import FolderFacts
+from workbench.health.scan import SAMPLE
+from workbench.sources import Dataset, load_source
+
+
+def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
+    """How many samples are at fault or of another size than their targets, and the first."""
+    place = shlex.quote(dataset.text or str(dataset))
+    good = (
+        "good.txt` names all, and lists"
+        if load_source(dataset.kind).lists_files
+        else ("good` names all, and writes a folder of")
+    )
+    of = f"{facts.at_fault:,} of {facts.count:,} samples {'are' if facts.at_fault > 1 else 'is'}"
+    of = of if facts.at_fault else "Entries of no sample are"
+    at_fault = (
+        f"{of} at fault; the first: {printable(facts.first_fault)}. Verify and the measurements "
+        "leave them out. An exported program reads them as they are, or ends there: "
+        f"`workbench check {place} --good {good} the others."
+    )
+    looked_at = min(facts.count, SAMPLE)
+    other_size = (
+        f"{facts.other_size:,} of {looked_at:,} images looked at "
+        f"{'are' if facts.other_size > 1 else 'is'} of another size than the targets are for; the "
+        f"first: {printable(facts.first_other_size)}. Check files names all."
+    )
+    return " ".join([at_fault] * bool(facts.first_fault) + [other_size] * bool(facts.other_size))
+
+
+def passed_over_text(facts: FolderFacts) -> str:
+    """How many files DALI decodes none of, by their format."""
+    if not facts.passed_over:
+        return ""
+    named = ", ".join(f"{count:,} {name}" for name, count in facts.passed_over.items())
+    return f"{named}: not read, for DALI decodes none. decoders.pillow does, {COST}."
+
+
+def counted_by_text(facts: FolderFacts) -> str:
+    """``boxes of each, in 400 images; 3 have none``, where classes are not counted by images."""
+    if not facts.targets:
+        return ""
+    of = {"boxes": "boxes of each", "masks": "masks that have it"}[facts.targets]
+    of += f", in {facts.targets_of:,} images" if facts.targets_of else ""
+    none = facts.without_targets
+    return of + (f"; {none:,} image{'s have' if none > 1 else ' has'} none" if none else "")
+
+
+def no_classes_text(facts: FolderFacts) -> str:
+    """Why none are counted, where targets are read."""
+    if facts.unnamed:
+        numbers = f"{facts.unnamed:,} numbers without a name in {counted_by_text(facts)}"
+        return f"not counted: {numbers}, as of instances or colours"
+    if facts.targets and not facts.class_counts:
+        return f"none: no {facts.targets} can be read"
+    return ""
+
+
+def sizes_text(facts: FolderFacts) -> str:
+    """The smallest and the largest of the images that were looked at."""
+    if facts.smallest is None or facts.largest is None:
+        return ""
+    ends = list(dict.fromkeys([facts.smallest, facts.largest]))
+    about = "about " if facts.count > SAMPLE else ""
+    return about + " … ".join(f"{width}×{height}" for width, height in ends)
