@@ -94,6 +94,9 @@ class FakeWorkerGroup:
         self.number: Iterator[int] = count()
         FakeWorkerGroup.made.append(self)
 
+    def allow(self, seconds: float) -> None:
+        pass
+
     def start(self, on_report: Callable[[float], None]) -> StartupStats:
         on_report(0.0)
         if self.script.fail_begin:

@@ -14,13 +14,14 @@ import pytest
 
 from tests.engine.tasks import until
 from tests.helpers import with_settings
-from workbench.bench.peers import PEERS, _pixels
+from workbench.bench.entrant import search_workers
+from workbench.bench.peers import peer_entrants
 from workbench.bench.pixels import compare_decoders
 from workbench.bench.stages import StageCostExperiment
 from workbench.catalog import load_catalog
 from workbench.engine import heartbeat
+from workbench.engine.machine import describe_machine
 from workbench.engine.worker_progress import NO_ANSWER
-from workbench.errors import EngineError
 from workbench.graph import load_recipe
 
 Run = StageCostExperiment
@@ -36,8 +37,10 @@ def decoders(run: Run) -> None:
 
 
 def peer(run: Run) -> None:
-    with pytest.raises(EngineError, match="SIGSTOP"):
-        _pixels(run, load_catalog(), PEERS["OpenCV"])
+    machine = describe_machine()
+    (found,) = peer_entrants(run, ["OpenCV"], ("cpu",), load_catalog(), machine, {})
+    search_workers(run, found, machine.cores, run.progress)
+    assert "SIGSTOP" in found.reason
 
 
 def stop_a_new_worker(known: set[int]) -> Callable[[], bool]:

@@ -90,7 +90,6 @@ class SpeedExperiment(ABC):
         self._shared = ""
         """That others use the GPU, in words."""
         self._begun: Report | None = None
-        self._rows: tuple[Measurement | None, ...] = ()
         self._cache: Cache = cache if self._reads_data else "as found"
         self.stop = threading.Event()
 
@@ -134,6 +133,29 @@ class SpeedExperiment(ABC):
     def interrupted_report(self) -> Report | None:
         """The record of a run that was ended early; None of one that is nothing until its end."""
         return None
+
+    def run_interruptibly(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """``run``, which an interrupt (Ctrl-C) ends with what was measured until then.
+
+        Raises KeyboardInterrupt where that is nothing, and what ``run`` raises.
+        """
+        try:
+            return self.run(on_progress)
+        except KeyboardInterrupt:
+            so_far = self.interrupted_report()
+            if so_far is None:
+                raise
+            return so_far
+
+    def report_so_far(self, rows: Sequence[Measurement]) -> Report:
+        """The record of these rows of a run that was ended early, which it says."""
+        begun = self.partial_report or self._begun
+        assert begun is not None
+        assert begun.fingerprint is not None
+        assert begun.cache is not None
+        return self.report(
+            rows, begun.machine, begun.fingerprint, begun.cache, **begun.extra, interrupted=True
+        )
 
     def check_cancelled(self) -> None:
         """Raise CancelledError if the run was cancelled."""
@@ -207,19 +229,8 @@ class SpeedExperiment(ABC):
                 rows = once()
         return rows
 
-    def begin(
-        self,
-        machine: Machine,
-        found: Fingerprint,
-        cache: CacheState,
-        rows: Sequence[Measurement | None] = (),
-    ) -> None:
-        """Let ``partial_report`` follow what is measured from now on.
-
-        ``rows`` are those of the report in its order, None for each that is measured; without them
-        all are.
-        """
-        self._rows = tuple(rows)
+    def begin(self, machine: Machine, found: Fingerprint, cache: CacheState) -> None:
+        """Let ``partial_report`` follow what is measured from now on."""
         self._begun = Report(
             self.graph.name,
             found.root,
@@ -233,10 +244,12 @@ class SpeedExperiment(ABC):
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
         """What is known after a timed round."""
+        self.publish_rows(rows)
+
+    def publish_rows(self, rows: Sequence[Measurement]) -> None:
+        """Let ``partial_report`` be these rows."""
         if self._begun is not None:
-            measured = iter(rows)
-            every = [row or next(measured) for row in self._rows] or rows
-            self.partial_report = replace(self._begun, measurements=tuple(every))
+            self.partial_report = replace(self._begun, measurements=tuple(rows))
 
     def _leave_out(self, full: bool) -> bool:
         """Leave bad files out; whether there are more than before."""

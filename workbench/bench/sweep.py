@@ -130,19 +130,12 @@ class SweepExperiment(SpeedExperiment):
         """What was measured until then, the fastest setting first; None where nothing was."""
         so_far = self.partial_report
         rows = [row for row in so_far.measurements if row.rounds] if so_far else []
-        if so_far is None or not rows or so_far.fingerprint is None or so_far.cache is None:
+        if so_far is None or not rows:
             return None
         best = max(rows, key=lambda row: row.median or 0.0)
         others = [row for row in so_far.measurements if row is not best]
         flagged = replace(best, label="best so far", flags=(*best.flags, INTERRUPTED))
-        return self.report(
-            [flagged, *others],
-            so_far.machine,
-            so_far.fingerprint,
-            so_far.cache,
-            **so_far.extra,
-            interrupted=True,
-        )
+        return self.report_so_far([flagged, *others])
 
     def grid_to_try(self, catalog: Catalog, machine: Machine) -> Grid:
         """The grid, which is known from now on, as are the limits of memory.

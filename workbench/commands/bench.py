@@ -15,8 +15,8 @@ from workbench.commands.measuring import (
     PLOT,
     FiniteFloatRange,
     print_rows,
-    progress_bar,
     require_measured,
+    run_with_bar,
     write_record,
 )
 from workbench.commands.options import (
@@ -63,6 +63,13 @@ if TYPE_CHECKING:
     help="Also torchvision, OpenCV, Albumentations, Kornia, SPDL and tf.data at the same work.",
 )
 @click.option(
+    "--peer",
+    "chosen_peers",
+    multiple=True,
+    metavar="NAME",
+    help="Also this one of them, by the beginning of its name: opencv. Repeatable.",
+)
+@click.option(
     "--each-operator",
     is_flag=True,
     help="Also each operator by itself, behind the decoder; records get the node's name.",
@@ -90,6 +97,7 @@ def bench(
     pipelines: int | None,
     load: float | None,
     peers: bool,
+    chosen_peers: tuple[str, ...],
     each_operator: bool,
     budget: float,
     processes: int,
@@ -105,8 +113,9 @@ def bench(
 
     from workbench.bench import Benchmark
     from workbench.bench.config import REGIMES, adopt_config, config_of
+    from workbench.bench.interleaved import format_duration
     from workbench.bench.measurement_config import config_within
-    from workbench.bench.peers import PEERS
+    from workbench.bench.peers import PEERS, peers_named
     from workbench.bench.peers.operator_graphs import operator_graphs
     from workbench.catalog import load_catalog
     from workbench.graph.edit import set_setting
@@ -123,9 +132,9 @@ def bench(
     graphs = {"": edited}
     if each_operator:
         graphs = {**graphs, **operator_graphs(edited, load_catalog())}
-    reports = []
-    for node, each in graphs.items():
-        run = Benchmark(
+    names = tuple(PEERS) if peers else peers_named(chosen_peers)
+    runs = {
+        node: Benchmark(
             each,
             datasets,
             devices,
@@ -133,17 +142,26 @@ def bench(
             measurement_config=config_within(budget, processes),
             cache=cast(Any, cache),
             name=" ".join(filter(None, (name, node))),
-            peers=tuple(PEERS) if peers else (),
+            peers=names,
         )
-        with progress_bar() as progress:
-            report = run.run(progress)
+        for node, each in graphs.items()
+    }
+    if names or each_operator:
+        most = sum(run.longest() or 0.0 for run in runs.values())
+        click.echo(f"This takes {format_duration(most)} at most.", err=True)
+    reports = []
+    for node, run in runs.items():
+        report = run_with_bar(run)
         reports.append(report)
         if len(graphs) > 1:
             click.echo(f"\n{node or 'the whole graph'}")
         _print(report)
         write_record(report, beside(record, node), beside(picture, node))
+        if "interrupted" in report.extra:
+            break
     for report in reports:
-        require_measured(report)
+        if "interrupted" not in report.extra:
+            require_measured(report)
 
 
 def beside(path: str | None, node: str) -> str | None:
@@ -165,6 +183,9 @@ def _print(report: Report) -> None:
         )
     for words in pixel_words(report.extra):
         click.echo(words)
+    if "interrupted" in report.extra:
+        count = sum(bool(row.rounds) for row in report.measurements)
+        click.echo(f"interrupted: {count} of {len(report.measurements)} measured, which are kept")
     if "command" in report.extra:
         click.echo(f"On a machine with a GPU: {report.extra['command']}")
         if "before" in report.extra:

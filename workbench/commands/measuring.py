@@ -28,6 +28,7 @@ from workbench.sources import Datasets
 if TYPE_CHECKING:
     from workbench.bench.measurement import Measurement
     from workbench.bench.record import Report
+    from workbench.bench.speed_experiment import SpeedExperiment
 
 Progress = Callable[[float, str], None]
 P = ParamSpec("P")
@@ -183,6 +184,12 @@ def progress_bar() -> Iterator[Progress]:
             bar.update(int(share * 1000) - bar.pos)
 
         yield progress
+
+
+def run_with_bar(experiment: SpeedExperiment) -> Report:
+    """Run with a bar. Ctrl-C ends it with what was measured until then, where that is anything."""
+    with progress_bar() as progress:
+        return experiment.run_interruptibly(progress)
 
 
 def print_machine(report: Report) -> None:
