@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.bench.fakes import measured
 from tests.helpers import with_settings
 from workbench.bench import Benchmark
-from workbench.bench.config import Config
-from workbench.bench.entrant import Entrant, search_workers
-from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.peers import (
     CONTROL,
     OPERATORS,
     PEERS,
     different_words,
+    peer_options,
+    peers_named,
 )
 from workbench.bench.peers.operator_graphs import NOTHING, operator_graphs
 from workbench.bench.peers.program import (
@@ -45,7 +39,7 @@ from workbench.bench.pixels import (
 )
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
-from workbench.engine.worker_progress import WorkerProgress
+from workbench.errors import ArgumentError
 from workbench.graph import load_recipe
 from workbench.graph.check import stopping_faults
 
@@ -133,58 +127,17 @@ def test_a_peer_that_is_not_installed_is_a_row_that_says_so(
     assert report.extra == {}
 
 
-def searched(photos: Path, cores: int, seconds: float = math.inf) -> Entrant:
-    """One whose best number of workers was looked for."""
-    run = Benchmark(load_recipe("imagenet-train"), str(photos), ("cpu",))
-    found = Entrant(Config(), lambda count: ConfigJobs(Config(threads=count), ()), seconds=seconds)
-    search_workers(run, found, cores, WorkerProgress())
-    return found
-
-
-def test_each_is_measured_with_the_workers_that_are_fastest_for_it(
-    photos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rates = {1: 100.0, 2: 190.0, 4: 300.0, 8: 350.0, 16: 340.0, 32: 300.0}
-
-    def fake(entries: Sequence[ConfigJobs], *_: Any) -> tuple:
-        return tuple(
-            measured(rates[entry.config.threads], threads=entry.config.threads) for entry in entries
-        )
-
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
-    for cores, tried in ((4, "4 8 16"), (8, "4 8 16"), (16, "4 8 16 32")):
-        found = searched(photos, cores)
-        assert found.entry is not None
-        assert found.entry.config.threads == 8
-        assert set(found.rates) >= set(tried.split())
-    assert found.entry.notes == ("workers tried, imgs/s: 4: 300, 8: 350, 16: 340, 32: 300",)
-
-
-def test_a_limit_ends_the_search_for_workers_and_leaves_the_rest_for_the_figure(
-    photos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = [0.0]
-    allowed: list[float] = []
-
-    def fake(entries: Sequence[ConfigJobs], how: MeasurementConfig, *_: Any) -> tuple:
-        clock[0] += 2.0
-        allowed.extend(entry.seconds for entry in entries)
-        return tuple(
-            measured(100.0 * entry.config.threads, threads=entry.config.threads)
-            for entry in entries
-        )
-
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
-    fake_time = SimpleNamespace(monotonic=lambda: clock[0])
-    monkeypatch.setattr("workbench.bench.entrant.time", fake_time)
-    monkeypatch.setattr("workbench.bench.deadline.time", fake_time)
-    assert list(searched(photos, 4, 1.0).rates) == ["4"], "all cores, whatever it takes"
-    assert list(searched(photos, 4, 12.0).rates) == ["4", "8"], "a third would end after 6 s"
-    allowed.clear()
-    found = searched(photos, 4, 40.0)
-    assert list(found.rates) == ["4", "8", "16"]
-    assert allowed == [40.0, 38.0, 36.0], "no probe may take more than is left"
-    assert found.left == 34.0
+def test_peers_go_by_the_beginning_of_their_names() -> None:
+    assert peers_named(("opencv", "TORCHVISION, D")) == (
+        "OpenCV",
+        "torchvision, decode_jpeg",
+        "torchvision, decode_jpeg on CUDA",
+    )
+    assert peers_named(()) == ()
+    with pytest.raises(ArgumentError, match=r"peer: 'pil' is none of .*OpenCV.*tf\.data"):
+        peers_named(("opencv", "pil"))
+    assert peer_options(tuple(PEERS)) == ["--peers"]
+    assert peers_named(peer_options(("tf.data",))[1:]) == ("tf.data",)
 
 
 def test_another_augmentation_is_told(catalog: Catalog) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
@@ -123,7 +124,9 @@ class Benchmark(SpeedExperiment):
                 facts[one.config.program]["workers"] = one.rates
         if {"cpu", "mixed"} <= {row.device for row in rows if row.rounds}:
             self.progress(0.99, "comparing the pixels of both decoders")
-            extra["decoders"] = compare_decoders(self.graph, self.data, self.stop, self.progress)
+            extra["decoders"] = compare_decoders(
+                self.graph, self.data, self.stop, self.progress, self._seconds
+            )
         if "mixed" in self.devices and machine.no_gpu:
             extra["command"], extra["before"] = gpu_command(
                 self.graph, self.regimes, peer_options(self.peers)
@@ -132,15 +135,19 @@ class Benchmark(SpeedExperiment):
         return self.report(rows, machine, found, cache, **extra)
 
     def longest(self) -> float | None:
-        """Seconds that ``run`` takes at most once the data are read; None without a limit."""
-        limit = self.measurement_config.limit
-        if limit is None:
+        """Seconds that ``run`` takes at most once the data are read; None where nothing bounds it.
+
+        That is where a measurement config without a limit is given, or no peer is: DALI's few
+        rounds are run whatever they take.
+        """
+        if math.isinf(self._seconds):
             return None
         machine = describe_machine()
         unread = Fingerprint("", None, None)
         field = self._field(load_catalog(), machine, unread, {})
-        count = sum(not one.reason for one in field)
-        return limit * self.measurement_config.processes * count
+        able = [one.config.device for one in field if not one.reason]
+        count = len(able) * self.measurement_config.processes
+        return self._seconds * (count + ({"cpu", "mixed"} <= set(able)))
 
     def interrupted_report(self) -> Report | None:
         """The rows of what was measured until then; None where nothing was."""
@@ -188,11 +195,15 @@ class Benchmark(SpeedExperiment):
                     entrants.append(Control(replace(config, program=CONTROL), of=entrants[-1]))
         if "pipeline" in self.regimes:
             entrants += peer_entrants(self, self.peers, self.devices, catalog, machine, facts)
-        limit = self.measurement_config.limit
-        if self.peers and limit is not None:
-            for one in entrants:
-                one.seconds = limit
+        for one in entrants:
+            one.seconds = self._seconds
         return entrants
+
+    @property
+    def _seconds(self) -> float:
+        """The longest that one of a comparison with peers may take in all."""
+        limit = self.measurement_config.limit
+        return math.inf if limit is None or not self.peers else limit
 
     def _measure_in_turns(self, progress: WorkerProgress) -> None:
         """Of all that have time left for it."""
@@ -200,7 +211,7 @@ class Benchmark(SpeedExperiment):
         self._racing = [one for one, entry in found if entry is not None]
         entries = [entry for _, entry in found if entry is not None]
         how = self.measurement_config
-        if self.peers and how.limit is not None and entries:
+        if entries and math.isfinite(self._seconds):
             how = replace(how, limit=fmean(one.left for one in self._racing))
         self.on_rows(self.measure(entries, progress, how))
 

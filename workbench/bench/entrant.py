@@ -142,6 +142,8 @@ def search_workers(
     kept, last, tried = KeptWorker(), 0.0, entrant.tried
     assert entrant.jobs is not None
     jobs = entrant.jobs
+    config = entrant.config
+    whose = "threads" if config.program == "DALI" else "workers"
 
     def rate(workers: int) -> float:
         nonlocal last
@@ -150,7 +152,7 @@ def search_workers(
             began = time.monotonic()
             part = progress.part(
                 1 - 0.5 ** len(tried), 1 - 0.5 ** (len(tried) + 1),
-                f"{entrant.config.program}, {entrant.config.device}: {workers} workers",
+                f"{config.program}, {config.device}: {workers} {whose}",
             )  # fmt: skip
             entry = replace(jobs(workers), seconds=deadline.left())
             best = (entrant.best.median if entrant.best else None) or 0.0

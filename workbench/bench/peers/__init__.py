@@ -30,6 +30,7 @@ from workbench.bench.peers.program import (
 )
 from workbench.bench.pixels import (
     IMAGES,
+    NOT_COMPARED,
     SAME,
     PixelDifference,
     compare_cpu_with_mixed,
@@ -55,7 +56,6 @@ def _peers() -> Iterator[Peer]:
         yield from found
 
 
-NOT_COMPARED = "pixels not compared with DALI's: the time was up, give more"
 CONTROL = "DALI again"
 """The same script beside itself: how far its ratio is from 1 is how far to trust the others'."""
 PEERS = {peer.name: peer for peer in _peers()}
@@ -171,7 +171,7 @@ def _entrant(
         except CancelledError:
             experiment.check_cancelled()
             facts[peer.name]["difference"] = {"reason": NOT_COMPARED}
-            return (NOT_COMPARED,)
+            return (f"its pixels were {NOT_COMPARED}",)
         if found is None:
             raise NoCounterpartError("its images have other shapes than DALI's")
         assert isinstance(found, PixelDifference)
