@@ -143,8 +143,8 @@ class OptimisationExperiment(SpeedExperiment):
         """What the last comparison took."""
         self._rejected: dict[str, Proposal] = {}
         self._steps: tuple[Step, ...] = ()
-        self._measured: tuple[Step, ...] = ()
-        """Those of which ``partial_report`` has the rows."""
+        self._known: tuple[tuple[Measurement, ...], tuple[Step, ...]] = ((), ())
+        """The rows of which a record can be made, and the steps that they are of."""
         self._compared: dict[str, Difference] = {}
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._begun_with: tuple[Any, ...] = ()
@@ -164,8 +164,8 @@ class OptimisationExperiment(SpeedExperiment):
         self.require_measurable([config], catalog, machine)
         base = self.entry(config, catalog, found, ORIGINAL)
         self._begun_with = catalog, machine, found, cache
-        self._probed = self._probe(base) if self.seconds else None
         self.begin(machine, found, cache)
+        self._probed = self._probe(base) if self.seconds else None
         names = self._useful(catalog, machine)
         rows: tuple[Measurement, ...] = ()
         while True:
@@ -210,17 +210,13 @@ class OptimisationExperiment(SpeedExperiment):
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
         """What is known after a timed round."""
         super().on_rows(rows)
-        self._measured = self._steps
+        if all(row.rounds for row in rows[:2]):  # without the graph's own no step has a gain
+            self._known = rows, self._steps
 
     def interrupted_report(self) -> Report | None:
-        """What is known of a run that was ended early: None before each step has had a round."""
-        found = self.partial_report
-        if found is None or not all(row.rounds or row.reason for row in found.measurements):
-            return None
-        try:
-            return self._reported(found.measurements, self._measured, interrupted=True)
-        except EngineError:
-            return None
+        """What is known of a run that was ended early; None before its first round."""
+        rows, steps = self._known
+        return self._reported(rows, steps, interrupted=True) if rows else None
 
     def _near_enough(self, catalog: Catalog, names: Collection[str]) -> tuple[Step, ...]:
         """The steps whose pixels are as near to the original's as their class says."""
