@@ -168,7 +168,7 @@ def test_one_ended_in_its_first_look_keeps_that(
     (row,) = so_far.measurements
     assert (row.label, row.median) == (ORIGINAL, pytest.approx(50.0))
     found = optimisation_of(slow_graph(), load_report(dump_report(so_far)))
-    assert found.lines() == ["slow: 0 rewrites proposed (ended early)"]
+    assert found.lines() == ["untitled: 0 rewrites proposed (ended early)"]
     assert found._repr_html_().count("ended early") == 1
 
 

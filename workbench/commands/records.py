@@ -34,7 +34,7 @@ def compare(first: str, second: str) -> None:
     wide = max([32, *(len(name) + 2 for name in every)])
     for pair in found.pairs:
         rows = pair.first, pair.second
-        figures = [rate_figure(row.median or 0.0, row.config.frames) for row in rows]
+        figures = [rate_figure(row.rate, row.config.frames) for row in rows]
         click.echo(
             f"{pair.name:{wide}}{figures[0]:>10} -> {figures[1]:>10} "
             f"{rate_unit(pair.second.config.frames)}, {pair.ratio.median:.3f} times "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from workbench.bench.config import Config, config_of, with_config
 from workbench.bench.context import graph_hash
@@ -147,7 +146,6 @@ class OptimisationExperiment(SpeedExperiment):
         """The rows of which a record can be made, and the steps that they are of."""
         self._compared: dict[str, Difference] = {}
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._begun_with: tuple[Any, ...] = ()
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
         """Find, compare and measure.
@@ -163,7 +161,6 @@ class OptimisationExperiment(SpeedExperiment):
         config = config_of(self.graph)
         self.require_measurable([config], catalog, machine)
         base = self.entry(config, catalog, found, ORIGINAL)
-        self._begun_with = catalog, machine, found, cache
         self.begin(machine, found, cache)
         self._probed = self._probe(base) if self.seconds else None
         names = self._useful(catalog, machine)
@@ -295,7 +292,7 @@ class OptimisationExperiment(SpeedExperiment):
     def _reject_late(self, most: int) -> None:
         """Leave out the steps behind the first so many: the time has no room for them."""
         for place in range(most, len(self._steps)):
-            one = self._proposal(self._begun_with[0], self._steps, place)
+            one = self._proposal(self.prepared.catalog, self._steps, place)
             self._rejected[one.name] = replace(one, rejected=LATE.format("measured"))
             self._cut = True
         self._steps = self._steps[:most]
@@ -324,7 +321,7 @@ class OptimisationExperiment(SpeedExperiment):
         """The steps with their gains, and why one brings none."""
         if len(rows) < 2:
             return ()
-        catalog = self._begun_with[0]
+        catalog = self.prepared.catalog
         first, again, *others = rows
         for row in (first, again):
             if row.reason:
@@ -362,7 +359,7 @@ class OptimisationExperiment(SpeedExperiment):
     def _reported(
         self, rows: Sequence[Measurement], steps: Sequence[Step], interrupted: bool = False
     ) -> Report:
-        _, machine, found, cache = self._begun_with
+        _, machine, found, cache = self.prepared
         judged = self._judged(rows, steps)
         kept = {one.name: one for one in judged if not one.rejected}
         rejected = self._rejected | {one.name: one for one in judged if one.rejected}
