@@ -13,6 +13,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from workbench.sources import Dataset
+
 Entry = tuple[int, int]
 """One line of an index."""
 Left = dict[str, list[Entry]]
@@ -118,3 +120,15 @@ def write_partial(left: Mapping[str, Sequence[Entry]], folder: Path, *, numbered
             lines = "".join(f"{first} {second}\n" for first, second in entries)
             (folder / f"{name}.idx").write_text(lines + _PARTIAL, encoding="utf-8")
     return folder
+
+
+def watched_with_index(dataset: Dataset, files_of: Callable[[Any], list[str]]) -> Iterator[str]:
+    """The files that ``files_of`` finds, the indices beside them, and the folder they are in."""
+    if dataset.location:
+        yield dataset.location
+    try:
+        paths = files_of(dataset.argument)
+        yield from paths
+        yield from (f"{os.path.splitext(path)[0]}.idx" for path in paths)
+    except OSError:
+        return  # the reader says what is wrong
