@@ -67,7 +67,8 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
 
     from workbench.bench.compare import read_folder, read_report
     from workbench.bench.rate import rate_figure, rate_unit
-    from workbench.bench.record import dump_report, to_csv
+    from workbench.bench.record import dump_report
+    from workbench.bench.record_csv import to_csv
     from workbench.errors import EngineError, SaveError
     from workbench.files import write_text
 
