@@ -13,7 +13,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from workbench.sources import Dataset
+from workbench.errors import DataError
+from workbench.sources import Dataset, load_source
 
 Entry = tuple[int, int]
 """One line of an index."""
@@ -132,3 +133,25 @@ def watched_with_index(dataset: Dataset, files_of: Callable[[Any], list[str]]) -
         yield from (f"{os.path.splitext(path)[0]}.idx" for path in paths)
     except OSError:
         return  # the reader says what is wrong
+
+
+def record_files(
+    dataset: Dataset, found: Callable[[Any], list[str]], noun: str, give: str
+) -> list[str]:
+    """The files that ``found`` gives, each a ``noun``.
+
+    Raises DataError, which says what to ``give``, where there is none, or one that is missing or
+    may not be read.
+    """
+    try:
+        paths = found(dataset.argument)
+    except OSError as error:
+        raise DataError(f"The folder {dataset} cannot be read: {error.strerror}.") from None
+    if not paths:
+        raise DataError(load_source(dataset.kind).nothing_found(dataset))
+    for path in paths:
+        if not os.path.isfile(path):
+            raise DataError(f"There is no {noun} {path}. Give {give}, or a folder of these.")
+        if not os.access(path, os.R_OK):
+            raise DataError(f"The {noun} {path} may not be read. Check its permissions.")
+    return paths

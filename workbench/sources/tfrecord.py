@@ -39,6 +39,7 @@ from workbench.sources._record_index import (
     index_place,
     is_of_another,
     read_index,
+    record_files,
     watched_with_index,
     write_partial,
 )
@@ -95,18 +96,7 @@ def read_records(**options: Any) -> Any:
 
 def _paths(dataset: Dataset) -> list[str]:
     """The files. Raises DataError where one is missing or may not be read."""
-    try:
-        paths = list_records(dataset.argument)
-    except OSError as error:
-        raise DataError(f"The folder {dataset} cannot be read: {error.strerror}.") from None
-    if not paths:
-        raise DataError(_nothing_found(dataset))
-    for path in paths:
-        if not os.path.isfile(path):
-            raise DataError(f"There is no file {path}. Give a .tfrecord, or a folder of these.")
-        if not os.access(path, os.R_OK):
-            raise DataError(f"The file {path} may not be read. Check its permissions.")
-    return paths
+    return record_files(dataset, list_records, "file", "a .tfrecord")
 
 
 _HELPERS: tuple[Any, ...] = (

@@ -22,7 +22,13 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import DataError
 from workbench.sources import Dataset, Index, Sample, SourceKind
 from workbench.sources._dataset import folder_of
-from workbench.sources._record_index import begins_late, index_of, index_place, watched_with_index
+from workbench.sources._record_index import (
+    begins_late,
+    index_of,
+    index_place,
+    record_files,
+    watched_with_index,
+)
 from workbench.sources._tar_files import TarDamage
 from workbench.sources._tar_index import IndexedFiles, index_lines, require_index, write_index
 from workbench.sources._tar_samples import first_samples, groups_in
@@ -89,18 +95,7 @@ def read_shards(**options: Any) -> Any:
 
 def _shards(dataset: Dataset) -> list[str]:
     """The archives. Raises DataError where one is missing or may not be read."""
-    try:
-        paths = list_shards(dataset.argument)
-    except OSError as error:
-        raise DataError(f"The folder {dataset} cannot be read: {error.strerror}.") from None
-    if not paths:
-        raise DataError(_nothing_found(dataset))
-    for path in paths:
-        if not os.path.isfile(path):
-            raise DataError(f"There is no archive {path}. Give a .tar, or a folder of these.")
-        if not os.access(path, os.R_OK):
-            raise DataError(f"The archive {path} may not be read. Check its permissions.")
-    return paths
+    return record_files(dataset, list_shards, "archive", "a .tar")
 
 
 def _require(dataset: Dataset) -> None:
