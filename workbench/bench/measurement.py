@@ -133,6 +133,11 @@ class Measurement:
         return self.interval.median if self.interval else None
 
     @property
+    def rate(self) -> float:
+        """``median``, and 0 where there is none."""
+        return self.median or 0.0
+
+    @property
     def variation(self) -> float:
         """Coefficient of variation of the rounds."""
         return variation(self.imgs_per_s)

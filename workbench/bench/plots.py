@@ -52,16 +52,16 @@ def plot_bars(report: Report) -> Figure:
 
 
 def _bars(axes: Axes, rows: Sequence[Measurement]) -> None:
-    medians = [row.median or 0.0 for row in rows]
-    below = [(row.median or 0.0) - (row.interval.low if row.interval else 0.0) for row in rows]
-    above = [(row.interval.high if row.interval else 0.0) - (row.median or 0.0) for row in rows]
+    medians = [row.rate for row in rows]
+    below = [row.rate - (row.interval.low if row.interval else 0.0) for row in rows]
+    above = [(row.interval.high if row.interval else 0.0) - row.rate for row in rows]
     colours = [COLOURS["peer" if r.config.program != "DALI" else r.device] for r in rows]
     places = list(range(len(rows)))
     axes.barh(places, medians, xerr=[below, above], color=colours, capsize=3, height=0.65)
     for place, row in zip(places, rows, strict=True):
         unstable = " (unstable)" * row.unstable
         end = row.interval.high if row.interval else 0.0
-        rate = rate_figure(row.median or 0.0, row.config.frames)
+        rate = rate_figure(row.rate, row.config.frames)
         axes.annotate(
             f"{rate}{unstable}", (end, place), xytext=(4, 0),
             textcoords="offset points", va="center", fontsize=8,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.arguments import TEXT, require_choice, require_kind
 from workbench.bench.config import (
@@ -47,6 +47,15 @@ OWN_FILES = "files that the graph names"
 """What a record has in the place of the data folder where the graph's readers read none."""
 
 
+class Prepared(NamedTuple):
+    """What a run knows before it measures."""
+
+    catalog: Catalog
+    machine: Machine
+    fingerprint: Fingerprint
+    cache: CacheState
+
+
 class SpeedExperiment(ABC):
     """One run: it measures a graph on some data and gives a record.
 
@@ -58,6 +67,8 @@ class SpeedExperiment(ABC):
     """What a run that goes on has measured: another one after each round or setting."""
     current_config: Config | None = None
     """What it measures now, likewise."""
+    prepared: Prepared
+    """What ``prepare`` gave, from then on."""
 
     def __init__(
         self,
@@ -97,9 +108,7 @@ class SpeedExperiment(ABC):
         """End the run; it raises CancelledError and leaves no process behind."""
         self.stop.set()
 
-    def prepare(
-        self, on_progress: Progress = lambda share, text: None
-    ) -> tuple[Catalog, Machine, Fingerprint, CacheState]:
+    def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
         """Look at the machine and the data, and bring the files into memory or out of it.
 
         Bad files, as far as their headers tell, are left out. ``on_progress`` hears all that
@@ -112,19 +121,19 @@ class SpeedExperiment(ABC):
         catalog, machine = load_catalog(), describe_machine()
         if not stopping_faults(self.graph, catalog):  # else ``require_measurable`` says why
             self.graph = active_graph(self.graph, catalog)
+        if not machine.no_gpu and self._reads_data:
+            self._shared = shared_words(Gpu(first_visible_gpu()))
+        self.prepared = Prepared(catalog, machine, *self._prepare_data())
+        return self.prepared
+
+    def _prepare_data(self) -> tuple[Fingerprint, CacheState]:
+        """Which files are read, and where they are from now on."""
         if not self._reads_data:
             unknown = CacheState(self._cache, "the graph names its files itself")
-            return catalog, machine, Fingerprint(OWN_FILES), unknown
-        if not machine.no_gpu:
-            self._shared = shared_words(Gpu(first_visible_gpu()))
+            return Fingerprint(OWN_FILES), unknown
         self._leave_out(full=False)
         found = fingerprint(self.data, self.check_cancelled)
-        return (
-            catalog,
-            machine,
-            found,
-            make_cache(self.data, self._cache, self.check_cancelled),
-        )
+        return found, make_cache(self.data, self._cache, self.check_cancelled)
 
     @abstractmethod
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:

@@ -34,7 +34,7 @@ def compare(first: str, second: str) -> None:
     wide = max([32, *(len(name) + 2 for name in every)])
     for pair in found.pairs:
         rows = pair.first, pair.second
-        figures = [rate_figure(row.median or 0.0, row.config.frames) for row in rows]
+        figures = [rate_figure(row.rate, row.config.frames) for row in rows]
         click.echo(
             f"{pair.name:{wide}}{figures[0]:>10} -> {figures[1]:>10} "
             f"{rate_unit(pair.second.config.frames)}, {pair.ratio.median:.3f} times "
@@ -67,7 +67,8 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
 
     from workbench.bench.compare import read_folder, read_report
     from workbench.bench.rate import rate_figure, rate_unit
-    from workbench.bench.record import dump_report, to_csv
+    from workbench.bench.record import dump_report
+    from workbench.bench.record_csv import to_csv
     from workbench.errors import EngineError, SaveError
     from workbench.files import write_text
 

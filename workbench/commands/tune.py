@@ -169,7 +169,7 @@ def tune(
     best = best_measurement(report)
     own = as_it_is_words(report, run.base) if best.config == run.base else ""
     click.echo(
-        f"best: {best.config.settings}: {rate_words(best.median or 0.0, best.config.frames)}"
+        f"best: {best.config.settings}: {rate_words(best.rate, best.config.frames)}"
         f"{long_words(best)}{own}"
     )
     tuned = adopt_config(graph, best.config)

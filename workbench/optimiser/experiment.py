@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from workbench.bench.config import Config, config_of, with_config
 from workbench.bench.context import graph_hash
@@ -143,11 +142,10 @@ class OptimisationExperiment(SpeedExperiment):
         """What the last comparison took."""
         self._rejected: dict[str, Proposal] = {}
         self._steps: tuple[Step, ...] = ()
-        self._measured: tuple[Step, ...] = ()
-        """Those of which ``partial_report`` has the rows."""
+        self._known: tuple[tuple[Measurement, ...], tuple[Step, ...]] = ((), ())
+        """The rows of which a record can be made, and the steps that they are of."""
         self._compared: dict[str, Difference] = {}
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._begun_with: tuple[Any, ...] = ()
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
         """Find, compare and measure.
@@ -163,9 +161,8 @@ class OptimisationExperiment(SpeedExperiment):
         config = config_of(self.graph)
         self.require_measurable([config], catalog, machine)
         base = self.entry(config, catalog, found, ORIGINAL)
-        self._begun_with = catalog, machine, found, cache
-        self._probed = self._probe(base) if self.seconds else None
         self.begin(machine, found, cache)
+        self._probed = self._probe(base) if self.seconds else None
         names = self._useful(catalog, machine)
         rows: tuple[Measurement, ...] = ()
         while True:
@@ -210,17 +207,13 @@ class OptimisationExperiment(SpeedExperiment):
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
         """What is known after a timed round."""
         super().on_rows(rows)
-        self._measured = self._steps
+        if all(row.rounds for row in rows[:2]):  # without the graph's own no step has a gain
+            self._known = rows, self._steps
 
     def interrupted_report(self) -> Report | None:
-        """What is known of a run that was ended early: None before each step has had a round."""
-        found = self.partial_report
-        if found is None or not all(row.rounds or row.reason for row in found.measurements):
-            return None
-        try:
-            return self._reported(found.measurements, self._measured, interrupted=True)
-        except EngineError:
-            return None
+        """What is known of a run that was ended early; None before its first round."""
+        rows, steps = self._known
+        return self._reported(rows, steps, interrupted=True) if rows else None
 
     def _near_enough(self, catalog: Catalog, names: Collection[str]) -> tuple[Step, ...]:
         """The steps whose pixels are as near to the original's as their class says."""
@@ -299,7 +292,7 @@ class OptimisationExperiment(SpeedExperiment):
     def _reject_late(self, most: int) -> None:
         """Leave out the steps behind the first so many: the time has no room for them."""
         for place in range(most, len(self._steps)):
-            one = self._proposal(self._begun_with[0], self._steps, place)
+            one = self._proposal(self.prepared.catalog, self._steps, place)
             self._rejected[one.name] = replace(one, rejected=LATE.format("measured"))
             self._cut = True
         self._steps = self._steps[:most]
@@ -328,7 +321,7 @@ class OptimisationExperiment(SpeedExperiment):
         """The steps with their gains, and why one brings none."""
         if len(rows) < 2:
             return ()
-        catalog = self._begun_with[0]
+        catalog = self.prepared.catalog
         first, again, *others = rows
         for row in (first, again):
             if row.reason:
@@ -366,7 +359,7 @@ class OptimisationExperiment(SpeedExperiment):
     def _reported(
         self, rows: Sequence[Measurement], steps: Sequence[Step], interrupted: bool = False
     ) -> Report:
-        _, machine, found, cache = self._begun_with
+        _, machine, found, cache = self.prepared
         judged = self._judged(rows, steps)
         kept = {one.name: one for one in judged if not one.rejected}
         rejected = self._rejected | {one.name: one for one in judged if one.rejected}

@@ -157,7 +157,7 @@ class Optimisation:
             for one in self.rejected
         )
         told = self.lines()
-        summary = "<br>".join(escape(line.strip()) for line in [told[0], *told[-2:]])
+        summary = "<br>".join(escape(line.strip()) for line in [told[0], *told[1:][-2:]])
         not_proposed = f"<details><summary>Not proposed</summary><ul>{rest}</ul></details>"
         return (
             f"<p>{summary}</p><table>{head}{rows}</table>{pictures}{not_proposed if rest else ''}"

@@ -193,8 +193,8 @@ def comparison_view(first: MeasuredOn, second: MeasuredOn, found: Comparison) ->
         "pairs": [
             {
                 "name": pair.name,
-                "first": pair.first.median or 0.0,
-                "second": pair.second.median or 0.0,
+                "first": pair.first.rate,
+                "second": pair.second.rate,
                 "frames": pair.second.config.frames,
                 "ratio": pair.ratio.median,
                 "low": pair.ratio.low,
