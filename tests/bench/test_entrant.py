@@ -19,7 +19,6 @@ from workbench.bench.interleaved import NOT_YET, TIME_UP, ConfigJobs
 from workbench.bench.measurement_config import MeasurementConfig, config_within
 from workbench.bench.peers import CONTROL
 from workbench.bench.record import dump_report, load_report
-from workbench.bench.worker_group import KeptWorker
 from workbench.engine.worker_progress import WorkerProgress
 from workbench.errors import CancelledError, EngineError
 from workbench.graph import load_recipe
@@ -122,16 +121,16 @@ def test_what_a_check_says_becomes_a_note_or_the_reason(
     use(as_fast_as(lambda threads: 100.0), monkeypatch)
     run = Benchmark(load_recipe("imagenet-train"), str(photos), ("cpu",))
 
-    def other_shapes(kept: KeptWorker, seconds: float) -> tuple[str, ...]:
+    def other_shapes(call: Callable[..., Any]) -> tuple[str, ...]:
         raise EngineError("other shapes\nTraceback (most recent call last): ...")
 
-    def cancelled(kept: KeptWorker, seconds: float) -> tuple[str, ...]:
+    def cancelled(call: Callable[..., Any]) -> tuple[str, ...]:
         raise CancelledError("Cancelled.")
 
-    noted = Entrant(Config(), jobs, check=lambda kept, seconds: (f"{seconds} s were left",))
+    noted = Entrant(Config(), jobs, check=lambda call: ("other hues",))
     search_workers(run, noted, 2, WorkerProgress())
     assert noted.entry is not None
-    assert noted.entry.notes[-1] == "inf s were left"
+    assert noted.entry.notes[-1] == "other hues"
     refused = Entrant(Config(), jobs, check=other_shapes)
     search_workers(run, refused, 2, WorkerProgress())
     assert refused.row().reason == "not measured: other shapes"

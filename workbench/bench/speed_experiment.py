@@ -147,15 +147,14 @@ class SpeedExperiment(ABC):
                 raise
             return so_far
 
-    def report_so_far(self, rows: Sequence[Measurement]) -> Report:
+    def report_so_far(self, rows: Sequence[Measurement], **extra: Any) -> Report:
         """The record of these rows of a run that was ended early, which it says."""
         begun = self.partial_report or self._begun
         assert begun is not None
         assert begun.fingerprint is not None
         assert begun.cache is not None
-        return self.report(
-            rows, begun.machine, begun.fingerprint, begun.cache, **begun.extra, interrupted=True
-        )
+        extra = {**begun.extra, **extra, "interrupted": True}
+        return self.report(rows, begun.machine, begun.fingerprint, begun.cache, **extra)
 
     def check_cancelled(self) -> None:
         """Raise CancelledError if the run was cancelled."""
@@ -246,10 +245,10 @@ class SpeedExperiment(ABC):
         """What is known after a timed round."""
         self.publish_rows(rows)
 
-    def publish_rows(self, rows: Sequence[Measurement]) -> None:
+    def publish_rows(self, rows: Sequence[Measurement], **extra: Any) -> None:
         """Let ``partial_report`` be these rows."""
         if self._begun is not None:
-            self.partial_report = replace(self._begun, measurements=tuple(rows))
+            self.partial_report = replace(self._begun, measurements=tuple(rows), extra=extra)
 
     def _leave_out(self, full: bool) -> bool:
         """Leave bad files out; whether there are more than before."""

@@ -9,7 +9,7 @@ A peer that is not installed, or lacks an operator of the graph, is a row that s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from importlib.metadata import packages_distributions, version
@@ -37,7 +37,6 @@ from workbench.bench.pixels import (
     first_batch,
 )
 from workbench.bench.speed_experiment import SpeedExperiment
-from workbench.bench.worker_group import KeptWorker
 from workbench.bench.workload import Workload
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
@@ -164,10 +163,10 @@ def _entrant(
         job = PeerJob(peer, program, experiment.data, config.batch_size, workers)
         return ConfigJobs(replace(config, threads=workers), (job,), decodes=False)
 
-    def check(kept: KeptWorker, seconds: float) -> tuple[str, ...]:
+    def check(call: Callable[..., Any]) -> tuple[str, ...]:
         facts[peer.name] = {"version": _version(peer)}
         try:
-            found = kept.call(seconds, compare_with_peer, *_compared(experiment, catalog, peer))
+            found = call(compare_with_peer, *_compared(experiment, catalog, peer))
         except CancelledError:
             experiment.check_cancelled()
             facts[peer.name]["difference"] = {"reason": NOT_COMPARED}
