@@ -21,7 +21,7 @@ from workbench.bench.peers import (
     peer_options,
     peers_named,
 )
-from workbench.bench.peers.operator_graphs import NOTHING, operator_graphs
+from workbench.bench.peers.operator_graphs import DECODING, NOTHING, operator_graphs
 from workbench.bench.peers.program import (
     NoCounterpartError,
     chain_of,
@@ -155,12 +155,17 @@ def test_another_augmentation_is_told(catalog: Catalog) -> None:
 def test_the_operators_of_a_graph_by_themselves(catalog: Catalog) -> None:
     graph = load_recipe("rotate-jitter")
     found = operator_graphs(graph, catalog)
-    assert list(found) == [NOTHING, "resize", "rotate", "color", "flip"]
+    assert list(found) == [DECODING, NOTHING, "resize", "rotate", "color", "flip"]
+    assert DECODING not in operator_graphs(
+        found["rotate"].replace_node(replace(found["rotate"].node("to_256"), op="flip", args={})),
+        catalog,
+    ), "nothing is told from it"
     for node, each in found.items():
         assert not stopping_faults(each, catalog)
         program = program_of(each, catalog, OPERATORS, "a peer")
         names = [step.node for step in program.steps]
-        assert names == {NOTHING: ["to_256"], "resize": ["resize"]}.get(node, ["to_256", node])
+        own = {DECODING: [], NOTHING: ["to_256"], "resize": ["resize"]}
+        assert names == own.get(node, ["to_256", node])
     low, high = value_range(
         program_of(found["rotate"], catalog, OPERATORS, "a peer"),
         chain_of(program_of(found["rotate"], catalog, OPERATORS, "a peer"), "rotate")[-1],

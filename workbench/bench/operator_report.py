@@ -15,8 +15,7 @@ RATES = "imgs/s"
 COSTS = "µs an image that the operator adds"
 HOW = (
     "Told from decoding alone for operators that give images a size, from nothing (decoding and a "
-    "resize to 256 x 256) for others; in turns, ± the farther end of the 95 % interval or of what "
-    "the rounds give."
+    "resize to 256 x 256) for others, in turns; ± the farther end of the interval, ~ of one round."
 )
 OTHER_PIXELS = "* not the same augmentation as DALI's: its pixels are too far away"
 _OTHER = " *"
@@ -42,6 +41,8 @@ class OperatorCost:
     adds: float | None = None
     low: float | None = None
     high: float | None = None
+    rounds: int = 0
+    """Pairs that this is of; one has no interval."""
     reason: str = ""
     is_same: bool = True
 
@@ -62,7 +63,8 @@ def cost_of(cost: OperatorCost, row: Measurement, base: Measurement | None) -> O
     if base is None or not row.rounds or not base.rounds:
         return cost
     found = added(row.imgs_per_s, base.imgs_per_s)
-    return replace(cost, adds=found.median, low=found.low, high=found.high)
+    pairs = min(len(row.rounds), len(base.rounds))
+    return replace(cost, adds=found.median, low=found.low, high=found.high, rounds=pairs)
 
 
 def added(rates: Sequence[float], base: Sequence[float]) -> Interval:
@@ -86,7 +88,7 @@ def operator_lines(costs: Sequence[OperatorCost]) -> list[str]:
     measured = {cost.column for cost in costs if cost.rate is not None}
     columns = list(dict.fromkeys(cost.column for cost in costs if cost.column in measured))
     lines = _table(RATES, costs, columns, _rate)
-    lines += ["", *_table(COSTS, [cost for cost in costs if cost.op], columns, _cost)]
+    lines += ["", *_table(COSTS, [cost for cost in costs if cost.op], columns, cost_text)]
     lines += ["", HOW]
     if any(not cost.is_same for cost in costs):
         lines.append(OTHER_PIXELS)
@@ -121,11 +123,13 @@ def _rate(cost: OperatorCost) -> str:
     return "-" if cost.rate is None else f"{cost.rate:,.0f}"
 
 
-def _cost(cost: OperatorCost) -> str:
+def cost_text(cost: OperatorCost) -> str:
+    """The microseconds with their interval: ``1,203 ±55``; with a mark for other pixels."""
     if cost.adds is None or cost.low is None or cost.high is None:
         return "-"
-    spread = max(cost.high - cost.adds, cost.adds - cost.low)
-    return f"{cost.adds:,.0f} ±{spread:,.0f}" + _OTHER * (not cost.is_same)
+    spread = f" ±{max(cost.high - cost.adds, cost.adds - cost.low):,.0f}"
+    figure = f"{cost.adds:,.0f}{spread}" if cost.rounds > 1 else f"~{cost.adds:,.0f}"
+    return figure + _OTHER * (not cost.is_same)
 
 
 def _reasons(costs: Sequence[OperatorCost], measured: set[str]) -> list[str]:

@@ -149,7 +149,7 @@ def bench(
     )
     runs: list[Benchmark | OperatorExperiment] = [whole]
     if each_operator:
-        full = " ".join(filter(None, (name, OPERATORS)))
+        full = f"{name} {OPERATORS}" if name else ""
         runs.append(OperatorExperiment(edited, datasets, devices, name=full, **options))
     if names or each_operator:
         most = sum(run.longest() or 0.0 for run in runs)
