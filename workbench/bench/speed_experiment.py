@@ -205,8 +205,8 @@ class SpeedExperiment(ABC):
 
         ``best`` and ``kept`` are as of ``measure``.
 
-        Where a file ends them, all files are decoded once to find it, and they are measured again
-        without it.
+        Where a file ends what DALI decodes, all files are decoded once to find it, and they are
+        measured again without it.
         """
 
         def once() -> tuple[Measurement, ...]:
@@ -222,7 +222,8 @@ class SpeedExperiment(ABC):
             )
 
         rows = once()
-        if not self._decoded_all and any(is_file_fault(row.reason) for row in rows):
+        by_dali = [row for row, one in zip(rows, entries, strict=True) if one.decodes]
+        if not self._decoded_all and any(is_file_fault(row.reason) for row in by_dali):
             on_progress(0.0, "looking for the file that cannot be decoded")
             if self._leave_out(full=True):
                 rows = once()
