@@ -73,6 +73,14 @@ def report_frame(report: Report) -> Any:
     return pandas.DataFrame(stage_rows(report) or report_rows(report))
 
 
+def interrupted_words(report: Report) -> str:
+    """That a comparison was ended early, and how much of it there is; else empty."""
+    if not report.extra.get("interrupted"):
+        return ""
+    count = sum(bool(row.rounds) for row in report.measurements)
+    return f"interrupted: {count} of {len(report.measurements)} measured, which are kept"
+
+
 def report_text(report: Report) -> str:
     """A line of what was measured where, and one for each measurement, or tables of operators."""
     lines = [_title(report)]

@@ -179,6 +179,7 @@ def beside(path: str | None, part: str) -> str | None:
 def _print(report: Report) -> None:
     from workbench.bench.operator_report import operator_lines, operators_of
     from workbench.bench.pixels import pixel_words
+    from workbench.bench.report_text import interrupted_words
 
     if costs := operators_of(report.extra):
         print_machine(report)
@@ -195,9 +196,8 @@ def _print(report: Report) -> None:
         )
     for words in pixel_words(report.extra):
         click.echo(words)
-    if "interrupted" in report.extra:
-        count = sum(bool(row.rounds) for row in report.measurements)
-        click.echo(f"interrupted: {count} of {len(report.measurements)} measured, which are kept")
+    if words := interrupted_words(report):
+        click.echo(words)
     if "command" in report.extra:
         click.echo(f"On a machine with a GPU: {report.extra['command']}")
         if "before" in report.extra:
