@@ -94,7 +94,7 @@ def test_a_limit_ends_the_search_for_workers_and_leaves_the_rest_for_the_figure(
     allowed.clear()
     found = searched(photos, 4, 40.0)
     assert list(found.rates) == ["4", "8", "16"]
-    assert allowed == [40.0, 38.0, 36.0], "no probe may take more than is left"
+    assert allowed == [40.0, 18.0, 16.0], "but for the first, no more than the search's half"
     assert found.left == 34.0
 
 
@@ -170,6 +170,7 @@ def test_a_control_has_the_number_of_workers_of_what_it_is_beside() -> None:
     assert control.entry.notes == ()
     first.reason = "not measured: no"
     assert control.entry is None
+    assert control.row() == Measurement(control.config, reason="not measured: no")
 
 
 @pytest.mark.parametrize("ended_at", [0, 1, 3, 4])

@@ -130,6 +130,12 @@ class Control(Entrant):
         config = replace(found.config, program=self.config.program)
         return replace(found, config=config, notes=(), seconds=self.left)
 
+    def row(self, why: str = GIVE_MORE) -> Measurement:
+        """What is known of it; where the other cannot be measured, the same reason."""
+        if self.of is not None and self.of.reason:
+            return Measurement(self.config, reason=self.of.reason)
+        return Entrant.row(self, why)
+
 
 def search_workers(
     experiment: SpeedExperiment, entrant: Entrant, cores: int, progress: WorkerProgress
@@ -159,7 +165,8 @@ def search_workers(
                 1 - 0.5 ** len(tried), 1 - 0.5 ** (len(tried) + 1),
                 f"{config.program}, {config.device}: {workers} {whose}",
             )  # fmt: skip
-            entry = replace(jobs(workers), seconds=deadline.left())
+            left = deadline.left(_SEARCH) if tried else deadline.left()
+            entry = replace(jobs(workers), seconds=left)
             best = (entrant.best.median if entrant.best else None) or 0.0
             row = experiment.measure([entry], part, how, best, kept)[0]
             last = time.monotonic() - began
