@@ -19,7 +19,6 @@ from workbench.bench.interleaved import NOT_YET, TIME_UP, ConfigJobs
 from workbench.bench.measurement_config import MeasurementConfig, config_within
 from workbench.bench.peers import CONTROL
 from workbench.bench.record import dump_report, load_report
-from workbench.bench.worker_group import KeptWorker
 from workbench.engine.worker_progress import WorkerProgress
 from workbench.errors import CancelledError, EngineError
 from workbench.graph import load_recipe
@@ -95,7 +94,7 @@ def test_a_limit_ends_the_search_for_workers_and_leaves_the_rest_for_the_figure(
     allowed.clear()
     found = searched(photos, 4, 40.0)
     assert list(found.rates) == ["4", "8", "16"]
-    assert allowed == [40.0, 38.0, 36.0], "no probe may take more than is left"
+    assert allowed == [40.0, 18.0, 16.0], "but for the first, no more than the search's half"
     assert found.left == 34.0
 
 
@@ -122,16 +121,16 @@ def test_what_a_check_says_becomes_a_note_or_the_reason(
     use(as_fast_as(lambda threads: 100.0), monkeypatch)
     run = Benchmark(load_recipe("imagenet-train"), str(photos), ("cpu",))
 
-    def other_shapes(kept: KeptWorker, seconds: float) -> tuple[str, ...]:
+    def other_shapes(call: Callable[..., Any]) -> tuple[str, ...]:
         raise EngineError("other shapes\nTraceback (most recent call last): ...")
 
-    def cancelled(kept: KeptWorker, seconds: float) -> tuple[str, ...]:
+    def cancelled(call: Callable[..., Any]) -> tuple[str, ...]:
         raise CancelledError("Cancelled.")
 
-    noted = Entrant(Config(), jobs, check=lambda kept, seconds: (f"{seconds} s were left",))
+    noted = Entrant(Config(), jobs, check=lambda call: ("other hues",))
     search_workers(run, noted, 2, WorkerProgress())
     assert noted.entry is not None
-    assert noted.entry.notes[-1] == "inf s were left"
+    assert noted.entry.notes[-1] == "other hues"
     refused = Entrant(Config(), jobs, check=other_shapes)
     search_workers(run, refused, 2, WorkerProgress())
     assert refused.row().reason == "not measured: other shapes"
@@ -171,6 +170,7 @@ def test_a_control_has_the_number_of_workers_of_what_it_is_beside() -> None:
     assert control.entry.notes == ()
     first.reason = "not measured: no"
     assert control.entry is None
+    assert control.row() == Measurement(control.config, reason="not measured: no")
 
 
 @pytest.mark.parametrize("ended_at", [0, 1, 3, 4])
@@ -244,6 +244,6 @@ def test_the_time_that_a_comparison_takes_at_most_is_known_beforehand(
     assert longest("OpenCV") == 30.0, "DALI, DALI again and OpenCV"
     assert longest("OpenCV", "tf.data") == 30.0, "what is not installed takes no time"
     assert longest("OpenCV", processes=2) == 60.0
-    assert longest() is None
+    assert longest() == 10.0
     unbounded = Benchmark(load_recipe("imagenet-train"), str(photos), ("cpu",), peers=("OpenCV",))
     assert unbounded.longest() is None

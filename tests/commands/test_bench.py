@@ -117,6 +117,24 @@ def test_peers_are_named_and_their_time_is_told(
     assert "'numpy' is none of Albumentations, Kornia on CUDA, OpenCV" in refused.output
 
 
+def test_operators_have_a_record_of_their_own(photos: Path, tmp_path: Path) -> None:
+    record = tmp_path / "speed.json"
+    options = ["--data", photos, "--batch-size", 4, "--device", "cpu", "--json", record]
+    options += ["--regime", "pipeline", "--name", "here", "--each-operator"]
+    result = run("bench", "imagenet-eval", *options)
+    assert result.exit_code == 0, result.output
+    assert "µs an image that the operator adds" in result.output
+    whole = load_report(record.read_text())
+    assert (whole.kind, whole.name) == ("bench", "here")
+    alone = load_report((tmp_path / "speed-operators.json").read_text())
+    assert (alone.kind, alone.name) == ("operators", "here operators")
+    nodes = [row.name.partition(":")[0] for row in alone.measurements]
+    assert nodes == ["decoding", "nothing", "resize", "normalize"]
+    assert all(row.rounds for row in alone.measurements)
+    listed = run("records", tmp_path)
+    assert "operators imagenet-eval" in listed.output
+
+
 @pytest.mark.thorough
 def test_pipelines_side_by_side_are_measured(photos: Path, tmp_path: Path) -> None:
     record = tmp_path / "speed.json"

@@ -51,6 +51,28 @@ def await_measuring(host: Host, count: int) -> None:
 
 
 @pytest.mark.thorough
+def test_peers_that_are_ticked_are_measured(host: Host, photos: Path) -> None:
+    pytest.importorskip("cv2")
+    speed = speed_panel(host, photos)
+    host.python(
+        "__import__('workbench.ui.speed.experiment_factory', fromlist=['x'])"
+        ".PEER_SECONDS.update(usual=4.0)"
+    )
+    peers = turn_to(speed, "Peers", "peers")
+    for box in peers.locator("[data-wb=peer]").all():
+        box.uncheck()
+    measure = peers.locator("[data-wb=measure]")
+    expect(measure).to_be_disabled()
+    peers.get_by_role("checkbox", name="OpenCV").check()
+    measure.click()
+    figure = peers.locator("[data-wb=figure]")
+    expect(figure).to_have_attribute("data-bars", re.compile("[36]"), timeout=PATIENCE)
+    ended(speed)
+    rows = figure.locator("[data-wb=speed-row]")
+    expect(rows.last).to_contain_text("OpenCV")
+
+
+@pytest.mark.thorough
 def test_compare_edit_and_open_a_record(host: Host, photos: Path, tmp_path: Path) -> None:
     speed = speed_panel(host, photos)
     compare = speed.locator("[data-part=compare]")

@@ -106,7 +106,7 @@ class Benchmark(SpeedExperiment):
         """
         catalog, machine, found, cache = self.prepare(on_progress)
         facts: dict[str, Any] = {}
-        self._entrants = self._field(catalog, machine, found, facts)
+        self._entrants = self.entrants(catalog, machine, found, facts)
         self.begin(machine, found, cache)
         searching = [one for one in self._entrants if one.searches]
         for place, one in enumerate(searching):
@@ -135,19 +135,19 @@ class Benchmark(SpeedExperiment):
         return self.report(rows, machine, found, cache, **extra)
 
     def longest(self) -> float | None:
-        """Seconds that ``run`` takes at most once the data are read; None where nothing bounds it.
+        """Seconds that ``run`` takes at most once the data are read; None without a limit.
 
-        That is where a measurement config without a limit is given, or no peer is: DALI's few
-        rounds are run whatever they take.
+        Without peers the start of DALI's pipelines and its fewest rounds may take longer.
         """
-        if math.isinf(self._seconds):
+        limit = self.measurement_config.limit
+        if limit is None:
             return None
         machine = describe_machine()
         unread = Fingerprint("", None, None)
-        field = self._field(load_catalog(), machine, unread, {})
+        field = self.entrants(load_catalog(), machine, unread, {})
         able = [one.config.device for one in field if not one.reason]
         count = len(able) * self.measurement_config.processes
-        return self._seconds * (count + ({"cpu", "mixed"} <= set(able)))
+        return limit * (count + ({"cpu", "mixed"} <= set(able)))
 
     def interrupted_report(self) -> Report | None:
         """The rows of what was measured until then; None where nothing was."""
@@ -171,10 +171,13 @@ class Benchmark(SpeedExperiment):
     def _publish(self) -> None:
         self.publish_rows([one.row("so far") for one in self._entrants])
 
-    def _field(
+    def entrants(
         self, catalog: Catalog, machine: Machine, found: Fingerprint, facts: dict[str, Any]
     ) -> list[Entrant]:
-        """All that take part, in the order of the report."""
+        """All that take part, in the order of the report, of a machine and the files of its data.
+
+        ``facts`` is as of ``peer_entrants``.
+        """
         entrants: list[Entrant] = []
         for regime in self.regimes:
             for device in self.devices:

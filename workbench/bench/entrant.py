@@ -10,6 +10,8 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 from workbench.bench.config import Config
 from workbench.bench.deadline import Deadline, least_seconds, start_seconds
@@ -35,8 +37,9 @@ _PROBES_WITHIN = 3
 _LEAST_SEARCH = 3.0
 """Seconds for a search below which nothing but all cores is tried."""
 
-Check = Callable[[KeptWorker, float], tuple[str, ...]]
-"""Looks at a worker that has run within so many seconds, and gives notes; or raises EngineError."""
+Check = Callable[[Callable[..., Any]], tuple[str, ...]]
+"""Gives notes on what a worker finds, told how to call it (``Engine.call``); or raises EngineError.
+A CancelledError of the call may say that the time is up."""
 
 
 @dataclass(slots=True)
@@ -45,7 +48,7 @@ class Entrant:
 
     ``jobs`` gives it with so many workers (or threads); without, ``reason`` says why it cannot be
     measured. ``seconds`` is how long it may take in all, ``check`` looks at it after its first
-    probe.
+    probe. ``label`` is its rows'.
     """
 
     config: Config
@@ -54,6 +57,7 @@ class Entrant:
     seconds: float = math.inf
     check: Check | None = None
     searches: bool = False
+    label: str = ""
     spent: float = 0.0
     """Seconds that its search took."""
     start: float = 0.0
@@ -89,7 +93,8 @@ class Entrant:
         if self.tried:
             told = ", ".join(f"{count}: {rate or 0:,.0f}" for count, rate in self.rates.items())
             entry = replace(entry, notes=(*entry.notes, f"workers tried, imgs/s: {told}"))
-        return replace(entry, notes=(*entry.notes, *self.notes), seconds=self.left)
+        notes = (*entry.notes, *self.notes)
+        return replace(entry, notes=notes, seconds=self.left, label=self.label)
 
     @property
     def has_time(self) -> bool:
@@ -99,7 +104,7 @@ class Entrant:
     def row(self, why: str = GIVE_MORE) -> Measurement:
         """What is known of it. ``why`` says why there may be no more than its best probe."""
         if self.reason:
-            return Measurement(self.config, reason=self.reason)
+            return Measurement(self.config, reason=self.reason, label=self.label)
         known = self.measured
         if known and (known.rounds or (TIME_UP not in known.reason and known.reason != NOT_YET)):
             return known
@@ -107,7 +112,7 @@ class Entrant:
             entry = self.entry
             flags = (*self.best.flags, f"{BY_ITSELF}: {why}")
             return replace(self.best, flags=flags, notes=entry.notes if entry else ())
-        return known or Measurement(self.config, reason=NOT_YET)
+        return known or Measurement(self.config, reason=NOT_YET, label=self.label)
 
 
 @dataclass(slots=True)
@@ -124,6 +129,12 @@ class Control(Entrant):
             return None
         config = replace(found.config, program=self.config.program)
         return replace(found, config=config, notes=(), seconds=self.left)
+
+    def row(self, why: str = GIVE_MORE) -> Measurement:
+        """What is known of it; where the other cannot be measured, the same reason."""
+        if self.of is not None and self.of.reason:
+            return Measurement(self.config, reason=self.of.reason)
+        return Entrant.row(self, why)
 
 
 def search_workers(
@@ -154,7 +165,8 @@ def search_workers(
                 1 - 0.5 ** len(tried), 1 - 0.5 ** (len(tried) + 1),
                 f"{config.program}, {config.device}: {workers} {whose}",
             )  # fmt: skip
-            entry = replace(jobs(workers), seconds=deadline.left())
+            left = deadline.left(_SEARCH) if tried else deadline.left()
+            entry = replace(jobs(workers), seconds=left)
             best = (entrant.best.median if entrant.best else None) or 0.0
             row = experiment.measure([entry], part, how, best, kept)[0]
             last = time.monotonic() - began
@@ -169,7 +181,7 @@ def search_workers(
             entrant.reason = _shortened(first)
             return
         if entrant.check is not None:
-            entrant.notes = entrant.check(kept, deadline.left())
+            entrant.notes = entrant.check(partial(kept.call, deadline.left()))
         best = cores
         for factor in (2.0, 0.5):
             while 1 <= (there := int(best * factor)) <= _CROWDED * cores:

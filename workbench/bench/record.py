@@ -17,6 +17,7 @@ from workbench.bench.data_fingerprint import Fingerprint
 from workbench.bench.grid import Grid
 from workbench.bench.measurement import Latency, Measurement
 from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.operator_report import operators_of
 from workbench.bench.page_cache import CacheState
 from workbench.bench.report_text import report_frame, report_html, report_text
 from workbench.bench.stage_report import stages_of
@@ -97,13 +98,15 @@ class Report:
     def best(self) -> float | None:
         """imgs/s of DALI's fastest whole pipeline; of decoding alone where nothing else ran.
 
-        A tuner's probes are too short to count.
+        A tuner's probes are too short to count, and operators by themselves are no pipeline.
 
         ::
 
             best = report.best
             assert best is not None and best > 0
         """
+        if self.kind == "operators":
+            return None
         rows = [row for row in self.measurements if row.config.program == "DALI" and not row.probe]
         if self.kind == "stages":
             rows = [row for row in rows if row.name == WHOLE]
@@ -294,6 +297,7 @@ def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
 def _check_extra(report: Report) -> None:
     """Raise what reading it will raise where the extra part is damaged."""
     stages_of(report.extra)
+    operators_of(report.extra)
     _ = report.left_out
     if report.kind == "sweep":
         Grid.from_json(report.extra["grid"])

@@ -156,15 +156,14 @@ class SpeedExperiment(ABC):
                 raise
             return so_far
 
-    def report_so_far(self, rows: Sequence[Measurement]) -> Report:
+    def report_so_far(self, rows: Sequence[Measurement], **extra: Any) -> Report:
         """The record of these rows of a run that was ended early, which it says."""
         begun = self.partial_report or self._begun
         assert begun is not None
         assert begun.fingerprint is not None
         assert begun.cache is not None
-        return self.report(
-            rows, begun.machine, begun.fingerprint, begun.cache, **begun.extra, interrupted=True
-        )
+        extra = {**begun.extra, **extra, "interrupted": True}
+        return self.report(rows, begun.machine, begun.fingerprint, begun.cache, **extra)
 
     def check_cancelled(self) -> None:
         """Raise CancelledError if the run was cancelled."""
@@ -215,8 +214,8 @@ class SpeedExperiment(ABC):
 
         ``best`` and ``kept`` are as of ``measure``.
 
-        Where a file ends them, all files are decoded once to find it, and they are measured again
-        without it.
+        Where a file ends what DALI decodes, all files are decoded once to find it, and they are
+        measured again without it.
         """
 
         def once() -> tuple[Measurement, ...]:
@@ -232,7 +231,8 @@ class SpeedExperiment(ABC):
             )
 
         rows = once()
-        if not self._decoded_all and any(is_file_fault(row.reason) for row in rows):
+        by_dali = [row for row, one in zip(rows, entries, strict=True) if one.decodes]
+        if not self._decoded_all and any(is_file_fault(row.reason) for row in by_dali):
             on_progress(0.0, "looking for the file that cannot be decoded")
             if self._leave_out(full=True):
                 rows = once()
@@ -255,10 +255,10 @@ class SpeedExperiment(ABC):
         """What is known after a timed round."""
         self.publish_rows(rows)
 
-    def publish_rows(self, rows: Sequence[Measurement]) -> None:
+    def publish_rows(self, rows: Sequence[Measurement], **extra: Any) -> None:
         """Let ``partial_report`` be these rows."""
         if self._begun is not None:
-            self.partial_report = replace(self._begun, measurements=tuple(rows))
+            self.partial_report = replace(self._begun, measurements=tuple(rows), extra=extra)
 
     def _leave_out(self, full: bool) -> bool:
         """Leave bad files out; whether there are more than before."""

@@ -14,6 +14,8 @@ from workbench.commands.measuring import (
     NAME,
     PLOT,
     FiniteFloatRange,
+    print_machine,
+    print_quality_flags,
     print_rows,
     require_measured,
     run_with_bar,
@@ -30,6 +32,9 @@ from workbench.commands.options import (
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.model import DecodeDevice
 from workbench.sources import Datasets
+
+OPERATORS = "operators"
+"""What the record of the operators is called, beside that of the whole graph."""
 
 if TYPE_CHECKING:
     from workbench.bench.record import Report
@@ -72,7 +77,7 @@ if TYPE_CHECKING:
 @click.option(
     "--each-operator",
     is_flag=True,
-    help="Also each operator by itself, behind the decoder; records get the node's name.",
+    help="Also what each operator costs by itself: a record of its own, FILE-operators.json.",
 )
 @BUDGET
 @click.option(
@@ -115,9 +120,8 @@ def bench(
     from workbench.bench.config import REGIMES, adopt_config, config_of
     from workbench.bench.interleaved import format_duration
     from workbench.bench.measurement_config import config_within
+    from workbench.bench.operators import OperatorExperiment, workers_of
     from workbench.bench.peers import PEERS, peers_named
-    from workbench.bench.peers.operator_graphs import operator_graphs
-    from workbench.catalog import load_catalog
     from workbench.graph.edit import set_setting
 
     refuse_overwriting_source(graph, record, picture)
@@ -129,52 +133,61 @@ def bench(
         edited = adopt_config(edited, replace(config_of(edited), hw_decoder_load=load))
     edited, datasets = opened_on(edited, data)
     devices = cast("tuple[DecodeDevice, ...]", ("cpu", "mixed") if device == "both" else (device,))
-    graphs = {"": edited}
-    if each_operator:
-        graphs = {**graphs, **operator_graphs(edited, load_catalog())}
     names = tuple(PEERS) if peers else peers_named(chosen_peers)
-    runs = {
-        node: Benchmark(
-            each,
-            datasets,
-            devices,
-            ("pipeline",) if node else tuple(r for r in REGIMES if regime in ("both", r)),
-            measurement_config=config_within(budget, processes),
-            cache=cast(Any, cache),
-            name=" ".join(filter(None, (name, node))),
-            peers=names,
-        )
-        for node, each in graphs.items()
+    options: dict[str, Any] = {
+        "measurement_config": config_within(budget, processes),
+        "cache": cache,
+        "peers": names,
     }
+    whole = Benchmark(
+        edited,
+        datasets,
+        devices,
+        tuple(each for each in REGIMES if regime in ("both", each)),
+        name=name,
+        **options,
+    )
+    runs: list[Benchmark | OperatorExperiment] = [whole]
+    if each_operator:
+        full = f"{name} {OPERATORS}" if name else ""
+        runs.append(OperatorExperiment(edited, datasets, devices, name=full, **options))
     if names or each_operator:
-        most = sum(run.longest() or 0.0 for run in runs.values())
+        most = sum(run.longest() or 0.0 for run in runs)
         click.echo(f"This takes {format_duration(most)} at most.", err=True)
-    reports = []
-    for node, run in runs.items():
-        report = run_with_bar(run)
-        reports.append(report)
-        if len(graphs) > 1:
-            click.echo(f"\n{node or 'the whole graph'}")
+    reports: list[Report] = []
+    for run in runs:
+        part = ""
+        if isinstance(run, OperatorExperiment):
+            part, run.workers = OPERATORS, workers_of(reports[0])
+            click.echo("\nEach operator by itself")
+        reports.append(report := run_with_bar(run))
         _print(report)
-        write_record(report, beside(record, node), beside(picture, node))
+        write_record(report, beside(record, part), beside(picture, part))
         if "interrupted" in report.extra:
-            break
+            return
     for report in reports:
-        if "interrupted" not in report.extra:
-            require_measured(report)
+        require_measured(report)
 
 
-def beside(path: str | None, node: str) -> str | None:
-    """The file of one operator beside that of the whole graph: ``speed-rotate.json``."""
-    if not path or not node:
+def beside(path: str | None, part: str) -> str | None:
+    """The file of a part of a run beside that of the whole: ``speed-operators.json``."""
+    if not path or not part:
         return path
-    return str(Path(path).with_stem(f"{Path(path).stem}-{node}"))
+    return str(Path(path).with_stem(f"{Path(path).stem}-{part}"))
 
 
 def _print(report: Report) -> None:
+    from workbench.bench.operator_report import operator_lines, operators_of
     from workbench.bench.pixels import pixel_words
+    from workbench.bench.report_text import interrupted_words
 
-    print_rows(report)
+    if costs := operators_of(report.extra):
+        print_machine(report)
+        for line in operator_lines(costs):
+            click.echo(line)
+        print_quality_flags(report.measurements)
+    else:
+        print_rows(report)
     for ratio in report.ratios:
         found = ratio.interval
         click.echo(
@@ -183,9 +196,8 @@ def _print(report: Report) -> None:
         )
     for words in pixel_words(report.extra):
         click.echo(words)
-    if "interrupted" in report.extra:
-        count = sum(bool(row.rounds) for row in report.measurements)
-        click.echo(f"interrupted: {count} of {len(report.measurements)} measured, which are kept")
+    if words := interrupted_words(report):
+        click.echo(words)
     if "command" in report.extra:
         click.echo(f"On a machine with a GPU: {report.extra['command']}")
         if "before" in report.extra:

@@ -91,10 +91,11 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
         except OSError as error:
             raise SaveError(f"{plots} cannot be made a folder: {error.strerror}.") from None
     for stem, report in found.items():
+        best = f"{rate_figure(report.best or 0.0, report.frames):>10} {rate_unit(report.frames)}"
+        told = f"{best} at best" if report.kind != "operators" else ""
         click.echo(
-            f"{stem:32}{report.created[:16]:18}{report.kind:9}{report.graph:18}"
-            f"{rate_figure(report.best or 0.0, report.frames):>10} "
-            f"{rate_unit(report.frames)} at best  {report.name}"
+            f"{stem:32}{report.created[:16]:18}{report.kind:10}{report.graph:18}{told:25}"
+            f"{report.name}".rstrip()
         )
     if table:
         write_text(table, to_csv(found))

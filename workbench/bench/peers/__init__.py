@@ -9,7 +9,8 @@ A peer that is not installed, or lacks an operator of the graph, is a row that s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from importlib.metadata import packages_distributions, version
@@ -37,7 +38,6 @@ from workbench.bench.pixels import (
     first_batch,
 )
 from workbench.bench.speed_experiment import SpeedExperiment
-from workbench.bench.worker_group import KeptWorker
 from workbench.bench.workload import Workload
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
@@ -118,10 +118,41 @@ class PeerJob:
     workers: int
 
     def start(self) -> Workload:
-        files = sample_files(self.data)
-        start = _module_of(self.peer).start
-        workload: Workload = start(self.peer, self.program, files, self.batch_size, self.workers)
-        return workload
+        return PeerWorkload(self)
+
+
+class PeerWorkload:
+    """Batches of a peer, whose failures are its own: it becomes a row with the reason."""
+
+    def __init__(self, job: PeerJob) -> None:
+        start = _module_of(job.peer).start
+        with told_as_failure():
+            files = sample_files(job.data)
+            found = start(job.peer, job.program, files, job.batch_size, job.workers)
+        self._inner: Workload = found
+        self.lead = self._inner.lead
+
+    def run(self) -> int:
+        with told_as_failure():
+            return self._inner.run()
+
+
+@contextmanager
+def told_as_failure() -> Iterator[None]:
+    """Make of whatever a library raises an EngineError, in a line.
+
+    A DataError too: it would end the comparison, and the others may read the file. A process of
+    PyTorch's DataLoader tells its error behind its traceback.
+    """
+    try:
+        yield
+    except EngineError:
+        raise
+    except Exception as error:
+        words = str(error) if isinstance(error, DataError) else f"{type(error).__name__}: {error}"
+        if "\nOriginal Traceback" in words:
+            words = words.strip().rpartition("\n")[2]
+        raise EngineError(words) from None
 
 
 def peer_entrants(
@@ -164,10 +195,10 @@ def _entrant(
         job = PeerJob(peer, program, experiment.data, config.batch_size, workers)
         return ConfigJobs(replace(config, threads=workers), (job,), decodes=False)
 
-    def check(kept: KeptWorker, seconds: float) -> tuple[str, ...]:
+    def check(call: Callable[..., Any]) -> tuple[str, ...]:
         facts[peer.name] = {"version": _version(peer)}
         try:
-            found = kept.call(seconds, compare_with_peer, *_compared(experiment, catalog, peer))
+            found = call(compare_with_peer, *_compared(experiment, catalog, peer))
         except CancelledError:
             experiment.check_cancelled()
             facts[peer.name]["difference"] = {"reason": NOT_COMPARED}
@@ -221,9 +252,10 @@ def compare_with_peer(
     For an output of normalised floats, in its unit.
     """
     ours = first_batch(source, data, "cpu")
-    paths = sample_files(data)
-    files = [paths[index % len(paths)] for index in range(len(ours))]
-    theirs = _module_of(peer).images(peer, program, files)
+    with told_as_failure():
+        paths = sample_files(data)
+        files = [paths[index % len(paths)] for index in range(len(ours))]
+        theirs = _module_of(peer).images(peer, program, files)
     return compare_cpu_with_mixed(ours, theirs)
 
 

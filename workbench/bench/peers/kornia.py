@@ -144,6 +144,9 @@ class DecodedImages:
     """The data set: one decoded image by its place in the list of files."""
 
     def __init__(self, files: list[str], gray: bool) -> None:
+        import cv2
+
+        cv2.setNumThreads(0)  # threads of its own would be missing in the processes forked later
         self._files, self._gray = files, gray
 
     def __len__(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, assert_never
@@ -185,9 +185,9 @@ class SpeedPanel:
     def _carry_out(self, action: RunAction, graph: Graph, data: Datasets) -> str | None:
         """Returns what to say, or None to leave what is said."""
         match action:
-            case speed.Measure(what=what):
+            case speed.Measure(what=what, peers=peers):
                 part = "scaling" if what in ("threads", "pipelines", "workers") else what
-                return self._start(part, lambda: self._experiment(what, graph, data))
+                return self._start(part, lambda: self._experiment(what, graph, data, peers))
             case speed.MeasureFused():
                 self.fused.start(action.region, graph, data)
                 return None
@@ -215,8 +215,10 @@ class SpeedPanel:
                 return None
         assert_never(action)
 
-    def _experiment(self, what: str, graph: Graph, data: Datasets) -> SpeedExperiment:
-        return experiment_for(what, graph, data, self.effort, self.machine)
+    def _experiment(
+        self, what: str, graph: Graph, data: Datasets, peers: Sequence[str]
+    ) -> SpeedExperiment:
+        return experiment_for(what, graph, data, self.effort, self.machine, peers)
 
     def _start(self, part: str, make: Callable[[], SpeedExperiment]) -> str | None:
         if self.run is not None:
@@ -249,7 +251,7 @@ class SpeedPanel:
                 self._message = f"Cancelled{shown}."
             return
         if report.extra.get("interrupted"):
-            self._message = "Stopped early. What was tried until then is kept."
+            self._message = "Stopped early. What was measured until then is kept."
         try:
             key = self.store.add(report)
         except WorkbenchError as error:

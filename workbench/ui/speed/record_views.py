@@ -10,6 +10,7 @@ from workbench.bench import Report
 from workbench.bench.compare import Comparison, compare_reports
 from workbench.bench.pixels import pixel_words
 from workbench.bench.record import WHOLE
+from workbench.bench.report_text import interrupted_words
 from workbench.bench.stage_report import stages_of
 from workbench.bench.summary import scaled_over, scaling_series, speedup_curve
 from workbench.engine.machine import describe_machine
@@ -89,7 +90,7 @@ def compare_view(
             "on": [on],
             "bars": bars(report),
             "ratios": ratios(report),
-            "notes": pixel_words(report.extra),
+            "notes": _notes(report),
         }
     there, other = beside
     names = _source(on, report), _source(there, other)
@@ -105,11 +106,16 @@ def compare_view(
             *mixed_over_cpu_ratios(report, other, names),
         ],
         "notes": [
-            *(f"{words} ({names[0]})" for words in pixel_words(report.extra)),
-            *(f"{words} ({names[1]})" for words in pixel_words(other.extra)),
+            *(f"{words} ({names[0]})" for words in _notes(report)),
+            *(f"{words} ({names[1]})" for words in _notes(other)),
             *(words[:1].upper() + words[1:] for words in warnings),
         ],
     }
+
+
+def _notes(report: Report) -> list[str]:
+    words = interrupted_words(report)
+    return [*[words[:1].upper() + words[1:]] * bool(words), *pixel_words(report.extra)]
 
 
 def _source(on: MeasuredOn, report: Report) -> str:

@@ -905,6 +905,7 @@ export interface SpeedLimits {
   hint: string;
   workers: string;
   peers: SpeedFact[];
+  peer_seconds: Record<string, number>;
   grid: Record<string, string>;
   now: string;
 }
@@ -1106,7 +1107,7 @@ export interface CanvasActions {
   recipe: { name: string };
   open: { path: string };
   verify: {};
-  measure: { what: string };
+  measure: { what: string; peers?: string[] };
   undo: {};
   redo: {};
 }
@@ -1253,7 +1254,7 @@ export interface SpeedFields {
 }
 
 export interface SpeedActions {
-  measure: { what: string };
+  measure: { what: string; peers?: string[] };
   tune: { search: string; threads: string; batches: string; prefetch: string; loads: string; pipelines: string; files: string; memory: string };
   cancel: {};
   open: { text: string; name: string };
