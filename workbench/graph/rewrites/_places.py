@@ -138,6 +138,21 @@ def redirected(graph: Graph, ports: Mapping[Port, Port]) -> Graph:
     return replace(graph, nodes=tuple(nodes), outputs=outputs)
 
 
+def bypassed(graph: Graph, catalog: Catalog, node: Node) -> Graph:
+    """Without a node: what fed its data feeds what it fed."""
+    source = node.inputs[data_name(node, catalog)]
+    after = redirected(graph, {output_of(node, catalog): source})
+    return replace(after, nodes=tuple(other for other in after.nodes if other.id != node.id))
+
+
+def fed_through_flips(graph: Graph, catalog: Catalog, node: Node) -> Node | None:
+    """The node that feeds the data of another and nothing else, but for flips between."""
+    feeding = fed_by(graph, catalog, node)
+    while feeding is not None and feeding.op == "flip":
+        feeding = fed_by(graph, catalog, feeding)
+    return feeding
+
+
 def swapped(graph: Graph, catalog: Catalog, first: Node, second: Node) -> Graph:
     """With two neighbours in the other order: the data of ``first`` go through ``second`` now."""
     into_first, into_second = (data_name(node, catalog) for node in (first, second))
