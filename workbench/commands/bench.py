@@ -17,6 +17,7 @@ from workbench.commands.measuring import (
     print_rows,
     progress_bar,
     require_measured,
+    run_until_interrupt,
     write_record,
 )
 from workbench.commands.options import (
@@ -136,12 +137,14 @@ def bench(
             peers=tuple(PEERS) if peers else (),
         )
         with progress_bar() as progress:
-            report = run.run(progress)
+            report = run_until_interrupt(run, progress)
         reports.append(report)
         if len(graphs) > 1:
             click.echo(f"\n{node or 'the whole graph'}")
         _print(report)
         write_record(report, beside(record, node), beside(picture, node))
+        if "interrupted" in report.extra:
+            break
     for report in reports:
         require_measured(report)
 

@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
@@ -28,6 +28,7 @@ from workbench.sources import Datasets
 if TYPE_CHECKING:
     from workbench.bench.measurement import Measurement
     from workbench.bench.record import Report
+    from workbench.bench.speed_experiment import SpeedExperiment
 
 Progress = Callable[[float, str], None]
 P = ParamSpec("P")
@@ -183,6 +184,25 @@ def progress_bar() -> Iterator[Progress]:
             bar.update(int(share * 1000) - bar.pos)
 
         yield progress
+
+
+def run_until_interrupt(run: SpeedExperiment, progress: Progress) -> Report:
+    """Run. Where Ctrl+C ends it: what every figure has by then, or one line and exit code 1.
+
+    The record then says ``interrupted``.
+    """
+    try:
+        return run.run(progress)
+    except KeyboardInterrupt:
+        so_far = run.interrupted_report() or run.partial_report
+    if so_far is None:
+        raise click.ClickException("Interrupted before there was a figure: nothing is kept.")
+    click.echo("interrupted: the figures are those measured by then", err=True)
+    rows = tuple(
+        row if row.rounds or row.reason else replace(row, reason="not measured: interrupted")
+        for row in so_far.measurements
+    )
+    return replace(so_far, measurements=rows, extra={**so_far.extra, "interrupted": True})
 
 
 def print_machine(report: Report) -> None:

@@ -88,7 +88,10 @@ def optimise(
         except KeyboardInterrupt:
             so_far = run.interrupted_report()
             if so_far is None:
-                raise
+                raise click.ClickException(
+                    "Interrupted before each rewrite had a round: nothing is kept. With --seconds "
+                    "it ends by itself, with what it has."
+                ) from None
             report = so_far
     found = optimisation_of(graph, report)
     print_machine(report)

@@ -15,6 +15,7 @@ from workbench.commands.measuring import (
     print_rows,
     progress_bar,
     require_measured,
+    run_until_interrupt,
 )
 from workbench.graph.bounds import FILES, SETTINGS
 
@@ -133,7 +134,7 @@ def scale(
     else:
         run = ThreadScalingExperiment(graph, options.data, threads or (), options.device, **shared)
     with progress_bar() as progress:
-        report = run.run(progress)
+        report = run_until_interrupt(run, progress)
     print_rows(report)
     one, several = {
         "threads": ("thread", "threads"),

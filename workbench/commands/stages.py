@@ -11,6 +11,7 @@ from workbench.commands.measuring import (
     print_quality_flags,
     progress_bar,
     require_measured,
+    run_until_interrupt,
 )
 
 
@@ -36,7 +37,7 @@ def stages(options: MeasureOptions, quick: bool) -> None:
         name=options.name,
     )
     with progress_bar() as progress:
-        report = run.run(progress)
+        report = run_until_interrupt(run, progress)
     found = stages_of(report.extra)
     assert found is not None
     print_machine(report)
@@ -65,7 +66,7 @@ def stages(options: MeasureOptions, quick: bool) -> None:
         click.echo(
             f"ceiling with the decoded batch cached: {rate_words(found.ceiling, report.frames)}"
         )
-    for words in (*found.function_words, found.advice, *found.path_words):
+    for words in filter(None, (*found.function_words, found.advice, *found.path_words)):
         click.echo(words)
     for row in report.measurements:
         if row.reason:
