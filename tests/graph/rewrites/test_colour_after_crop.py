@@ -43,6 +43,20 @@ def test_drawn_colour_passes_flips_and_slices_on_the_way(photos: Path) -> None:
     require_exact(graph, after, photos)
 
 
+def test_numbers_for_each_channel_are_colour(photos: Path) -> None:
+    gains = wb.fn.constant(fdata=(1.1, 1.0, 0.9), shape=(3,), dtype="FLOAT")
+    graph = wb.outputs(images=(start().images * gains).crop(crop=(60, 71)))
+    after = done(graph, NAME)
+    assert ops(after)[-2:] == ["crop", "math.mul"]
+    require_exact(graph, after, photos)
+
+
+def test_numbers_for_each_row_stay() -> None:
+    fade = wb.fn.constant(fdata=(0.5,) * 60, shape=(60, 1, 1), dtype="FLOAT")
+    graph = wb.outputs(images=(start().crop(crop=(60, 60)).images * fade).crop(crop=(50, 40)))
+    assert done(graph, NAME) == graph
+
+
 def test_it_is_done_inside_regions(photos: Path) -> None:
     def inside(x: wb.DataNode) -> wb.DataNode:
         return x.brightness(brightness=1.4).crop(crop=(40, 40))

@@ -15,6 +15,7 @@ from workbench.graph.rewrites._places import (
     output_of,
 )
 from workbench.graph.shapes import infer_types
+from workbench.graph.tensor_type import Extents, TensorType
 
 COLOUR = frozenset(
     {
@@ -53,9 +54,17 @@ def is_pixelwise(graph: Graph, catalog: Catalog, node: Node) -> bool:
         return False
     flows = infer_types(graph, catalog)
     first, *others = node.inputs
-    image = flow_into(graph, catalog, node).shape
-    scalars = all(flows[node.inputs[name]].shape == () for name in others)
-    return first == catalog[node.op].inputs[0].name and bool(image) and scalars
+    image = flow_into(graph, catalog, node)
+    same = all(_for_all_pixels(flows[node.inputs[name]].shape, image) for name in others)
+    return first == catalog[node.op].inputs[0].name and bool(image.shape) and same
+
+
+def _for_all_pixels(shape: Extents | None, image: TensorType) -> bool:
+    """Whether an operand is a number, or one for each channel where these stand last."""
+    if shape is None or shape == ():
+        return shape == ()
+    ones = all(extent == 1 for extent in shape[:-1])
+    return ones and image.layout == "HWC" and len(shape) <= 3 and shape[-1] in (1, image.channels)
 
 
 _FIXED = {"mean", "stddev", "scale", "shift", "dtype"}
