@@ -91,6 +91,17 @@ def test_slower_within_the_noise_stays_where_it_is_exact(
     assert "no faster (1.04 times, noise 6%), and it changes pixels" in near.rejected
 
 
+@pytest.mark.parametrize(("last", "kept"), [(140.0, 2), (103.0, 0)], ids=["worth it", "not"])
+def test_what_only_makes_way_is_kept_where_both_are_faster(
+    monkeypatch: pytest.MonkeyPatch, photos: Path, last: float, kept: int
+) -> None:
+    names = ["colour-after-resize", "cast-into-normalize"]
+    make_up(monkeypatch, {CONTROL: 95.0, names[0]: 101.0, names[1]: last}, lambda name: NEAR)
+    graph = start().cast(dtype="FLOAT").resize(size=(60.0, 60.0)).crop_mirror_normalize()
+    found = optimise(graph.with_settings(batch_size=4, num_threads=1), str(photos))
+    assert [one.name for one in found.proposals] == names[:kept]
+
+
 @pytest.mark.parametrize(
     ("pixels", "words"),
     [(FAR, "21.0 dB on these data: less than 35"), (SAME.__class__(other="shapes"), "shapes")],

@@ -20,14 +20,14 @@ from workbench.bench.config import (
 from workbench.bench.context import gpu_command
 from workbench.bench.data_fingerprint import Fingerprint
 from workbench.bench.entrant import Control, Entrant, search_workers
-from workbench.bench.interleaved import NOT_YET, ConfigJobs
+from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.page_cache import Cache
 from workbench.bench.peers import CONTROL, PEERS, peer_entrants, peer_options
 from workbench.bench.pixels import compare_decoders
 from workbench.bench.record import Report
-from workbench.bench.speed_experiment import SpeedExperiment
+from workbench.bench.speed_experiment import INTERRUPTED, SpeedExperiment
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine.machine import Machine, describe_machine
 from workbench.engine.progress_bar import with_progress_bar
@@ -38,7 +38,6 @@ from workbench.sources import Data
 
 _SEARCH = 0.5
 """Share of the progress that the searches for workers are."""
-INTERRUPTED = "interrupted"
 
 
 class Benchmark(SpeedExperiment):
@@ -151,13 +150,7 @@ class Benchmark(SpeedExperiment):
 
     def interrupted_report(self) -> Report | None:
         """The rows of what was measured until then; None where nothing was."""
-        rows = [one.row(INTERRUPTED) for one in self._entrants]
-        if not any(row.rounds for row in rows):
-            return None
-        why = f"not measured: {INTERRUPTED}"
-        return self.report_so_far(
-            [replace(row, reason=why) if row.reason == NOT_YET else row for row in rows]
-        )
+        return self.report_so_far([one.row(INTERRUPTED) for one in self._entrants])
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
         """What is known after a timed round, of a probe too."""

@@ -27,7 +27,7 @@ from workbench.errors import ArgumentError
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Data
 
-INTERRUPTED = "interrupted: measured once, and not beside the others"
+NOT_REPEATED = "interrupted: measured once, and not beside the others"
 SAME = 0.03
 """Rates that differ by no more count as the same."""
 _HOST_SHARE = 0.8
@@ -145,7 +145,7 @@ class GridExperiment(SpeedExperiment):
             return None
         best = max(rows, key=lambda row: row.rate)
         others = [row for row in so_far.measurements if row is not best]
-        flagged = replace(best, label="best so far", flags=(*best.flags, INTERRUPTED))
+        flagged = replace(best, label="best so far", flags=(*best.flags, NOT_REPEATED))
         return self.report_so_far([flagged, *others])
 
     def grid_report(self, measurements: Sequence[Measurement], **extra: Any) -> Report:

@@ -13,10 +13,9 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from workbench.bench.benchmark import INTERRUPTED, Benchmark
+from workbench.bench.benchmark import Benchmark
 from workbench.bench.data_fingerprint import Fingerprint
 from workbench.bench.entrant import Control, Entrant, refusal
-from workbench.bench.interleaved import NOT_YET
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.operator_report import OperatorCost, cost_of
@@ -24,7 +23,7 @@ from workbench.bench.page_cache import Cache
 from workbench.bench.peers.operator_graphs import base_of, operator_graphs
 from workbench.bench.pixels import LIMIT, PixelDifference
 from workbench.bench.record import Report
-from workbench.bench.speed_experiment import SpeedExperiment
+from workbench.bench.speed_experiment import INTERRUPTED, SpeedExperiment, interrupted_rows
 from workbench.bench.stop_clock import StopClock
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine.machine import Machine, describe_machine
@@ -129,11 +128,7 @@ class OperatorExperiment(SpeedExperiment):
 
     def interrupted_report(self) -> Report | None:
         """The rows of what was measured until then; None where nothing was."""
-        rows = [one.entrant.row(INTERRUPTED) for one in self._alone]
-        if not any(row.rounds for row in rows):
-            return None
-        why = f"not measured: {INTERRUPTED}"
-        rows = [replace(row, reason=why) if row.reason == NOT_YET else row for row in rows]
+        rows = interrupted_rows([one.entrant.row(INTERRUPTED) for one in self._alone])
         return self.report_so_far(rows, **self._extra(rows))
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:

@@ -22,7 +22,7 @@ from workbench.bench.config import (
 )
 from workbench.bench.context import graph_hash
 from workbench.bench.data_fingerprint import Fingerprint, fingerprint
-from workbench.bench.interleaved import ConfigJobs, measure
+from workbench.bench.interleaved import NOT_YET, ConfigJobs, measure
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MEASUREMENT, MeasurementConfig
 from workbench.bench.page_cache import CACHES, Cache, CacheState, make_cache
@@ -43,6 +43,7 @@ from workbench.graph.dataset_parameters import parameters, read_as, require_data
 from workbench.graph.model import Graph
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
 
+INTERRUPTED = "interrupted"
 OWN_FILES = "files that the graph names"
 """What a record has in the place of the data folder where the graph's readers read none."""
 
@@ -54,6 +55,15 @@ class Prepared(NamedTuple):
     machine: Machine
     fingerprint: Fingerprint
     cache: CacheState
+
+
+def interrupted_rows(rows: Sequence[Measurement]) -> list[Measurement]:
+    """What an interrupt left: rows that it left without a figure say so."""
+    why = f"not measured: {INTERRUPTED}"
+    return [
+        row if row.rounds or row.reason not in ("", NOT_YET) else replace(row, reason=why)
+        for row in rows
+    ]
 
 
 class SpeedExperiment(ABC):
@@ -140,8 +150,8 @@ class SpeedExperiment(ABC):
         """Measure, and give the record. Every kind of run has its own."""
 
     def interrupted_report(self) -> Report | None:
-        """The record of a run that was ended early; None of one that is nothing until its end."""
-        return None
+        """What was measured of a run that was ended early; None where nothing was."""
+        return self.report_so_far(self.partial_report.measurements if self.partial_report else ())
 
     def run_interruptibly(self, on_progress: Progress = lambda share, text: None) -> Report:
         """``run``, which an interrupt (Ctrl-C) ends with what was measured until then.
@@ -156,12 +166,17 @@ class SpeedExperiment(ABC):
                 raise
             return so_far
 
-    def report_so_far(self, rows: Sequence[Measurement], **extra: Any) -> Report:
-        """The record of these rows of a run that was ended early, which it says."""
+    def report_so_far(self, rows: Sequence[Measurement], **extra: Any) -> Report | None:
+        """The record of these rows of a run that was ended early, which it says.
+
+        None where no row has a round.
+        """
         begun = self.partial_report or self._begun
-        assert begun is not None
+        if begun is None or not any(row.rounds for row in rows):
+            return None
         assert begun.fingerprint is not None
         assert begun.cache is not None
+        rows = interrupted_rows(rows)
         extra = {**begun.extra, **extra, "interrupted": True}
         return self.report(rows, begun.machine, begun.fingerprint, begun.cache, **extra)
 

@@ -187,9 +187,17 @@ def progress_bar() -> Iterator[Progress]:
 
 
 def run_with_bar(experiment: SpeedExperiment) -> Report:
-    """Run with a bar. Ctrl-C ends it with what was measured until then, where that is anything."""
+    """Run with a bar. Ctrl+C ends it with what was measured until then.
+
+    Raises ClickException where that is nothing.
+    """
     with progress_bar() as progress:
-        return experiment.run_interruptibly(progress)
+        try:
+            return experiment.run_interruptibly(progress)
+        except KeyboardInterrupt:
+            raise click.ClickException(
+                "Interrupted before there was a figure: nothing is kept."
+            ) from None
 
 
 def print_machine(report: Report) -> None:
@@ -261,7 +269,12 @@ def draw_record(report: Report, picture: str) -> None:
 
 
 def require_measured(report: Report) -> None:
-    """End with exit code 1 where something was not measured that this machine could measure."""
+    """End with exit code 1 where something was not measured that this machine could measure.
+
+    Not where an interrupt is the reason: whoever gave it knows.
+    """
+    if report.extra.get("interrupted"):
+        return
     failed = [row for row in report.measurements if row.median is None]
     if len(failed) == len(report.measurements):
         raise click.ClickException("Nothing could be measured; the reasons are above.")

@@ -106,6 +106,17 @@ def needs_of(graph: Graph, catalog: Catalog, names: Sequence[str]) -> tuple[str,
     return tuple(needed)
 
 
+def relied_on(graph: Graph, catalog: Catalog, names: Sequence[str]) -> frozenset[str]:
+    """Of the names before the last each without which, among the others, the last does nothing."""
+    *before, name = names
+    found = set()
+    for each in before:
+        others = [other for other in before if other != each]
+        if rewritten(graph, catalog, [*others, name]) == rewritten(graph, catalog, others):
+            found.add(each)
+    return frozenset(found)
+
+
 class OptimisationExperiment(SpeedExperiment):
     """Every rewrite that finds a place in a graph, compared and measured.
 
@@ -146,6 +157,7 @@ class OptimisationExperiment(SpeedExperiment):
         """The rows of which a record can be made, and the steps that they are of."""
         self._compared: dict[str, Difference] = {}
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._relied: dict[tuple[str, ...], frozenset[str]] = {}
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
         """Find, compare and measure.
@@ -336,7 +348,24 @@ class OptimisationExperiment(SpeedExperiment):
             gain = paired_ratio(row.imgs_per_s, before.imgs_per_s)
             found.append(replace(one, gain=gain, rejected=no_gain(one, gain, noise)))
             before = row
-        return tuple(found)
+        return self._with_way_makers(catalog, found, noise)
+
+    def _with_way_makers(
+        self, catalog: Catalog, found: Sequence[Proposal], noise: float
+    ) -> tuple[Proposal, ...]:
+        """With those not rejected that bring nothing themselves, but the place of what does."""
+        kept, names = list(found), [one.name for one in found]
+        for place, one in reversed(list(enumerate(found))):
+            if not one.rejected or one.gain is None or one.gain.median < 1 - noise:
+                continue
+            worth = one.gain.median
+            for later, other in enumerate(kept[place + 1 :], place + 1):
+                if other.gain is not None and not other.rejected:
+                    relied = self._relied_on(catalog, tuple(names[: later + 1]))
+                    worth *= other.gain.median if one.name in relied else 1.0
+            if worth > 1 + noise:
+                kept[place] = replace(one, rejected="")
+        return tuple(kept)
 
     def _proposal(self, catalog: Catalog, steps: Sequence[Step], place: int) -> Proposal:
         step, rewrite = steps[place], find_rewrite(steps[place].name)
@@ -350,6 +379,11 @@ class OptimisationExperiment(SpeedExperiment):
             tuple(node.id for node in self.graph.walk() if node.id in changed),
             difference=self._compared.get(graph_hash(step.graph), Difference()),
         )
+
+    def _relied_on(self, catalog: Catalog, names: tuple[str, ...]) -> frozenset[str]:
+        if names not in self._relied:
+            self._relied[names] = relied_on(self.graph, catalog, names)
+        return self._relied[names]
 
     def _needs(self, catalog: Catalog, names: tuple[str, ...]) -> tuple[str, ...]:
         if names not in self._needed:
