@@ -14,6 +14,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -192,10 +193,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 
+@pytest.fixture(scope="session")
+def states(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders, one for each test. Pytest would number them too, but lists all others each time."""
+    folder = tmp_path_factory.mktemp("states")
+    return (folder / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_state(states: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where this test's edits are kept: no test finds those of another, or of a person."""
-    folder = tmp_path_factory.mktemp("state")
+    folder = next(states)
+    folder.mkdir()
     monkeypatch.setenv("DALI_WORKBENCH_STATE", str(folder))
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder
