@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -123,6 +124,20 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     """What was collected stays to the end: the garbage collector need not look at it again."""
     gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """In ``make test`` a module's tests run in one worker, which makes ready for them once.
+
+    Thorough ones are given out one by one, for some modules have many minutes of them.
+    """
+    chosen = ("thorough", "share", "soak")
+    if config.getoption("dist") != "loadgroup" or any(map(config.getoption, chosen)):
+        return None  # pytest-xdist's own
+    from tests.module_scheduling import ModuleScheduling
+
+    return ModuleScheduling(config, log)
 
 
 def outlived() -> str:
