@@ -206,6 +206,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for marker, lacking in NEEDS.items():
             if item.get_closest_marker(marker) and (reason := lacking()):
                 item.add_marker(pytest.mark.skip(reason=reason))
+    longest = {item.path for item in items if item.get_closest_marker("browser")}
+    items.sort(key=lambda item: item.path not in longest)  # no run should end with one of these
 
 
 @pytest.fixture(scope="session")
