@@ -451,6 +451,8 @@ def running_order(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Node
     among them are passed over.
     """
     known = {node.id for node in nodes}
+    if _in_order(nodes, known):
+        return tuple(nodes), ()
     needs = [{p.node for p in node.inputs.values() if p.node in known} for node in nodes]
     waiting: dict[str, list[int]] = {}
     for index, sources in enumerate(needs):
@@ -467,6 +469,17 @@ def running_order(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Node
                 heappush(ready, follower)
     cyclic = sorted(set(range(len(nodes))).difference(placed))
     return tuple(nodes[i] for i in placed), tuple(nodes[i] for i in cyclic)
+
+
+def _in_order(nodes: tuple[Node, ...], known: set[str]) -> bool:
+    """Whether every source stands before its consumers, as in most graphs."""
+    passed: set[str] = set()
+    for node in nodes:
+        for port in node.inputs.values():
+            if port.node in known and port.node not in passed:
+                return False
+        passed.add(node.id)
+    return True
 
 
 def ancestors(graph: Graph, ports: list[Port]) -> set[str]:
