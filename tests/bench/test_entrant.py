@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from tests.bench.fakes import measured
+from tests.bench.fakes import measured, report
 from workbench.bench import Benchmark, Measurement
 from workbench.bench.config import Config
-from workbench.bench.entrant import BY_ITSELF, Control, Entrant, search_workers
+from workbench.bench.entrant import Control, Entrant, search_workers
 from workbench.bench.interleaved import NOT_YET, TIME_UP, ConfigJobs
+from workbench.bench.measurement import BY_ITSELF
 from workbench.bench.measurement_config import MeasurementConfig, config_within
 from workbench.bench.peers import CONTROL
 from workbench.bench.record import dump_report, load_report
@@ -149,6 +150,9 @@ def test_the_best_probe_stands_where_there_was_no_time_for_turns() -> None:
     row = found.row()
     assert (row.threads, row.median) == (4, 200.0)
     assert row.flags[-1] == f"{BY_ITSELF}: the time was up: give more"
+    beside = measured(100.0, program=CONTROL)
+    assert report(measured(100.0), beside).ratios
+    assert not report(row, beside).ratios, "their rounds were not side by side"
     assert row.notes == ("workers tried, imgs/s: 2: 100, 4: 200",)
     assert found.entry is not None
     assert (found.entry.config.threads, found.entry.seconds) == (4, 1.0)

@@ -16,15 +16,13 @@ from typing import Any
 from workbench.bench.config import Config
 from workbench.bench.deadline import Deadline, least_seconds, start_seconds
 from workbench.bench.interleaved import NOT_YET, TIME_UP, ConfigJobs, without_traceback
-from workbench.bench.measurement import Measurement
+from workbench.bench.measurement import BY_ITSELF, Measurement
 from workbench.bench.measurement_config import PROBE_CONFIG
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.worker_group import KeptWorker
 from workbench.engine.worker_progress import WorkerProgress
 from workbench.errors import CancelledError, EngineError
 
-BY_ITSELF = "measured by itself, in the search for workers, not in turns"
-"""Flag of the figure of a probe, which stands where there is no other."""
 GIVE_MORE = "the time was up: give more"
 _LONG = 300
 """Characters of a reason: a library that cannot be loaded may list every place it looked at."""

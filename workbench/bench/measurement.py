@@ -14,6 +14,8 @@ from workbench.bench.workload import TimedRound
 from workbench.graph.model import DecodeDevice
 
 CONFIRMED = "confirmed"
+BY_ITSELF = "measured by itself, in the search for workers, not in turns"
+"""How a flag begins that says so: such rounds have none beside them to be told from."""
 LOADED = 0.1
 """The machine counts as loaded where something else keeps more than this share of it busy."""
 
@@ -105,6 +107,11 @@ class Measurement:
     def probe(self) -> bool:
         """Whether it is one of the tuner's: too short for more than to lead the search."""
         return self.label.startswith("probe")
+
+    @property
+    def is_in_turns(self) -> bool:
+        """Whether its rounds may be set beside another's: those of a comparison's probe may not."""
+        return not any(flag.startswith(BY_ITSELF) for flag in self.flags)
 
     @property
     def confirmed(self) -> bool:

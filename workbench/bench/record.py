@@ -117,12 +117,15 @@ class Report:
     def ratios(self) -> tuple[Ratio, ...]:
         """Mixed over CPU for each regime, and DALI over each peer on the same device.
 
+        Of what was measured in turns alone.
+
         ::
 
             assert not report.ratios  # of one device there are none
         """
         found = []
-        measured = [row for row in self.measurements if row.rounds and self.kind == "bench"]
+        rows = self.measurements if self.kind == "bench" else ()
+        measured = [row for row in rows if row.rounds and row.is_in_turns]
         for ours in measured:
             for theirs in measured:
                 a, b = ours.config, theirs.config
