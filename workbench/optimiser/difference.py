@@ -50,8 +50,8 @@ class Difference:
     in dB, infinite where nothing differs: the peak is 255 for bytes, and for other types the extent
     of the original's values. ``equal`` (0 to 1) of the values are the same, bit for bit.
     ``rounded`` names outputs that are no images whose floats differ in their last bits alone: boxes
-    that were moved in another order. ``other`` says what differs besides: a shape, an element type, an output
-    that is no image.
+    that were moved in another order. ``other`` says what differs besides: a shape, an element type,
+    an output that is no image.
     """
 
     samples: int = 0
