@@ -11,8 +11,8 @@ class ModuleScheduling(LoadGroupScheduling):
     """A group, or else a module, is one worker's, in which its fixtures are made.
 
     They come in the order of the collection, which has the longest first. Test by test, each worker
-    would make the fixtures of every module, and pytest-xdist, which counts all units of a worker
-    after each test, would take as long as they.
+    would make the fixtures of every module; and pytest-xdist looks through all units that a worker
+    ever had, after each of its tests.
     """
 
     def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:

@@ -74,9 +74,9 @@ def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
     if spec.name in OWN_CODE:
         yield from own_code_faults(node, graph)
     yield from _combinations(node, spec)
-    found = found_by_source(node)
+    located = found_by_source(node)
     for name, arg in spec.args.items():
-        if arg.required and not (name in node.args or name in node.inputs or name in found):
+        if arg.required and not (name in node.args or name in node.inputs or name in located):
             yield Fault(node.id, name, f"{node.op} needs it", "Give a value.", "missing_arg")
     yield from _seed(node, spec, graph)
 
