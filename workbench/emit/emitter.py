@@ -42,7 +42,8 @@ from workbench.emit.python import INDENT, LINE, assigned, call, identifier, writ
 from workbench.emit.regions import load_region
 from workbench.graph.dataset_parameters import parameter_of, parameters, reader_name
 from workbench.graph.devices import device_of, infer_devices, is_decoder, port_device, transfers
-from workbench.graph.model import Body, Graph, Node, Port, Source, running_order
+from workbench.graph.model import Body, Graph, Node, Port, Source
+from workbench.graph.node_order import running_order
 from workbench.graph.ports import outputs_of, positional_ports, variables_read
 from workbench.graph.subscript_index import index_text, parse_index
 from workbench.graph.type_promotion import operands

@@ -10,7 +10,8 @@ from typing import cast
 
 from workbench.catalog.spec import SHOWN_KINDS, Catalog, OutputRule, PortKind, PortSpec
 from workbench.graph.identity_cache import identity_cached
-from workbench.graph.model import Graph, Node, Port, running_order
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.node_order import running_order
 from workbench.graph.ports import body_inputs, outputs_of
 from workbench.graph.shape_inference import SHAPE_RULES
 from workbench.graph.tensor_type import TensorType, TypedCall, type_text

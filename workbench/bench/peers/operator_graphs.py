@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
 from workbench.graph.devices import image_outputs, is_decoder, is_generator
-from workbench.graph.model import Graph, Node, Port, Source, ancestors, topological
+from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.node_order import ancestors, topological
 from workbench.graph.ports import output_ports
 
 NOTHING = "nothing"
