@@ -46,12 +46,11 @@ def running_order(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Node
 
 def _in_order(nodes: tuple[Node, ...], known: set[str]) -> bool:
     """Whether every source stands before its consumers, as in most graphs."""
-    passed: set[str] = set()
+    ahead = set(known)
     for node in nodes:
-        for port in node.inputs.values():
-            if port.node in known and port.node not in passed:
-                return False
-        passed.add(node.id)
+        if not ahead.isdisjoint(port.node for port in node.inputs.values()):
+            return False
+        ahead.discard(node.id)
     return True
 
 
