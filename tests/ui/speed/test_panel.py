@@ -83,9 +83,11 @@ def test_one_run_at_a_time_and_cancel(bed: Bed, fake: Fake) -> None:
     assert bed["what"] == "scaling"
     bed.do("cancel")
     bed.wait(lambda bed: not bed["running"], "the end")
-    assert (bed["message"], bed["failed"]) == ("Cancelled.", False)
+    assert (bed["message"], bed["failed"]) == (
+        "Stopped early. What was measured until then is kept.",
+        False,
+    )
     assert bed["compare"] == before
-    assert bed["scaling"] == {}
 
 
 def test_what_cannot_be_measured_says_why(bed: Bed) -> None:
@@ -189,12 +191,13 @@ def test_figures_are_shown_while_a_run_goes_on_and_give_no_verdict(
     json.dumps(view, allow_nan=False)
     bed.do("cancel")
     bed.wait(lambda bed: not bed["running"], "the end")
-    if part != "compare":
-        assert bed[part] == {}
-        return
-    assert "Stopped early" in bed["message"], "a comparison keeps what it has"
-    assert bed[part]["notes"][0].startswith("Interrupted: ")
-    assert bed[part]["notes"][0].endswith(" measured, which are kept")
+    assert "Stopped early" in bed["message"], "it keeps what it has"
+    view = bed[part]
+    mark = view["notes"][0] if part == "compare" else view["on"][0]["partial"]
+    assert mark.startswith("Interrupted: ")
+    assert mark.endswith(" measured, which are kept")
+    if part == "stages":
+        assert (view["bottleneck"], view["advice"]) == ("", "")
     assert len(bed["records"]) == 1
 
 

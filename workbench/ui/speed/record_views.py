@@ -114,8 +114,18 @@ def compare_view(
 
 
 def _notes(report: Report) -> list[str]:
+    return [*filter(None, [_interrupted_sentence(report)]), *pixel_words(report.extra)]
+
+
+def _as_interrupted(on: MeasuredOn, report: Report) -> MeasuredOn:
+    """Marked where the run was ended early."""
+    words = _interrupted_sentence(report)
+    return {**on, "partial": words} if words else on
+
+
+def _interrupted_sentence(report: Report) -> str:
     words = interrupted_words(report)
-    return [*[words[:1].upper() + words[1:]] * bool(words), *pixel_words(report.extra)]
+    return words[:1].upper() + words[1:]
 
 
 def _source(on: MeasuredOn, report: Report) -> str:
@@ -129,7 +139,7 @@ def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesV
     if found is None or whole is None:
         raise ValueError("it has no stages")
     return {
-        "on": [on],
+        "on": [_as_interrupted(on, report)],
         "stages": [
             {
                 "name": stage.stage,
@@ -170,7 +180,7 @@ def scaling_view(on: MeasuredOn, report: Report) -> ScalingView:
     device = rows[0].device if rows else "cpu"
     workers = "GPUs" if device == "mixed" else "processes"
     return {
-        "on": [on],
+        "on": [_as_interrupted(on, report)],
         "unit": workers if over == "workers" else over,
         "kind": device,
         "frames": report.frames,
