@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from tests.bench.fakes import measured, report, rounds
 from workbench.bench.config import Config
-from workbench.bench.interleaved import WARM_UP_CUT
+from workbench.bench.interleaved import NOT_YET, WARM_UP_CUT
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import COARSE_CONFIG, MeasurementConfig
 from workbench.bench.record import dump_report, load_report
@@ -80,6 +80,59 @@ def test_the_budget_bounds_the_whole_and_what_it_ended_is_told(
     assert result.exit_code == 0, result.output
     assert limits == [(7.0, 7.0)]
     assert f"figures: {WARM_UP_CUT}" in result.output
+
+
+def test_an_interrupted_bench_writes_what_it_has(
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(entries, how, stop, progress, before, on_rows, *_):  # type: ignore[no-untyped-def]
+        known = Measurement(entries[0].config, rounds(100, 100))
+        on_rows((known, Measurement(entries[1].config, reason=NOT_YET)))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", ended)
+    record = tmp_path / "speed.json"
+    options = ["--data", photos, "--device", "cpu", "--json", record]
+    result = run("bench", "imagenet-eval", *options)
+    assert result.exit_code == 0, result.output
+    assert "interrupted: 1 of 2 measured, which are kept" in result.output
+    assert "cpu, pipeline                      not measured: interrupted" in result.output
+    found = load_report(record.read_text())
+    assert [bool(row.rounds) for row in found.measurements] == [True, False]
+    assert found.extra["interrupted"]
+
+
+def test_peers_are_named_and_their_time_is_told(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.bench.peers.find_spec", lambda name: None)
+    options = ["--data", photos, "--device", "cpu", "--batch-size", 4, "--budget", 5]
+    result = run("bench", "imagenet-eval", *options, "--regime", "pipeline", "--peer", "opencv")
+    assert result.exit_code == 0, result.output
+    assert "This takes 10 s at most" in result.output
+    assert "OpenCV, cpu, pipeline" in result.output
+    assert "tf.data" not in result.output
+    refused = run("bench", "imagenet-eval", *options, "--peer", "numpy")
+    assert refused.exit_code == 2
+    assert "'numpy' is none of Albumentations, Kornia on CUDA, OpenCV" in refused.output
+
+
+def test_operators_have_a_record_of_their_own(photos: Path, tmp_path: Path) -> None:
+    record = tmp_path / "speed.json"
+    options = ["--data", photos, "--batch-size", 4, "--device", "cpu", "--json", record]
+    options += ["--regime", "pipeline", "--name", "here", "--each-operator"]
+    result = run("bench", "imagenet-eval", *options)
+    assert result.exit_code == 0, result.output
+    assert "µs an image that the operator adds" in result.output
+    whole = load_report(record.read_text())
+    assert (whole.kind, whole.name) == ("bench", "here")
+    alone = load_report((tmp_path / "speed-operators.json").read_text())
+    assert (alone.kind, alone.name) == ("operators", "here operators")
+    nodes = [row.name.partition(":")[0] for row in alone.measurements]
+    assert nodes == ["decoding", "nothing", "resize", "normalize"]
+    assert all(row.rounds for row in alone.measurements)
+    listed = run("records", tmp_path)
+    assert "operators imagenet-eval" in listed.output
 
 
 @pytest.mark.thorough
@@ -308,3 +361,48 @@ def _small(recipe: str) -> str:
     from tests.helpers import with_settings
 
     return dump_graph(with_settings(load_recipe(recipe), batch_size=4, num_threads=1))
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [("bench", ("--device", "cpu")), ("stages", ()), ("scale", ("--threads", "1,2"))],
+)
+def test_what_an_interrupt_leaves_is_told_and_kept(
+    command: str,
+    options: tuple[str, ...],
+    photos: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(entries, config, stop, on_progress, before, on_rows, *_):  # type: ignore[no-untyped-def]
+        found = [replace(Measurement(one.config, label=one.label)) for one in entries]
+        on_rows((replace(found[0], rounds=rounds(100.0, 101.0)), *found[1:]))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", interrupted)
+    record = tmp_path / "record.json"
+    done = run(command, "rotate-jitter", "--data", photos, "--json", record, *options)
+    if command == "stages":  # the whole is the last: without it no stage has a time
+        assert done.exit_code == 1, done.output
+        assert "Interrupted before there was a figure" in done.output
+        assert not record.exists()
+        return
+    assert done.exit_code == 0, done.output
+    assert "interrupted: 1 of 2 measured, which are kept" in done.output
+    assert "100 imgs/s" in done.output
+    assert "not measured: interrupted" in done.output
+    kept = load_report(record.read_text())
+    assert [bool(row.rounds) for row in kept.measurements] == [True, False]
+    assert kept.extra["interrupted"] is True
+
+
+def test_an_interrupt_before_the_first_round_is_one_line(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", interrupted)
+    done = run("bench", "rotate-jitter", "--data", photos, "--device", "cpu")
+    assert done.exit_code == 1
+    assert done.output.endswith("Error: Interrupted before there was a figure: nothing is kept.\n")
