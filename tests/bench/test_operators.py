@@ -12,8 +12,8 @@ import pytest
 from tests.bench.fakes import measured, report, rounds
 from tests.helpers import with_settings
 from workbench.bench import Measurement, Report
+from workbench.bench.compared_program import ComparedProgram
 from workbench.bench.config import Config
-from workbench.bench.entrant import Entrant
 from workbench.bench.interleaved import NOT_YET, ConfigJobs
 from workbench.bench.measurement_config import config_within
 from workbench.bench.operator_report import (
@@ -80,9 +80,9 @@ def with_a_peer(
             return ConfigJobs(replace(config, threads=workers), ())
 
         last = graph.outputs["images"].node
-        return [Entrant(config, jobs, check=lambda call: check(facts, last))] * bool(names)
+        return [ComparedProgram(config, jobs, check=lambda call: check(facts, last))] * bool(names)
 
-    monkeypatch.setattr("workbench.bench.benchmark.peer_entrants", peers)
+    monkeypatch.setattr("workbench.bench.benchmark.compared_peers", peers)
 
 
 def test_each_program_has_its_operators_in_turns(

@@ -13,8 +13,8 @@ import pytest
 
 from tests.helpers import with_settings
 from workbench.bench import Benchmark, Measurement
+from workbench.bench.compared_program import ComparedProgram
 from workbench.bench.config import Config
-from workbench.bench.entrant import Entrant
 from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.peers import (
@@ -178,8 +178,8 @@ def test_a_peer_that_fails_at_a_file_ends_nothing_but_itself(
     job = PeerJob(PEERS["OpenCV"], program, open_datasets(str(tmp_path)), 4, 1)
     entry = ConfigJobs(Config(program="OpenCV"), (job,), decodes=False)
     monkeypatch.setattr(
-        "workbench.bench.benchmark.peer_entrants",
-        lambda *_: [Entrant(entry.config, lambda workers: entry, searches=True)],
+        "workbench.bench.benchmark.compared_peers",
+        lambda *_: [ComparedProgram(entry.config, lambda workers: entry, searches=True)],
     )
     run = Benchmark(graph, str(photos), ("cpu",), peers=("OpenCV",), measurement_config=SHORT)
     monkeypatch.setattr(run, "_on_usable_data", lambda entry: entry)

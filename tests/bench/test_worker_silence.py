@@ -14,8 +14,8 @@ import pytest
 
 from tests.engine.tasks import until
 from tests.helpers import with_settings
-from workbench.bench.entrant import search_workers
-from workbench.bench.peers import peer_entrants
+from workbench.bench.compared_program import search_workers
+from workbench.bench.peers import compared_peers
 from workbench.bench.pixels import compare_decoders
 from workbench.bench.stages import StageCostExperiment
 from workbench.catalog import load_catalog
@@ -38,7 +38,7 @@ def decoders(run: Run) -> None:
 
 def peer(run: Run) -> None:
     machine = describe_machine()
-    (found,) = peer_entrants(run, ["OpenCV"], ("cpu",), load_catalog(), machine, {})
+    (found,) = compared_peers(run, ["OpenCV"], ("cpu",), load_catalog(), machine, {})
     search_workers(run, found, machine.cores, run.progress)
     assert "SIGSTOP" in found.reason
 

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from workbench.arguments import NAMES, TEXT, checked, require_choice, require_kind
+from workbench.bench.compared_program import ComparedProgram, Control, search_workers
 from workbench.bench.config import (
     REGIMES,
     Config,
@@ -19,12 +20,11 @@ from workbench.bench.config import (
 )
 from workbench.bench.context import gpu_command
 from workbench.bench.data_fingerprint import Fingerprint
-from workbench.bench.entrant import Control, Entrant, search_workers
 from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.page_cache import Cache
-from workbench.bench.peers import CONTROL, PEERS, peer_entrants, peer_options
+from workbench.bench.peers import CONTROL, PEERS, compared_peers, peer_options
 from workbench.bench.pixels import compare_decoders
 from workbench.bench.record import Report
 from workbench.bench.speed_experiment import INTERRUPTED, SpeedExperiment
@@ -82,9 +82,9 @@ class Benchmark(SpeedExperiment):
         self.devices: tuple[DecodeDevice, ...] = _as_tuple(devices)
         self.regimes: tuple[Regime, ...] = _as_tuple(regimes)
         self.peers: tuple[str, ...] = _as_tuple(peers)
-        self._entrants: list[Entrant] = []
-        self._searching: Entrant | None = None
-        self._racing: list[Entrant] = []
+        self._programs: list[ComparedProgram] = []
+        self._searching: ComparedProgram | None = None
+        self._in_turns: list[ComparedProgram] = []
 
     def __repr__(self) -> str:
         what = f"{', '.join(self.devices)}; {', '.join((*self.regimes, *self.peers))}"
@@ -105,9 +105,9 @@ class Benchmark(SpeedExperiment):
         """
         catalog, machine, found, cache = self.prepare(on_progress)
         facts: dict[str, Any] = {}
-        self._entrants = self.entrants(catalog, machine, found, facts)
+        self._programs = self.programs(catalog, machine, found, facts)
         self.begin(machine, found, cache)
-        searching = [one for one in self._entrants if one.searches]
+        searching = [one for one in self._programs if one.searches]
         for place, one in enumerate(searching):
             part = self.progress.part(
                 _SEARCH * place / len(searching), _SEARCH * (place + 1) / len(searching)
@@ -116,7 +116,7 @@ class Benchmark(SpeedExperiment):
             search_workers(self, one, machine.cores, part)
         self._searching = None
         self._measure_in_turns(self.progress.part(_SEARCH, 0.99) if searching else self.progress)
-        rows = [one.row() for one in self._entrants]
+        rows = [one.row() for one in self._programs]
         extra: dict[str, Any] = {"peers": facts}
         for one in searching:
             if one.config.program in facts:
@@ -143,35 +143,35 @@ class Benchmark(SpeedExperiment):
             return None
         machine = describe_machine()
         unread = Fingerprint("", None, None)
-        field = self.entrants(load_catalog(), machine, unread, {})
-        able = [one.config.device for one in field if not one.reason]
+        programs = self.programs(load_catalog(), machine, unread, {})
+        able = [one.config.device for one in programs if not one.reason]
         count = len(able) * self.measurement_config.processes
         return limit * (count + ({"cpu", "mixed"} <= set(able)))
 
     def interrupted_report(self) -> Report | None:
         """The rows of what was measured until then; None where nothing was."""
-        return self.report_so_far([one.row(INTERRUPTED) for one in self._entrants])
+        return self.report_so_far([one.row(INTERRUPTED) for one in self._programs])
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
         """What is known after a timed round, of a probe too."""
         if self._searching is not None:
             self._searching.tried |= {row.threads: row for row in rows if row.rounds}
         else:
-            for one, row in zip(self._racing, rows, strict=True):
+            for one, row in zip(self._in_turns, rows, strict=True):
                 one.measured = row
         self._publish()
 
     def _publish(self) -> None:
-        self.publish_rows([one.row("so far") for one in self._entrants])
+        self.publish_rows([one.row("so far") for one in self._programs])
 
-    def entrants(
+    def programs(
         self, catalog: Catalog, machine: Machine, found: Fingerprint, facts: dict[str, Any]
-    ) -> list[Entrant]:
+    ) -> list[ComparedProgram]:
         """All that take part, in the order of the report, of a machine and the files of its data.
 
-        ``facts`` is as of ``peer_entrants``.
+        ``facts`` is as of ``compared_peers``.
         """
-        entrants: list[Entrant] = []
+        programs: list[ComparedProgram] = []
         for regime in self.regimes:
             for device in self.devices:
                 config = replace(config_of(self.graph, device), regime=regime)
@@ -179,21 +179,21 @@ class Benchmark(SpeedExperiment):
                     with_config(self.graph, catalog, config), catalog, machine
                 )
                 if reason:
-                    entrants.append(Entrant(config, reason=reason))
+                    programs.append(ComparedProgram(config, reason=reason))
                     continue
 
                 def jobs(threads: int, config: Config = config) -> ConfigJobs:
                     return self.entry(replace(config, threads=threads), catalog, found)
 
                 searches = bool(self.peers) and regime == "pipeline"
-                entrants.append(Entrant(config, jobs, searches=searches))
+                programs.append(ComparedProgram(config, jobs, searches=searches))
                 if searches:
-                    entrants.append(Control(replace(config, program=CONTROL), of=entrants[-1]))
+                    programs.append(Control(replace(config, program=CONTROL), of=programs[-1]))
         if "pipeline" in self.regimes:
-            entrants += peer_entrants(self, self.peers, self.devices, catalog, machine, facts)
-        for one in entrants:
+            programs += compared_peers(self, self.peers, self.devices, catalog, machine, facts)
+        for one in programs:
             one.seconds = self._seconds
-        return entrants
+        return programs
 
     @property
     def _seconds(self) -> float:
@@ -203,12 +203,12 @@ class Benchmark(SpeedExperiment):
 
     def _measure_in_turns(self, progress: WorkerProgress) -> None:
         """Of all that have time left for it."""
-        found = [(one, one.entry) for one in self._entrants if one.has_time]
-        self._racing = [one for one, entry in found if entry is not None]
+        found = [(one, one.entry) for one in self._programs if one.has_time]
+        self._in_turns = [one for one, entry in found if entry is not None]
         entries = [entry for _, entry in found if entry is not None]
         how = self.measurement_config
         if entries and math.isfinite(self._seconds):
-            how = replace(how, limit=fmean(one.left for one in self._racing))
+            how = replace(how, limit=fmean(one.left for one in self._in_turns))
         self.on_rows(self.measure(entries, progress, how))
 
 

@@ -14,8 +14,8 @@ from itertools import groupby
 from typing import Any
 
 from workbench.bench.benchmark import Benchmark
+from workbench.bench.compared_program import ComparedProgram, Control, refusal
 from workbench.bench.data_fingerprint import Fingerprint
-from workbench.bench.entrant import Control, Entrant, refusal
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.operator_report import OperatorCost, cost_of
@@ -49,11 +49,11 @@ class _Alone:
 
     node: str
     op: str
-    entrant: Entrant
+    compared: ComparedProgram
 
     @property
     def whose(self) -> Whose:
-        return self.entrant.config.program, self.entrant.config.device
+        return self.compared.config.program, self.compared.config.device
 
 
 class OperatorExperiment(SpeedExperiment):
@@ -94,7 +94,7 @@ class OperatorExperiment(SpeedExperiment):
             run.stop = self.stop
         self.workers = workers or {}
         self._alone: list[_Alone] = []
-        self._racing: list[_Alone] = []
+        self._in_turns: list[_Alone] = []
         self._pixels: dict[str, dict[str, Any]] = {}
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
@@ -113,7 +113,7 @@ class OperatorExperiment(SpeedExperiment):
             self._check(some, part)
             self._measure_in_turns(some, part)
         self.progress(1.0, "done")
-        rows = [one.entrant.row() for one in self._alone]
+        rows = [one.compared.row() for one in self._alone]
         return self.report(rows, machine, found, cache, **self._extra(rows))
 
     def longest(self) -> float | None:
@@ -121,21 +121,21 @@ class OperatorExperiment(SpeedExperiment):
         if math.isinf(self._seconds):
             return None
         every = self._all(load_catalog(), describe_machine(), Fingerprint(""))
-        able = [one for one in every if not one.entrant.reason]
-        checked = {one.whose for one in able if one.entrant.check is not None}
+        able = [one for one in every if not one.compared.reason]
+        checked = {one.whose for one in able if one.compared.check is not None}
         count = len(able) * self.measurement_config.processes + len(checked)
         return self._seconds * count
 
     def interrupted_report(self) -> Report | None:
         """The rows of what was measured until then; None where nothing was."""
-        rows = interrupted_rows([one.entrant.row(INTERRUPTED) for one in self._alone])
+        rows = interrupted_rows([one.compared.row(INTERRUPTED) for one in self._alone])
         return self.report_so_far(rows, **self._extra(rows))
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
         """What is known after a timed round."""
-        for one, row in zip(self._racing, rows, strict=True):
-            one.entrant.measured = row
-        known = [one.entrant.row() for one in self._alone]
+        for one, row in zip(self._in_turns, rows, strict=True):
+            one.compared.measured = row
+        known = [one.compared.row() for one in self._alone]
         self.publish_rows(known, **self._extra(known))
 
     @property
@@ -149,7 +149,7 @@ class OperatorExperiment(SpeedExperiment):
         for node, run in self._runs.items():
             facts = self._pixels[node] = {}
             op = next((each.op for each in self.graph.nodes if each.id == node), "")
-            for one in run.entrants(catalog, machine, found, facts):
+            for one in run.programs(catalog, machine, found, facts):
                 if isinstance(one, Control):
                     continue
                 config = one.config
@@ -171,20 +171,20 @@ class OperatorExperiment(SpeedExperiment):
         clock.allow(self._seconds)
         with progress.engine(clock) as engine:
             for one in alone:
-                if one.entrant.check is None or one.entrant.reason:
+                if one.compared.check is None or one.compared.reason:
                     continue
                 progress(0.0, f"{one.whose[0]}: comparing pixels of {one.node}")
                 try:
-                    one.entrant.notes = one.entrant.check(partial(engine.call, limit=LIMIT))
+                    one.compared.notes = one.compared.check(partial(engine.call, limit=LIMIT))
                 except CancelledError:
                     raise
                 except EngineError as error:
-                    one.entrant.reason = refusal(error)
+                    one.compared.reason = refusal(error)
 
     def _measure_in_turns(self, alone: Sequence[_Alone], progress: WorkerProgress) -> None:
         """Of all the operators of a program."""
-        entries = [(one, one.entrant.entry) for one in alone]
-        self._racing = [one for one, entry in entries if entry is not None]
+        entries = [(one, one.compared.entry) for one in alone]
+        self._in_turns = [one for one, entry in entries if entry is not None]
         self.on_rows(self.measure([entry for _, entry in entries if entry is not None], progress))
 
     def _extra(self, rows: Sequence[Measurement]) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
+from workbench.bench.compared_program import ComparedProgram, refusal
 from workbench.bench.config import config_of, with_config
-from workbench.bench.entrant import Entrant, refusal
 from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.peers.program import (
     NoCounterpartError,
@@ -155,29 +155,31 @@ def told_as_failure() -> Iterator[None]:
         raise EngineError(words) from None
 
 
-def peer_entrants(
+def compared_peers(
     experiment: SpeedExperiment,
     names: Sequence[str],
     devices: Sequence[DecodeDevice],
     catalog: Catalog,
     machine: Machine,
     facts: dict[str, Any],
-) -> list[Entrant]:
+) -> list[ComparedProgram]:
     """Each peer at an experiment's work; one that cannot do it has the reason.
 
     ``facts`` gets, of each that was checked, its version and how far its pixels lie from DALI's.
     """
-    return [_entrant(experiment, PEERS[name], devices, catalog, machine, facts) for name in names]
+    return [
+        _compared_peer(experiment, PEERS[name], devices, catalog, machine, facts) for name in names
+    ]
 
 
-def _entrant(
+def _compared_peer(
     experiment: SpeedExperiment,
     peer: Peer,
     devices: Sequence[DecodeDevice],
     catalog: Catalog,
     machine: Machine,
     facts: dict[str, Any],
-) -> Entrant:
+) -> ComparedProgram:
     config = replace(config_of(experiment.graph, peer.device), program=peer.name, pipelines=1)
     reason = "" if peer.device in devices else "its device was not asked for"
     if peer.device == "mixed" and machine.no_gpu:
@@ -189,7 +191,7 @@ def _entrant(
             raise NoCounterpartError(reason)
         program = program_of(experiment.graph, catalog, OPERATORS, peer.name)
     except EngineError as error:
-        return Entrant(config, reason=refusal(error))
+        return ComparedProgram(config, reason=refusal(error))
 
     def jobs(workers: int) -> ConfigJobs:
         job = PeerJob(peer, program, experiment.data, config.batch_size, workers)
@@ -209,7 +211,7 @@ def _entrant(
         facts[peer.name]["difference"] = asdict(found)
         return () if found.is_same else (different_words(found),)
 
-    return Entrant(config, jobs, check=check, searches=True)
+    return ComparedProgram(config, jobs, check=check, searches=True)
 
 
 def different_words(found: PixelDifference) -> str:

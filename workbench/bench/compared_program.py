@@ -1,4 +1,4 @@
-"""Who takes part in a comparison: its search for the best number of workers, and its time.
+"""A program that is compared: its search for the best number of workers, and its time.
 
 Each has so many seconds in all. First its probes run one after another in one worker process, which
 loads its library once; what is left is for its rounds in turns with the others, in a fresh one.
@@ -41,8 +41,8 @@ A CancelledError of the call may say that the time is up."""
 
 
 @dataclass(slots=True)
-class Entrant:
-    """One of those that are compared.
+class ComparedProgram:
+    """DALI or a peer, as it takes part in a comparison.
 
     ``jobs`` gives it with so many workers (or threads); without, ``reason`` says why it cannot be
     measured. ``seconds`` is how long it may take in all, ``check`` looks at it after its first
@@ -114,10 +114,10 @@ class Entrant:
 
 
 @dataclass(slots=True)
-class Control(Entrant):
-    """Another entrant once more, with the number of workers that is best for that."""
+class Control(ComparedProgram):
+    """Another program once more, with the number of workers that is best for that."""
 
-    of: Entrant | None = None
+    of: ComparedProgram | None = None
 
     @property
     def entry(self) -> ConfigJobs | None:
@@ -132,11 +132,11 @@ class Control(Entrant):
         """What is known of it; where the other cannot be measured, the same reason."""
         if self.of is not None and self.of.reason:
             return Measurement(self.config, reason=self.of.reason)
-        return Entrant.row(self, why)
+        return ComparedProgram.row(self, why)
 
 
 def search_workers(
-    experiment: SpeedExperiment, entrant: Entrant, cores: int, progress: WorkerProgress
+    experiment: SpeedExperiment, compared: ComparedProgram, cores: int, progress: WorkerProgress
 ) -> None:
     """Find the number of workers (or threads) that is fastest for it; ``tried`` has each.
 
@@ -144,14 +144,14 @@ def search_workers(
     half of the time is for this: all cores are tried, and others as long as there is time for one
     more. One whose first probe fails gets the reason. Raises CancelledError.
     """
-    bounded = math.isfinite(entrant.seconds)
-    deadline = Deadline(entrant.seconds if bounded else None)
-    most = _SEARCH * entrant.seconds
+    bounded = math.isfinite(compared.seconds)
+    deadline = Deadline(compared.seconds if bounded else None)
+    most = _SEARCH * compared.seconds
     how = replace(PROBE_CONFIG, limit=most / _PROBES_WITHIN) if bounded else PROBE_CONFIG
-    kept, last, tried = KeptWorker(), 0.0, entrant.tried
-    assert entrant.jobs is not None
-    jobs = entrant.jobs
-    config = entrant.config
+    kept, last, tried = KeptWorker(), 0.0, compared.tried
+    assert compared.jobs is not None
+    jobs = compared.jobs
+    config = compared.config
     whose = "threads" if config.program == "DALI" else "workers"
 
     def rate(workers: int) -> float:
@@ -165,10 +165,10 @@ def search_workers(
             )  # fmt: skip
             left = deadline.left(_SEARCH) if tried else deadline.left()
             entry = replace(jobs(workers), seconds=left)
-            best = (entrant.best.median if entrant.best else None) or 0.0
+            best = (compared.best.median if compared.best else None) or 0.0
             row = experiment.measure([entry], part, how, best, kept)[0]
             last = time.monotonic() - began
-            entrant.start = entrant.start or start_seconds(row, last)
+            compared.start = compared.start or start_seconds(row, last)
             tried[workers] = row
         found = tried.get(workers)
         return (found.median if found else None) or 0.0
@@ -176,10 +176,10 @@ def search_workers(
     try:
         rate(cores)
         if first := tried[cores].reason:
-            entrant.reason = _shortened(first)
+            compared.reason = _shortened(first)
             return
-        if entrant.check is not None:
-            entrant.notes = entrant.check(partial(kept.call, deadline.left()))
+        if compared.check is not None:
+            compared.notes = compared.check(partial(kept.call, deadline.left()))
         best = cores
         for factor in (2.0, 0.5):
             while 1 <= (there := int(best * factor)) <= _CROWDED * cores:
@@ -191,10 +191,10 @@ def search_workers(
     except CancelledError:
         raise
     except EngineError as error:
-        entrant.reason = refusal(error)
+        compared.reason = refusal(error)
     finally:
         kept.close()
-        entrant.spent = deadline.spent
+        compared.spent = deadline.spent
 
 
 def refusal(error: EngineError) -> str:

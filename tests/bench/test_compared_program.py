@@ -1,4 +1,4 @@
-"""The search for workers, the time that each entrant has, and what is kept of one ended early."""
+"""The search for workers, the time that each program has, and what is kept of one ended early."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 
 from tests.bench.fakes import measured, report
 from workbench.bench import Benchmark, Measurement
+from workbench.bench.compared_program import ComparedProgram, Control, search_workers
 from workbench.bench.config import Config
-from workbench.bench.entrant import Control, Entrant, search_workers
 from workbench.bench.interleaved import NOT_YET, TIME_UP, ConfigJobs
 from workbench.bench.measurement import BY_ITSELF
 from workbench.bench.measurement_config import MeasurementConfig, config_within
@@ -45,10 +45,12 @@ def use(measure: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.bench.speed_experiment.measure", measure)
 
 
-def searched(photos: Path, cores: int, seconds: float = math.inf) -> Entrant:
+def searched(photos: Path, cores: int, seconds: float = math.inf) -> ComparedProgram:
     """One whose best number of workers was looked for."""
     run = Benchmark(load_recipe("imagenet-train"), str(photos), ("cpu",))
-    found = Entrant(Config(), lambda count: ConfigJobs(Config(threads=count), ()), seconds=seconds)
+    found = ComparedProgram(
+        Config(), lambda count: ConfigJobs(Config(threads=count), ()), seconds=seconds
+    )
     search_workers(run, found, cores, WorkerProgress())
     return found
 
@@ -88,7 +90,7 @@ def test_a_limit_ends_the_search_for_workers_and_leaves_the_rest_for_the_figure(
 
     monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
     fake_time = SimpleNamespace(monotonic=lambda: clock[0])
-    monkeypatch.setattr("workbench.bench.entrant.time", fake_time)
+    monkeypatch.setattr("workbench.bench.compared_program.time", fake_time)
     monkeypatch.setattr("workbench.bench.deadline.time", fake_time)
     assert list(searched(photos, 4, 1.0).rates) == ["4"], "all cores, whatever it takes"
     assert list(searched(photos, 4, 12.0).rates) == ["4", "8"], "a third would end after 6 s"
@@ -128,19 +130,19 @@ def test_what_a_check_says_becomes_a_note_or_the_reason(
     def cancelled(call: Callable[..., Any]) -> tuple[str, ...]:
         raise CancelledError("Cancelled.")
 
-    noted = Entrant(Config(), jobs, check=lambda call: ("other hues",))
+    noted = ComparedProgram(Config(), jobs, check=lambda call: ("other hues",))
     search_workers(run, noted, 2, WorkerProgress())
     assert noted.entry is not None
     assert noted.entry.notes[-1] == "other hues"
-    refused = Entrant(Config(), jobs, check=other_shapes)
+    refused = ComparedProgram(Config(), jobs, check=other_shapes)
     search_workers(run, refused, 2, WorkerProgress())
     assert refused.row().reason == "not measured: other shapes"
     with pytest.raises(CancelledError):
-        search_workers(run, Entrant(Config(), jobs, check=cancelled), 2, WorkerProgress())
+        search_workers(run, ComparedProgram(Config(), jobs, check=cancelled), 2, WorkerProgress())
 
 
 def test_the_best_probe_stands_where_there_was_no_time_for_turns() -> None:
-    found = Entrant(Config(), jobs, seconds=10.0)
+    found = ComparedProgram(Config(), jobs, seconds=10.0)
     assert found.row().reason == NOT_YET
     found.tried = {2: measured(100.0, threads=2), 4: measured(200.0, threads=4)}
     found.spent, found.start = 1.0, 3.0
@@ -166,7 +168,9 @@ def test_the_best_probe_stands_where_there_was_no_time_for_turns() -> None:
 
 
 def test_a_control_has_the_number_of_workers_of_what_it_is_beside() -> None:
-    first = Entrant(Config(), jobs, seconds=10.0, tried={8: measured(1.0, threads=8)}, spent=4.0)
+    first = ComparedProgram(
+        Config(), jobs, seconds=10.0, tried={8: measured(1.0, threads=8)}, spent=4.0
+    )
     control = Control(Config(program=CONTROL), seconds=10.0, of=first)
     assert control.entry is not None
     assert control.entry.config == Config(threads=8, program=CONTROL)
@@ -202,7 +206,7 @@ def test_an_interrupted_comparison_keeps_what_it_has(
     use(measure, monkeypatch)
     machine = SimpleNamespace(cores=4, no_gpu="none here")
     monkeypatch.setattr(Benchmark, "prepare", prepared(machine))
-    monkeypatch.setattr("workbench.bench.benchmark.peer_entrants", lambda *_: [])
+    monkeypatch.setattr("workbench.bench.benchmark.compared_peers", lambda *_: [])
     run = Benchmark(
         load_recipe("imagenet-train"), str(photos), ("cpu",), peers=("OpenCV",),
         measurement_config=config_within(30.0),
