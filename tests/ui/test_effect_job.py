@@ -30,7 +30,7 @@ def ready(photos: Path) -> Iterator[tuple[ViewModel, Screen]]:
 
 
 def timer(model: ViewModel) -> threading.Timer | None:
-    return model.background_previews._effect._at_rest._timer
+    return model.background_previews._effect._debounced._timer
 
 
 def wanted(model: ViewModel) -> bool:
@@ -77,7 +77,7 @@ def test_nothing_is_asked_while_a_value_is_dragged(
     ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, screen = ready
-    monkeypatch.setattr("workbench.ui.at_rest.REST", 3600)
+    monkeypatch.setattr("workbench.ui.debounced_job.DELAY", 3600)
     model.receive("inspector", "effect_open", True)
     first = timer(model)
     assert first is not None

@@ -9,8 +9,8 @@ from workbench.catalog.spec import Catalog
 from workbench.engine.call_handle import Caller
 from workbench.graph.model import Graph
 from workbench.preview import Effect, PreviewRequest, preview_effect
-from workbench.ui.at_rest import AtRest, shown_sample, small_pictures
 from workbench.ui.background_results import BackgroundResults
+from workbench.ui.debounced_job import DebouncedJob, shown_sample, small_pictures
 from workbench.ui.effect_variations import effect_remark, variations
 from workbench.ui.effect_views import (
     chosen_arguments,
@@ -39,7 +39,7 @@ class EffectJob:
     def __init__(self, background: BackgroundResults, catalog: Catalog) -> None:
         self._background = background
         self._catalog = catalog
-        self._at_rest = AtRest(background, NAME, self._begin)
+        self._debounced = DebouncedJob(background, NAME, self._begin)
         self._sheet = b""
         self._sheet_of: _Wanted | None = None
         self._names_of: tuple[Graph, str, list[str]] | None = None
@@ -52,7 +52,7 @@ class EffectJob:
         shown = self._sheet_of
         present = (
             shown is not None
-            and (self._at_rest.wanted or self._background.asked(NAME)) in (None, shown)
+            and (self._debounced.wanted or self._background.asked(NAME)) in (None, shown)
             and (
                 (shown.request.graph, shown.node, shown.args)
                 == (state.checked.active, state.inspected, tuple(args))
@@ -81,15 +81,15 @@ class EffectJob:
         sample = shown_sample(state, request)
         base = small_pictures(request, PICTURE_SIZE)
         wanted = _Wanted(base, state.inspected, args, sample)
-        if not self._at_rest.is_wanted(wanted):
+        if not self._debounced.is_wanted(wanted):
             self._idle.forget()
-            self._at_rest.want(wanted)
+            self._debounced.want(wanted)
         elif wanted == self._sheet_of:
             self._idle.find(base, state.inspected, sample, names)
 
     def forget(self) -> None:
         """Compute nothing any more; what is shown stays."""
-        self._at_rest.forget()
+        self._debounced.forget()
         self._idle.forget()
 
     def _names(self, graph: Graph, node: str) -> list[str]:
@@ -100,7 +100,7 @@ class EffectJob:
     def _begin(self, wanted: _Wanted) -> None:
         """Without the lock: the variants take time."""
         with self._background.lock:
-            if self._at_rest.wanted is not wanted:
+            if self._debounced.wanted is not wanted:
                 return
         graph = wanted.request.graph
         variants = effect_variants(graph, self._catalog, wanted.node, wanted.args)
@@ -117,4 +117,4 @@ class EffectJob:
             names = self._names(graph, wanted.node)
             self._idle.find(wanted.request, wanted.node, wanted.sample, names)
 
-        self._at_rest.ask(wanted, run, done)
+        self._debounced.ask(wanted, run, done)

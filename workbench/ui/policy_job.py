@@ -11,9 +11,9 @@ from workbench.engine.call_handle import Caller
 from workbench.graph.model import Graph, Port
 from workbench.graph.policy import forced
 from workbench.preview import Effect, PreviewRequest, preview_effect
-from workbench.ui.at_rest import AtRest, shown_sample, small_pictures
 from workbench.ui.background_results import BackgroundResults
 from workbench.ui.binary_payload import pack_payload
+from workbench.ui.debounced_job import DebouncedJob, shown_sample, small_pictures
 from workbench.ui.preview_views import PolicyHeader, PolicyPicture
 from workbench.ui.random_views import json_value
 from workbench.ui.view_state import ViewState
@@ -35,7 +35,7 @@ class PolicyJob:
     """The latest sheet. Every method is called with the lock held."""
 
     def __init__(self, background: BackgroundResults) -> None:
-        self._at_rest = AtRest(background, NAME, self._begin)
+        self._debounced = DebouncedJob(background, NAME, self._begin)
         self._sheet = b""
 
     def fields(self, state: ViewState) -> dict[str, Any]:
@@ -56,11 +56,11 @@ class PolicyJob:
             return
         chosen = tuple(dict.fromkeys(policy[row] for row in rows))
         base, sample = small_pictures(request, PICTURE_SIZE), shown_sample(state, request)
-        self._at_rest.want(_Wanted(base, state.inspected, chosen, sample))
+        self._debounced.want(_Wanted(base, state.inspected, chosen, sample))
 
     def forget(self) -> None:
         """Compute nothing any more; what is shown stays."""
-        self._at_rest.forget()
+        self._debounced.forget()
 
     def _begin(self, wanted: _Wanted) -> None:
         def run(engine: Caller) -> Effect:
@@ -73,7 +73,7 @@ class PolicyJob:
         def done(outcome: Any) -> None:
             self._sheet = policy_bytes(wanted.node, wanted.sub_policies, outcome)
 
-        self._at_rest.ask(wanted, run, done)
+        self._debounced.ask(wanted, run, done)
 
 
 def _policy_of(graph: Graph, node_id: str) -> tuple[Value, ...] | None:

@@ -1,4 +1,4 @@
-"""Pictures that are computed only once nothing changes any more: a value may still be dragged."""
+"""Background results that are debounced: a value may still be dragged."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from workbench.ui.background_results import BackgroundResults
 from workbench.ui.view_state import ViewState
 
 W = TypeVar("W")
-REST = 0.25
-"""Seconds without another wish."""
+DELAY = 0.25
+"""Seconds without another request after which the last one is computed."""
 
 
-class AtRest(Generic[W]):
-    """The latest wish for one kind of background result. Called with the lock held, but ``ask``."""
+class DebouncedJob(Generic[W]):
+    """One kind of background result, of the latest request.
+
+    Called with the lock held, but for ``ask``.
+    """
 
     def __init__(
         self, background: BackgroundResults, name: str, begin: Callable[[W], None]
@@ -29,7 +32,7 @@ class AtRest(Generic[W]):
         self._begin = begin
         self._timer: threading.Timer | None = None
         self.wanted: W | None = None
-        """What will be computed once it rests."""
+        """What will be computed after the delay."""
 
     def is_wanted(self, wanted: W) -> bool:
         """Whether that is what is wanted, or was computed last."""
@@ -41,7 +44,7 @@ class AtRest(Generic[W]):
             return
         self.forget()
         self.wanted = wanted
-        self._timer = threading.Timer(REST, self._begin, [wanted])
+        self._timer = threading.Timer(DELAY, self._begin, [wanted])
         self._timer.daemon = True
         self._timer.start()
 
