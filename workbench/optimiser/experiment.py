@@ -348,9 +348,9 @@ class OptimisationExperiment(SpeedExperiment):
             gain = paired_ratio(row.imgs_per_s, before.imgs_per_s)
             found.append(replace(one, gain=gain, rejected=no_gain(one, gain, noise)))
             before = row
-        return self._with_way_makers(catalog, found, noise)
+        return self._with_prerequisites(catalog, found, noise)
 
-    def _with_way_makers(
+    def _with_prerequisites(
         self, catalog: Catalog, found: Sequence[Proposal], noise: float
     ) -> tuple[Proposal, ...]:
         """With those not rejected that bring nothing themselves, but the place of what does."""

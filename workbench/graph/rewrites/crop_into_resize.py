@@ -54,4 +54,4 @@ def _made(catalog: Catalog, resize: Node, more: Mapping[str, Value | Port]) -> N
     return made if known else None
 
 
-REWRITE = Rewrite("Crops and flips into the resize", _sites, late=True)
+REWRITE = Rewrite("Crops and flips into the resize", _sites, tried_last=True)

@@ -164,4 +164,4 @@ def _normalized(
     return replace(after, nodes=tuple(node for node in after.nodes if node.id not in idle))
 
 
-REWRITE = Rewrite("Normalising by hand in crop_mirror_normalize", _sites, late=True)
+REWRITE = Rewrite("Normalising by hand in crop_mirror_normalize", _sites, tried_last=True)
