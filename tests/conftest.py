@@ -14,8 +14,10 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -124,6 +126,20 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """In ``make test`` a module's tests run in one worker, which makes ready for them once.
+
+    Thorough ones are given out one by one, for some modules have many minutes of them.
+    """
+    chosen = ("thorough", "share", "soak")
+    if config.getoption("dist") != "loadgroup" or any(map(config.getoption, chosen)):
+        return None  # pytest-xdist's own
+    from tests.module_scheduling import ModuleScheduling
+
+    return ModuleScheduling(config, log)
+
+
 def outlived() -> str:
     """Which thread outlived the tests; it would keep Python, and so CI, from ending."""
     others = [t for t in threading.enumerate() if t is not threading.main_thread()]
@@ -190,12 +206,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for marker, lacking in NEEDS.items():
             if item.get_closest_marker(marker) and (reason := lacking()):
                 item.add_marker(pytest.mark.skip(reason=reason))
+    longest = {item.path for item in items if item.get_closest_marker("browser")}
+    items.sort(key=lambda item: item.path not in longest)  # no run should end with one of these
+
+
+@pytest.fixture(scope="session")
+def states(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders, one for each test. Pytest would number them too, but lists all others each time."""
+    folder = tmp_path_factory.mktemp("states")
+    return (folder / str(number) for number in count())
 
 
 @pytest.fixture(autouse=True)
-def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_state(states: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where this test's edits are kept: no test finds those of another, or of a person."""
-    folder = tmp_path_factory.mktemp("state")
+    folder = next(states)
+    folder.mkdir()
     monkeypatch.setenv("DALI_WORKBENCH_STATE", str(folder))
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder

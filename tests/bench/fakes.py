@@ -92,7 +92,11 @@ class FakeWorkerGroup:
         self.stop = stop
         self.closed = False
         self.number: Iterator[int] = count()
+        self.allowed: list[float] = []
         FakeWorkerGroup.made.append(self)
+
+    def allow(self, seconds: float) -> None:
+        self.allowed.append(seconds)
 
     def start(self, on_report: Callable[[float], None]) -> StartupStats:
         on_report(0.0)

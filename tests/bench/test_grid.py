@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from tests.bench.fakes import MACHINE
-from workbench.bench.config import adopt_config, config_of
+from workbench.bench.config import Config, adopt_config, config_of
 from workbench.bench.grid import Grid, default_grid, grid_for, mapping_values
 from workbench.catalog import Catalog
 from workbench.engine import describe_machine
@@ -56,3 +56,11 @@ def test_a_reader_that_maps_no_files_cannot_read_them_instead(catalog: Catalog) 
     assert mapping_values(video, catalog, ("mapped",)) == (None,)
     with pytest.raises(ArgumentError, match=r"no reader .* \(experimental.inputs.video\)"):
         mapping_values(video, catalog, ("mapped", "read"))
+
+
+def test_a_configuration_has_the_place_that_gives_it() -> None:
+    grid = Grid((1, 2), (8, 16), (2,))
+    base = Config("cpu", "decode", workers=3)
+    for place in grid.places():
+        assert grid.place(grid.config(place, base)) == place
+    assert grid.place(replace(base, batch_size=24)) is None

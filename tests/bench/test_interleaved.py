@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 
@@ -9,7 +10,15 @@ import pytest
 
 from tests.bench.fakes import FakeWorkerGroup, Script
 from workbench.bench.config import Config
-from workbench.bench.interleaved import NOT_YET, ROUNDS_CUT, WARM_UP_CUT, ConfigJobs, measure
+from workbench.bench.interleaved import (
+    NOT_YET,
+    ROUND_CUT,
+    ROUNDS_CUT,
+    TIME_UP,
+    WARM_UP_CUT,
+    ConfigJobs,
+    measure,
+)
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig, config_within
 from workbench.bench.worker_group import KeptWorker
@@ -189,6 +198,34 @@ def test_cancel(at: int) -> None:
     script = Script([100], on_round=lambda number: stop.set() if number == at else None)
     with pytest.raises(CancelledError):
         measure([ConfigJobs(Config(), (script,))], MeasurementConfig(), stop)  # type: ignore[arg-type]
+
+
+def time_up() -> None:
+    raise CancelledError("Cancelled.")
+
+
+def test_one_whose_time_is_up_ends_and_the_others_go_on() -> None:
+    never = Script([100], on_round=lambda number: time_up())
+    late = Script([100], on_round=lambda number: time_up() if number == 4 else None)
+    first, second, third = run(never, late, Script([100]))
+    assert first.reason == f"not measured: {TIME_UP}"
+    assert len(second.rounds) == 2, "after two of warm-up"
+    assert second.stop_reason == "budget"
+    assert ROUND_CUT in second.flags
+    assert third.stop_reason == "precise"
+
+
+def test_each_step_has_the_time_that_is_left() -> None:
+    scripts = [Script([100]), Script([100])]
+    entries = [
+        ConfigJobs(Config(), (script,), f"s{i}", seconds=50.0)  # type: ignore[arg-type]
+        for i, script in enumerate(scripts)
+    ]
+    measure(entries, MeasurementConfig(), threading.Event())
+    for group in FakeWorkerGroup.made:
+        start, *rounds, end = group.allowed
+        assert (start, end) == (50.0, math.inf)
+        assert all(50.0 < seconds < 100.0 for seconds in rounds), "what all have left together"
 
 
 def test_several_processes_pool_their_rounds() -> None:

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+import resource
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.bench.fakes import measured
 from tests.helpers import with_settings
-from workbench.bench import Benchmark
+from workbench.bench import Benchmark, Measurement
+from workbench.bench.compared_program import ComparedProgram
 from workbench.bench.config import Config
 from workbench.bench.interleaved import ConfigJobs
-from workbench.bench.measurement_config import MeasurementConfig, config_within
+from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.peers import (
     CONTROL,
     OPERATORS,
     PEERS,
+    PeerJob,
     different_words,
-    with_best_workers,
+    peer_options,
+    peers_named,
+    told_as_failure,
 )
-from workbench.bench.peers.operator_graphs import NOTHING, operator_graphs
+from workbench.bench.peers.loader import allow_open_files
+from workbench.bench.peers.operator_graphs import DECODING, NOTHING, operator_graphs
 from workbench.bench.peers.program import (
     NoCounterpartError,
     chain_of,
@@ -42,10 +44,12 @@ from workbench.bench.pixels import (
     compare_cpu_with_mixed,
     pixel_words,
 )
-from workbench.catalog import Catalog
+from workbench.catalog import Catalog, load_catalog
 from workbench.emit import emit_script
+from workbench.errors import ArgumentError, DataError, EngineError
 from workbench.graph import load_recipe
 from workbench.graph.check import stopping_faults
+from workbench.sources import open_datasets
 
 ALIKE = ("imagenet-train", "imagenet-eval", "rotate-jitter", "two-view")
 SHORT = MeasurementConfig(0.05, 2, 2, warm_up_rounds=2, budget=0.0)
@@ -131,54 +135,84 @@ def test_a_peer_that_is_not_installed_is_a_row_that_says_so(
     assert report.extra == {}
 
 
-def test_each_is_measured_with_the_workers_that_are_fastest_for_it(
-    photos: Path, monkeypatch: pytest.MonkeyPatch
+def test_peers_go_by_the_beginning_of_their_names() -> None:
+    assert peers_named(("opencv", "TORCHVISION, D")) == (
+        "OpenCV",
+        "torchvision, decode_jpeg",
+        "torchvision, decode_jpeg on CUDA",
+    )
+    assert peers_named(()) == ()
+    with pytest.raises(ArgumentError, match=r"peer: 'pil' is none of .*OpenCV.*tf\.data"):
+        peers_named(("opencv", "pil"))
+    assert peer_options(tuple(PEERS)) == ["--peers"]
+    assert peers_named(peer_options(("tf.data",))[1:]) == ("tf.data",)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (DataError("OpenCV cannot decode a.gif."), "OpenCV cannot decode a.gif."),
+        (RuntimeError("CUDA error: out of memory"), "RuntimeError: CUDA error: out of memory"),
+        (
+            ValueError(
+                "Caught ValueError in DataLoader worker process 0.\nOriginal Traceback (most "
+                "recent call last):\n  File x, line 1\nValueError: 7 is no hue\n"
+            ),
+            "ValueError: 7 is no hue",
+        ),
+        (NoCounterpartError("it has no such operator"), "it has no such operator"),
+    ],
+)
+def test_whatever_a_library_raises_is_the_reason_of_its_row(error: Exception, words: str) -> None:
+    with pytest.raises(EngineError) as raised, told_as_failure():
+        raise error
+    assert str(raised.value) == words
+
+
+def test_a_peer_that_fails_at_a_file_ends_nothing_but_itself(
+    tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rates = {1: 100.0, 2: 190.0, 4: 300.0, 8: 350.0, 16: 340.0}
+    (tmp_path / "bad.jpg").write_text("no picture")
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=4, num_threads=2)
+    program = program_of(graph, load_catalog(), OPERATORS, "OpenCV")
+    job = PeerJob(PEERS["OpenCV"], program, open_datasets(str(tmp_path)), 4, 1)
+    entry = ConfigJobs(Config(program="OpenCV"), (job,), decodes=False)
+    monkeypatch.setattr(
+        "workbench.bench.benchmark.compared_peers",
+        lambda *_: [ComparedProgram(entry.config, lambda workers: entry, searches=True)],
+    )
+    run = Benchmark(graph, str(photos), ("cpu",), peers=("OpenCV",), measurement_config=SHORT)
+    monkeypatch.setattr(run, "_on_usable_data", lambda entry: entry)
+    ours, _, theirs = run.run().measurements
+    assert ours.rounds
+    assert theirs.reason == f"not measured: OpenCV cannot decode {tmp_path}/bad.jpg. " + (
+        "Leave it out, or convert it to JPEG."
+    )
 
-    def fake(entries: Sequence[ConfigJobs], *_: Any) -> tuple:
-        return tuple(measured(rates[entry.config.threads]) for entry in entries)
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
+@pytest.mark.parametrize(("decodes", "looked"), [(False, []), (True, [True])])
+def test_the_crash_of_a_library_is_no_reason_to_decode_every_file(
+    decodes: bool, looked: list[bool], photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "workbench.bench.speed_experiment.measure",
+        lambda entries, *_: (Measurement(Config(), reason="not measured: SIGSEGV"),),
+    )
     run = Benchmark(load_recipe("imagenet-train"), str(photos), ("cpu",))
-    for cores, best, tried in ((4, 8, "4 8 16"), (8, 8, "4 8 16"), (16, 8, "4 8 16")):
-        rates[32] = 300.0
-        entry, found = with_best_workers(
-            run, lambda count: ConfigJobs(Config(threads=count), ()), cores, "workers"
-        )
-        assert entry.config.threads == best
-        assert set(tried.split()) <= set(found)
-    assert entry.notes == ("workers tried, imgs/s: 4: 300, 8: 350, 16: 340, 32: 300",)
+    found: list[bool] = []
+    monkeypatch.setattr(run, "_leave_out", lambda full: found.append(full))
+    run.measure([ConfigJobs(Config(), (), decodes=decodes)], run.progress)
+    assert found == looked
 
 
-def test_a_limit_ends_the_search_for_workers_and_leaves_half_for_the_figure(
-    photos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = [0.0]
-    limits: list[float | None] = []
-
-    def fake(entries: Sequence[ConfigJobs], how: MeasurementConfig, *_: Any) -> tuple:
-        clock[0] += 2.0
-        limits.append(how.limit)
-        return tuple(measured(100.0 * entry.config.threads) for entry in entries)
-
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
-    monkeypatch.setattr("workbench.bench.peers.time", SimpleNamespace(monotonic=lambda: clock[0]))
-
-    def tried_within(seconds: float) -> dict[str, float | None]:
-        run = Benchmark(
-            load_recipe("imagenet-train"), str(photos), ("cpu",),
-            measurement_config=config_within(seconds),
-        )  # fmt: skip
-        return with_best_workers(
-            run, lambda count: ConfigJobs(Config(threads=count), ()), 4, "workers"
-        )[1]
-
-    assert list(tried_within(1.0)) == ["4"], "all cores, whatever it takes"
-    assert list(tried_within(12.0)) == ["4", "8"], "a third would end after 6 s"
-    assert list(tried_within(40.0)) == ["4", "8", "16"]
-    assert config_within(40.0).half().limit == 20.0
-    assert max(limit or 0.0 for limit in limits) < 20.0 / 2
+def test_a_loader_may_have_as_many_files_open_as_the_system_allows() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 1024), hard))
+    try:
+        allow_open_files()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_another_augmentation_is_told(catalog: Catalog) -> None:
@@ -196,12 +230,17 @@ def test_another_augmentation_is_told(catalog: Catalog) -> None:
 def test_the_operators_of_a_graph_by_themselves(catalog: Catalog) -> None:
     graph = load_recipe("rotate-jitter")
     found = operator_graphs(graph, catalog)
-    assert list(found) == [NOTHING, "resize", "rotate", "color", "flip"]
+    assert list(found) == [DECODING, NOTHING, "resize", "rotate", "color", "flip"]
+    assert DECODING not in operator_graphs(
+        found["rotate"].replace_node(replace(found["rotate"].node("to_256"), op="flip", args={})),
+        catalog,
+    ), "nothing is told from it"
     for node, each in found.items():
         assert not stopping_faults(each, catalog)
         program = program_of(each, catalog, OPERATORS, "a peer")
         names = [step.node for step in program.steps]
-        assert names == {NOTHING: ["to_256"], "resize": ["resize"]}.get(node, ["to_256", node])
+        own = {DECODING: [], NOTHING: ["to_256"], "resize": ["resize"]}
+        assert names == own.get(node, ["to_256", node])
     low, high = value_range(
         program_of(found["rotate"], catalog, OPERATORS, "a peer"),
         chain_of(program_of(found["rotate"], catalog, OPERATORS, "a peer"), "rotate")[-1],

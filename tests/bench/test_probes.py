@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tests.bench.fakes import measured
 from workbench.bench.config import Config
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import GPU_PROBE_CONFIG, PROBE_CONFIG, MeasurementConfig
 from workbench.bench.probes import NOTHING_MORE, TIME_UP, Probes
+from workbench.bench.tuning_time import TuningTime
 from workbench.bench.worker_group import KeptWorker
 from workbench.engine.worker_progress import Progress
 
@@ -26,7 +29,7 @@ def test_each_is_measured_against_the_best_so_far() -> None:
         seen.append((how, best))
         return replace(measured(100.0 * config.threads), config=config)
 
-    probes = Probes(measure, 16, lambda: False)
+    probes = Probes(measure, 16, TuningTime(None))
     for threads, device in ((2, "cpu"), (1, "cpu"), (4, "mixed")):
         probes.probe(Config(device, threads=threads), nobody)  # type: ignore[arg-type]
     assert seen == [(PROBE_CONFIG, 0.0), (PROBE_CONFIG, 200.0), (GPU_PROBE_CONFIG, 200.0)]
@@ -45,21 +48,21 @@ def test_one_that_fails_in_a_worker_of_others_is_tried_in_a_fresh_one() -> None:
             return Measurement(config, reason="Out of memory")
         return measured(100.0)
 
-    probes = Probes(measure, 16, lambda: False)
+    probes = Probes(measure, 16, TuningTime(None))
     rows = [probes.probe(Config(threads=threads), nobody) for threads in (1, 2, 8)]
     assert [row.reason for row in rows] == ["", "", "Out of memory"]
     assert next(reused, None) is None, "one that fails in a fresh one is not tried again"
 
 
-def test_full_engines_and_the_time_are_enough() -> None:
-    late = False
+def test_full_engines_and_the_time_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    time = TuningTime(None)
     row = measured(40_000.0, device="mixed")
 
     def measure(*_: object) -> Measurement:
         return row
 
-    probes = Probes(measure, 16, lambda: late)
-    late = True
+    probes = Probes(measure, 16, time)
+    monkeypatch.setattr(time, "is_up_for_probes", lambda: True)
     assert probes.enough() == "", "one probe at least"
     probes.probe(Config("mixed"), nobody)
     assert probes.enough() == TIME_UP

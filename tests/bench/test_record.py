@@ -15,7 +15,8 @@ from workbench.bench.config import Config
 from workbench.bench.data_fingerprint import Fingerprint
 from workbench.bench.measurement import Measurement
 from workbench.bench.page_cache import CacheState
-from workbench.bench.record import WHOLE, Report, dump_report, load_report, to_csv
+from workbench.bench.record import WHOLE, Report, dump_report, load_report
+from workbench.bench.record_csv import to_csv
 from workbench.errors import RecordFormatError
 
 ROOT = Path(__file__).parents[2]

@@ -138,8 +138,7 @@ class SlowMachine:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float, rate: float) -> None:
         self.now = 0.0
         clock = SimpleNamespace(monotonic=lambda: self.now)
-        for module in ("tune", "deadline"):
-            monkeypatch.setattr(f"workbench.bench.{module}.time", clock)
+        monkeypatch.setattr("workbench.bench.deadline.time", clock)
 
         def rate_of(config: Config, how: MeasurementConfig) -> Measurement:
             self.now += seconds

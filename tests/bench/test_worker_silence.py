@@ -14,13 +14,14 @@ import pytest
 
 from tests.engine.tasks import until
 from tests.helpers import with_settings
-from workbench.bench.peers import PEERS, _pixels
+from workbench.bench.compared_program import search_workers
+from workbench.bench.peers import compared_peers
 from workbench.bench.pixels import compare_decoders
 from workbench.bench.stages import StageCostExperiment
 from workbench.catalog import load_catalog
 from workbench.engine import heartbeat
+from workbench.engine.machine import describe_machine
 from workbench.engine.worker_progress import NO_ANSWER
-from workbench.errors import EngineError
 from workbench.graph import load_recipe
 
 Run = StageCostExperiment
@@ -36,8 +37,10 @@ def decoders(run: Run) -> None:
 
 
 def peer(run: Run) -> None:
-    with pytest.raises(EngineError, match="SIGSTOP"):
-        _pixels(run, load_catalog(), PEERS["OpenCV"])
+    machine = describe_machine()
+    (found,) = compared_peers(run, ["OpenCV"], ("cpu",), load_catalog(), machine, {})
+    search_workers(run, found, machine.cores, run.progress)
+    assert "SIGSTOP" in found.reason
 
 
 def stop_a_new_worker(known: set[int]) -> Callable[[], bool]:
@@ -68,4 +71,6 @@ def test_a_stopped_worker_is_told_of(
     stopping.start()
     work(run)
     stopping.join()
-    assert heard == [(0.95, "at work"), (0.95, NO_ANSWER), (0.95, "at work")]
+    at = [words for _, words in heard].index(NO_ANSWER)
+    share, words = heard[at - 1]
+    assert heard[at : at + 2] == [(share, NO_ANSWER), (share, words)]

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from tests.bench.fakes import measured, report, rounds
 from workbench.bench.config import Config
-from workbench.bench.interleaved import WARM_UP_CUT
+from workbench.bench.interleaved import NOT_YET, WARM_UP_CUT
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import COARSE_CONFIG, MeasurementConfig
 from workbench.bench.record import dump_report, load_report
@@ -80,6 +80,59 @@ def test_the_budget_bounds_the_whole_and_what_it_ended_is_told(
     assert result.exit_code == 0, result.output
     assert limits == [(7.0, 7.0)]
     assert f"figures: {WARM_UP_CUT}" in result.output
+
+
+def test_an_interrupted_bench_writes_what_it_has(
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(entries, how, stop, progress, before, on_rows, *_):  # type: ignore[no-untyped-def]
+        known = Measurement(entries[0].config, rounds(100, 100))
+        on_rows((known, Measurement(entries[1].config, reason=NOT_YET)))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", ended)
+    record = tmp_path / "speed.json"
+    options = ["--data", photos, "--device", "cpu", "--json", record]
+    result = run("bench", "imagenet-eval", *options)
+    assert result.exit_code == 0, result.output
+    assert "interrupted: 1 of 2 measured, which are kept" in result.output
+    assert "cpu, pipeline                      not measured: interrupted" in result.output
+    found = load_report(record.read_text())
+    assert [bool(row.rounds) for row in found.measurements] == [True, False]
+    assert found.extra["interrupted"]
+
+
+def test_peers_are_named_and_their_time_is_told(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.bench.peers.find_spec", lambda name: None)
+    options = ["--data", photos, "--device", "cpu", "--batch-size", 4, "--budget", 5]
+    result = run("bench", "imagenet-eval", *options, "--regime", "pipeline", "--peer", "opencv")
+    assert result.exit_code == 0, result.output
+    assert "This takes 10 s at most" in result.output
+    assert "OpenCV, cpu, pipeline" in result.output
+    assert "tf.data" not in result.output
+    refused = run("bench", "imagenet-eval", *options, "--peer", "numpy")
+    assert refused.exit_code == 2
+    assert "'numpy' is none of Albumentations, Kornia on CUDA, OpenCV" in refused.output
+
+
+def test_operators_have_a_record_of_their_own(photos: Path, tmp_path: Path) -> None:
+    record = tmp_path / "speed.json"
+    options = ["--data", photos, "--batch-size", 4, "--device", "cpu", "--json", record]
+    options += ["--regime", "pipeline", "--name", "here", "--each-operator"]
+    result = run("bench", "imagenet-eval", *options)
+    assert result.exit_code == 0, result.output
+    assert "µs an image that the operator adds" in result.output
+    whole = load_report(record.read_text())
+    assert (whole.kind, whole.name) == ("bench", "here")
+    alone = load_report((tmp_path / "speed-operators.json").read_text())
+    assert (alone.kind, alone.name) == ("operators", "here operators")
+    nodes = [row.name.partition(":")[0] for row in alone.measurements]
+    assert nodes == ["decoding", "nothing", "resize", "normalize"]
+    assert all(row.rounds for row in alone.measurements)
+    listed = run("records", tmp_path)
+    assert "operators imagenet-eval" in listed.output
 
 
 @pytest.mark.thorough

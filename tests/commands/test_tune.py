@@ -55,8 +55,8 @@ def test_files_are_mapped_or_read_and_no_third(
     tried: list[Grid] = []
 
     def run(experiment: SweepExperiment, *_: object) -> None:
-        assert experiment.grid is not None
-        tried.append(experiment.grid)
+        assert experiment.given_grid is not None
+        tried.append(experiment.given_grid)
         raise EngineError("enough")
 
     monkeypatch.setattr(SweepExperiment, "run", run)

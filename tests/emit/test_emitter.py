@@ -8,7 +8,7 @@ from workbench.emit.code import Code
 from workbench.emit.emitter import Emitter
 from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.edit import insert_node, new_node, set_setting
-from workbench.graph.model import topological
+from workbench.graph.node_order import topological
 from workbench.graph.unfed_inputs import feed_input
 
 CATALOG = load_catalog()

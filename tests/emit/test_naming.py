@@ -9,7 +9,7 @@ from tests.helpers import CHAINS, chain_graph
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit.naming import RESERVED, name_outputs
 from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
-from workbench.graph.model import topological
+from workbench.graph.node_order import topological
 from workbench.graph.ports import outputs_of
 
 CATALOG = load_catalog()

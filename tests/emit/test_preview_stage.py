@@ -12,7 +12,7 @@ from workbench.emit import emit_script, emit_stage
 from workbench.engine.auto_augment import automatic_draws
 from workbench.graph import Graph, Node, Port, load_recipe
 from workbench.graph.edit import set_arg, set_setting
-from workbench.graph.model import topological
+from workbench.graph.node_order import topological
 from workbench.graph.regions import wrap_in_region
 
 CATALOG = load_catalog()

@@ -95,8 +95,8 @@ def test_one_after_the_other_they_start_no_reader_again(
     runner, taps = Runner(CATALOG), list(graph.outputs.values())
     for batch in range(8):
         runner.run(graph, open_datasets(photos), batch, COUNT, taps)
-    assert len(runner._cursors) == 4
-    assert {cursor._position.next_batch for cursor in runner._cursors.values()} == {2}  # type: ignore[union-attr]
+    assert len(runner.readers._cursors) == 4
+    assert {cursor._position.next_batch for cursor in runner.readers._cursors.values()} == {2}  # type: ignore[union-attr]
 
 
 def test_every_file_is_shown_once_an_epoch(photos: Path) -> None:

@@ -28,7 +28,7 @@ from workbench.graph import Fault, Graph, Node, Port, check_graph, load_recipe, 
 from workbench.graph.compose import place_node
 from workbench.graph.edit import insert_node, new_node, set_arg, set_setting
 from workbench.graph.fixes import Fix, fixes
-from workbench.graph.model import topological
+from workbench.graph.node_order import topological
 from workbench.graph.remove import remove_nodes
 
 CATALOG = load_catalog()

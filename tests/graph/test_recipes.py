@@ -8,7 +8,7 @@ import pytest
 import workbench.graph.recipes
 from workbench.errors import GraphFormatError
 from workbench.graph import load_recipe, load_recipes
-from workbench.graph.model import ancestors
+from workbench.graph.node_order import ancestors
 from workbench.graph.recipes import load_recipe_document
 
 FOLDER = Path(workbench.graph.recipes.__file__).parent

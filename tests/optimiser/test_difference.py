@@ -7,7 +7,7 @@ from pathlib import Path
 
 import workbench as wb
 from tests.graph.rewrites.laws import BATCH, difference, start
-from workbench.optimiser.proposal import Proposal, proposal_from_json
+from workbench.optimiser.proposal import Proposal, difference_words, proposal_from_json
 
 
 def test_a_shift_of_one_level_is_48_db(photos: Path) -> None:
@@ -45,3 +45,21 @@ def test_another_shape_type_or_label_is_told(photos: Path) -> None:
     other = wb.outputs(images=graph.images, labels=graph.labels + 1)
     assert difference(graph, other, photos).other
     assert difference(graph, graph, photos).identical
+
+
+def test_boxes_that_differ_in_their_last_bits_are_rounded(photos: Path) -> None:
+    def boxes(*values: float) -> wb.DataNode:
+        return wb.fn.constant(fdata=values, shape=(1, 4), dtype="FLOAT")
+
+    image = start().crop(crop=(40, 40)).images
+    given = (0.1, 12.5, 300.25, 999.0)
+    graph = wb.outputs(images=image, boxes=boxes(*given))
+    found = difference(
+        graph, wb.outputs(images=image, boxes=boxes(0.1, 12.5, 300.2501, 999.0001)), photos
+    )
+    assert (found.rounded, found.other, found.identical) == (("boxes",), "", False)
+    assert difference_words(found).endswith("; boxes: the last bits")
+    kept = proposal_from_json(Proposal("a", "A", "near", difference=found).to_json())
+    assert kept.difference.rounded == ("boxes",)
+    moved = difference(graph, wb.outputs(images=image, boxes=boxes(0.11, *given[1:])), photos)
+    assert moved.other == "boxes differs in sample 0 of batch 0"

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.bench.fakes import MACHINE
+from tests.bench.fakes import MACHINE, measured
 from tests.graph.rewrites.laws import CATALOG, ops, start
 from tests.optimiser.made_up import FAR, NAMES, NEAR, SAME, make_up, slow_graph
+from workbench.bench.interleaved import NOT_YET
+from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.record import dump_report, load_report
 from workbench.errors import (
     ArgumentError,
     CancelledError,
@@ -88,6 +91,17 @@ def test_slower_within_the_noise_stays_where_it_is_exact(
     assert "no faster (1.04 times, noise 6%), and it changes pixels" in near.rejected
 
 
+@pytest.mark.parametrize(("last", "kept"), [(140.0, 2), (103.0, 0)], ids=["worth it", "not"])
+def test_what_only_makes_way_is_kept_where_both_are_faster(
+    monkeypatch: pytest.MonkeyPatch, photos: Path, last: float, kept: int
+) -> None:
+    names = ["colour-after-resize", "cast-into-normalize"]
+    make_up(monkeypatch, {CONTROL: 95.0, names[0]: 101.0, names[1]: last}, lambda name: NEAR)
+    graph = start().cast(dtype="FLOAT").resize(size=(60.0, 60.0)).crop_mirror_normalize()
+    found = optimise(graph.with_settings(batch_size=4, num_threads=1), str(photos))
+    assert [one.name for one in found.proposals] == names[:kept]
+
+
 @pytest.mark.parametrize(
     ("pixels", "words"),
     [(FAR, "21.0 dB on these data: less than 35"), (SAME.__class__(other="shapes"), "shapes")],
@@ -144,6 +158,51 @@ def test_a_run_that_is_ended_early_keeps_what_it_has(
     found = optimisation_of(slow_graph(), so_far)
     assert found.interrupted
     assert [one.name for one in found.proposals] == list(NAMES)
+
+
+def test_one_ended_in_its_first_look_keeps_that(
+    monkeypatch: pytest.MonkeyPatch, photos: Path, clock: list[float]
+) -> None:
+    make_up(monkeypatch, {ORIGINAL: 50.0})
+    run = OptimisationExperiment(slow_graph(), str(photos), seconds=60.0)
+    measure, stop = run.measure, run.stop
+
+    def stopped(*given: Any) -> Any:
+        stop.set()
+        return measure(*given)
+
+    run.measure = stopped  # type: ignore[method-assign]
+    with pytest.raises(CancelledError):
+        run.run()
+    so_far = run.interrupted_report()
+    assert so_far is not None
+    (row,) = so_far.measurements
+    assert (row.label, row.median) == (ORIGINAL, pytest.approx(50.0))
+    found = optimisation_of(slow_graph(), load_report(dump_report(so_far)))
+    assert found.lines() == ["untitled: 0 rewrites proposed (ended early)"]
+    assert found._repr_html_().count("ended early") == 1
+
+
+def test_one_ended_before_the_graph_has_a_figure_beside_the_rest_keeps_its_first_look(
+    monkeypatch: pytest.MonkeyPatch, photos: Path, clock: list[float]
+) -> None:
+    make_up(monkeypatch, {ORIGINAL: 50.0})
+    run = OptimisationExperiment(slow_graph(), str(photos), seconds=60.0)
+    measure = run.measure
+
+    def stopped(entries: Any, *how: Any) -> Any:
+        if len(entries) == 1:
+            return measure(entries, *how)
+        waiting = tuple(Measurement(e.config, reason=NOT_YET, label=e.label) for e in entries[1:])
+        run.on_rows((measured(50.0, ORIGINAL), *waiting))
+        raise CancelledError("Cancelled.")
+
+    run.measure = stopped  # type: ignore[method-assign]
+    with pytest.raises(CancelledError):
+        run.run()
+    so_far = run.interrupted_report()
+    assert so_far is not None
+    assert [row.label for row in so_far.measurements] == [ORIGINAL]
 
 
 def test_one_ended_before_the_rest_is_measured_again_has_the_first_figures(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from workbench.bench.record import dump_report, load_report
 from workbench.errors import GraphEditError, RecordFormatError
 from workbench.graph.rewrites import rewritten
 from workbench.optimiser import Optimisation, optimisation_of, optimise
+from workbench.optimiser.difference import WorstSample
 
 LARGEST_REPR = 100_000
 
@@ -50,3 +52,17 @@ def test_a_record_holds_it(found: Optimisation) -> None:
     assert again.total == found.total
     with pytest.raises(RecordFormatError, match="no proposals"):
         optimisation_of(found.graph, type(found.report)("g", "d", found.report.machine, ()))
+
+
+def test_pictures_stand_once_where_the_pixels_stay_from_one_to_the_next(
+    found: Optimisation,
+) -> None:
+    first, second, near = found.proposals
+    worst = (WorstSample(0, 3, "b.jpg", "images", 41.0, b"before", b"after"),)
+    far = replace(near.difference, worst=worst)
+    farther = replace(far, worst=(replace(worst[0], after=b"other"),))
+    three = [replace(one, difference=far) for one in (first, second)]
+    three.append(replace(near, difference=farther))
+    again = replace(found, proposals=tuple(three))
+    assert again.pictures == {first.name: far.worst, near.name: farther.worst}
+    assert again._repr_html_().count("farthest from the original:") == 2

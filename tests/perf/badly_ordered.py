@@ -1,4 +1,4 @@
-"""Five pipelines whose operators stand in an order that costs, as found in public code.
+"""Pipelines whose operators stand in an order that costs, as found in public code.
 
 ``python tests/perf/badly_ordered.py OUT`` writes them as graph files; with records of the optimiser
 (``badly_ordered.py OUT RECORD.json ...``) it prints their gains and the median. Written afresh;
@@ -66,10 +66,40 @@ def crop_of_its_own() -> Graph:
     return graph.transpose(perm=(2, 0, 1))
 
 
+def chance_before_the_crop() -> Graph:
+    """Colour by chance, then grey by chance, at full size (SimCLR's jitter by hand)."""
+    share = wb.random.uniform
+    graph = start_graph(load_catalog()).with_p(
+        0.8,
+        lambda x: x.color_twist(
+            brightness=share(range=(0.6, 1.4)),
+            contrast=share(range=(0.6, 1.4)),
+            saturation=share(range=(0.6, 1.4)),
+        ),
+    )
+    graph = graph.with_p(0.2, lambda x: x.saturation(saturation=0.0)).resize(resize_shorter=256.0)
+    place = share(range=(0.0, 1.0)), share(range=(0.0, 1.0))
+    graph = graph.crop(crop=(224, 224), crop_pos_x=place[0], crop_pos_y=place[1])
+    return graph.crop_mirror_normalize(mean=MEAN, std=STD)
+
+
+def normalised_by_hand() -> Graph:
+    """``ToTensor`` and ``Normalize`` as arithmetic, the first at full size."""
+    image = start_graph(load_catalog()).cast(dtype="FLOAT").images / 255.0
+    cut = image.flip(horizontal=wb.random.coin_flip()).resize(resize_shorter=256.0)
+    cut = cut.crop(crop=(224, 224))
+    mean, std = (
+        wb.fn.constant(fdata=values, shape=(3,), dtype="FLOAT")
+        for values in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    )
+    return wb.outputs(images=((cut - mean) / std).transpose(perm=(2, 0, 1)))
+
+
 GRAPHS = {
     make.__name__.replace("_", "-"): make
     for make in (
-        scaled_first, colour_first, jitter_before_the_crop, turned_first, crop_of_its_own
+        scaled_first, colour_first, jitter_before_the_crop, turned_first, crop_of_its_own,
+        chance_before_the_crop, normalised_by_hand,
     )
 }  # fmt: skip
 

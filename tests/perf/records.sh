@@ -4,7 +4,7 @@
 #   tests/perf/records.sh OUT TAG PART...   from the project's folder; python3 has what it needs
 #
 # TAG names the machine in the files. Parts, with the minutes that they took on an H200 with 16 cores:
-# agree 10 (PAIRS=3: 6), recipes 10, by-hand 4, peers 5 (RECIPES=imagenet-train: 2), sweep-mixed 4,
+# agree 10 (PAIRS=3: 6), recipes 10, by-hand 4, peers 11 and operators 7 at most, sweep-mixed 4,
 # sweep-cpu 4, tune 4, optimise 6 and stages 3 (DEVICES=mixed: half), threads 5, gpus 3 (GPUS=1,2), processes. Without
 # a GPU a part measures the CPU's side, but gpus nothing. Everything comes back as OUT/records.tgz.
 set -u
@@ -52,7 +52,14 @@ by_hand() {  # the settings of the figures that were measured by hand
 peers() {
   for recipe in ${RECIPES:-imagenet-train rotate-jitter}; do
     workbench bench "$recipe" --data "$photos" --device $device --regime pipeline --peers \
-      --batch-size 64 --threads "$cores" --budget 12 $(record "peers-$recipe")
+      --batch-size 64 --threads "$cores" --budget "${BUDGET:-25}" $(record "peers-$recipe")
+  done
+}
+operators() {  # each by itself, of DALI and of the libraries in PEERS
+  for recipe in ${RECIPES:-rotate-jitter}; do
+    workbench bench "$recipe" --data "$photos" --device $device --regime pipeline --batch-size 64 \
+      --threads "$cores" $(printf -- '--peer %s ' ${PEERS:-opencv albu}) --each-operator \
+      --budget "${BUDGET:-12}" $(record "each-$recipe")
   done
 }
 mixed="--threads $several --batch-sizes $batches --prefetch 2,4 --loads 0.65,0.85,1.0"
@@ -108,7 +115,7 @@ for part in "$@"; do
   case $part in
     sweep-mixed | sweep-cpu) sweep "${part#sweep-}" ;;
     by-hand) by_hand ;;
-    agree | recipes | peers | tune | optimise | stages | threads | gpus | processes) "$part" ;;
+    agree | recipes | peers | operators | tune | optimise | stages | threads | gpus | processes) "$part" ;;
     *) echo "no such part: $part" >&2 ;;
   esac
   echo "== $part: $((SECONDS - began)) s"

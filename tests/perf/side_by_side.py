@@ -2,8 +2,9 @@
 
     python -m tests.perf.side_by_side RECORD.json FOLDER
 
-FOLDER has ``train.json``, ``decode.json`` and ``heavy.json`` (``tune_live --long 60 --json``), and
-of ``loader_rate`` ``loader.json`` and, of images of 1920x1280, ``large-PIPELINES-THREADS.json``.
+FOLDER has ``train.json``, ``decode.json`` and ``heavy.json`` (``tune_live --long 60 --json``), the
+same once more as ``again-train.json`` and so on where there was a second run, and of
+``loader_rate`` ``loader.json`` and, of images of 1920x1280, ``large-PIPELINES-THREADS.json``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+WORKS = ("train", "decode", "heavy")
 KNOBS = (
     "batch_size", "threads", "pipelines", "prefetch", "hw_decoder_load", "executor", "dont_use_mmap"
 )  # fmt: skip
@@ -73,8 +75,10 @@ def _knobs(told: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     record, folder = Path(sys.argv[1]), Path(sys.argv[2])
     read = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+    second = {name: f"again-{name}" for name in WORKS}
     told = {
-        "imgs/s of": {name: work(read[name]) for name in ("train", "decode", "heavy")},
+        "imgs/s of": {name: work(read[name]) for name in WORKS},
+        "once more": {name: work(read[again]) for name, again in second.items() if again in read},
         "exported PyTorch loader": loader(read["loader"]),
         "1920x1280": [loader(one) for name, one in read.items() if name.startswith("large-")],
     }

@@ -188,7 +188,7 @@ def main() -> None:
         for place in random.Random(0).sample(places, len(places)):
             if args.alone or left() < LAST_SECONDS + SETTING_SECONDS:
                 break
-            rows.append(sweep.measure_one(small.config(place, sweep.base), catalog, found))
+            rows.append(sweep.measure_one(small.config(place, sweep.base)))
         each = (time.monotonic() - start) / max(1, len(rows))
 
         measured = sorted((one for one in rows if one.median), key=lambda one: -(one.median or 0))
@@ -206,7 +206,7 @@ def main() -> None:
         anew: dict[Config, Measurement] = {one.config: one for one in final}
         seconds = args.long or min(60.0, left() - SETTING_SECONDS)
         if seconds >= LEAST_LONG:
-            alone = sweep.measure_one(choice.config, catalog, found, long_config(seconds))
+            alone = sweep.measure_one(choice.config, long_config(seconds))
             choice = alone if alone.rounds else choice
         by_second = [rate for one in choice.rounds for rate in one.by_second]
 

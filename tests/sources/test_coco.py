@@ -26,6 +26,7 @@ from workbench.sources import (
     open_dataset,
     require_dataset,
 )
+from workbench.sources.coco import find_annotations
 
 
 @pytest.mark.parametrize(
@@ -132,6 +133,50 @@ def test_annotations_of_another_form_are_refused_with_the_remedy(
     path.write_text(json.dumps({**json.loads(path.read_text()), entries: value}))
     with pytest.raises(DataError, match=words):
         require_dataset(open_dataset(path))
+
+
+@pytest.mark.parametrize(
+    ("file", "images"),
+    [
+        ("a.json", "."),
+        ("a.json", "images"),
+        ("annotations/a.json", "images"),
+        ("annotations/instances_val2017.json", "val2017"),
+        ("instances_val2017.json", "val2017"),
+        ("annotations/a.json", "elsewhere"),
+    ],
+)
+def test_the_images_are_found_where_exported_scripts_find_them(
+    tmp_path: Path, file: str, images: str
+) -> None:
+    location = tmp_path / file
+    for each in (location, tmp_path / images / "1.jpg"):
+        each.parent.mkdir(exist_ok=True)
+    (tmp_path / images / "1.jpg").touch()
+    listed = {"images": [{"id": 1, "file_name": "1.jpg"}], "annotations": [], "categories": []}
+    location.write_text(json.dumps(listed))
+    (sample,) = list_samples(open_dataset(location))
+    assert os.path.dirname(sample.path) == find_annotations(str(location))["file_root"]
+    assert os.path.isfile(sample.path) == (images != "elsewhere")
+
+
+def test_the_file_is_parsed_once(
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    parsed: list[object] = []
+    loads = json.loads
+
+    def count(*args: Any, **options: Any) -> Any:
+        parsed.append(args)
+        return loads(*args, **options)
+
+    monkeypatch.setattr(json, "loads", count)  # which json.load calls
+    dataset = open_dataset(path)
+    require_dataset(dataset)
+    assert list(list_samples(dataset))
+    assert class_names(dataset)
+    assert len(parsed) == 1
 
 
 def test_classes_without_names_are_numbers(photos: Path, tmp_path: Path) -> None:

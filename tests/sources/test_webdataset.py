@@ -22,6 +22,7 @@ from workbench.samples.records import add_to_tar
 from workbench.sources import (
     Dataset,
     Index,
+    _tar_samples,
     list_samples,
     load_source,
     open_dataset,
@@ -30,6 +31,7 @@ from workbench.sources import (
     write_without,
 )
 from workbench.sources._tar_files import TarDamage, TarFile, files_in_tar
+from workbench.sources._tar_samples import with_component
 
 JPEG = b"\xff\xd8\xff\xd9"
 
@@ -134,8 +136,8 @@ def test_targets_beside_images_are_found_without_reading_on(
             yield each
 
     samples = list(list_samples(open_dataset(path)))
-    monkeypatch.setattr(webdataset, "files_in_tar", watched)
-    found = list(webdataset.with_component([samples[n] for n in (1, 2, 4)], "json"))
+    monkeypatch.setattr(_tar_samples, "files_in_tar", watched)
+    found = list(with_component([samples[n] for n in (1, 2, 4)], "json"))
     assert [bool(place) for _, place in found] == [True, False, True]
     assert read[-1] == "5.jpg"
     with tarfile.open(path) as archive:

@@ -16,7 +16,7 @@ from workbench.graph.connect import connect, connection_refusal, possible_feeder
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import chain, new_node, randomise_arg, set_arg, start_graph
 from workbench.ui.argument_rows import editor_of, inspector_view
-from workbench.ui.views import ArgRow, InspectorView
+from workbench.ui.inspector_views import ArgRow, InspectorView
 
 CATALOG = load_catalog()
 USABLE = [op for op in CATALOG.values() if not op.unusable]

@@ -9,9 +9,11 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.bench.fakes import measured, report
+from tests.optimiser.made_up import slow_graph
 from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part, small
 from tests.ui.speed.records import stage_record
 from workbench.bench.record import dump_report, load_report
+from workbench.graph import Graph
 
 pytestmark = pytest.mark.browser
 
@@ -23,9 +25,17 @@ TINY = (
 )
 
 
-def speed_panel(host: Host, photos: Path) -> Locator:
+TINY_REWRITES = (
+    "(lambda module, config: setattr(module, 'OPTIMISE_CONFIG', config))("
+    "__import__('workbench.optimiser.experiment', fromlist=['x']),"
+    "__import__('workbench.bench.measurement_config', fromlist=['x']).MeasurementConfig("
+    "round_seconds=0.05, round_batches=2, rounds=3, warm_up_rounds=2, budget=0.1))"
+)
+
+
+def speed_panel(host: Host, photos: Path, graph: Graph | None = None) -> Locator:
     """The panel of a small graph, with rounds as short as can be."""
-    host.open(photos, small())
+    host.open(photos, graph or small())
     await_picture(host.page)
     host.python(TINY)
     part(host.page, "tabs").get_by_role("tab", name="Speed").click()
@@ -48,6 +58,28 @@ def await_measuring(host: Host, count: int) -> None:
     """Until so many threads measure, each with its processes."""
     named = "[t.name for t in __import__('threading').enumerate()].count('workbench-measure')"
     await_python(host, named, lambda found: found == count)
+
+
+@pytest.mark.thorough
+def test_peers_that_are_ticked_are_measured(host: Host, photos: Path) -> None:
+    pytest.importorskip("cv2")
+    speed = speed_panel(host, photos)
+    host.python(
+        "__import__('workbench.ui.speed.experiment_factory', fromlist=['x'])"
+        ".PEER_SECONDS.update(usual=4.0)"
+    )
+    peers = turn_to(speed, "Peers", "peers")
+    for box in peers.locator("[data-wb=peer]").all():
+        box.uncheck()
+    measure = peers.locator("[data-wb=measure]")
+    expect(measure).to_be_disabled()
+    peers.get_by_role("checkbox", name="OpenCV").check()
+    measure.click()
+    figure = peers.locator("[data-wb=figure]")
+    expect(figure).to_have_attribute("data-bars", re.compile("[36]"), timeout=PATIENCE)
+    ended(speed)
+    rows = figure.locator("[data-wb=speed-row]")
+    expect(rows.last).to_contain_text("OpenCV")
 
 
 @pytest.mark.thorough
@@ -235,3 +267,29 @@ def drop(page: Page, target: Locator, text: str) -> None:
     )
     for event in ("dragover", "drop"):
         target.dispatch_event(event, {"dataTransfer": files, "bubbles": True, "composed": True})
+
+
+@pytest.mark.thorough
+def test_rewrites_are_found_taken_and_undone(host: Host, photos: Path) -> None:
+    speed = speed_panel(host, photos, slow_graph())
+    host.python(TINY_REWRITES)
+    rewrites = turn_to(speed, "Rewrites", "rewrites")
+    rewrites.locator("[data-wb=measure]").click()
+    take = rewrites.locator("[data-wb=take][data-rewrite=colour-after-crop]")
+    expect(take).to_be_visible(timeout=PATIENCE)
+    ended(speed)
+    row = rewrites.get_by_role("row").filter(
+        has=host.page.locator("[data-rewrite=colour-after-crop]")
+    )
+    expect(row).to_contain_text("exact")
+    expect(row).to_contain_text("none in 8 samples")
+    before = host.python("[n.op for n in model.graph.nodes]")
+    take.click()
+    expect(take).to_have_count(0)
+    expect(speed).to_contain_text("undo leads back")
+    after = host.python("[n.op for n in model.graph.nodes]")
+    assert before[2:] == ["contrast", "brightness", "crop"]
+    assert after[2:] == ["crop", "contrast", "brightness"]
+    part(host.page, "bar").locator("[data-wb=undo]").click()
+    expect(take).to_be_visible()
+    assert host.python("[n.op for n in model.graph.nodes]") == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,9 +29,13 @@ def ready(photos: Path) -> Iterator[tuple[ViewModel, Screen]]:
     model.close()
 
 
+def timer(model: ViewModel) -> threading.Timer | None:
+    return model.background_previews._effect._debounced._timer
+
+
 def wanted(model: ViewModel) -> bool:
     """Whether a sheet is asked for, or will be once the graph rests."""
-    return model.background_previews._effect._timer is not None
+    return timer(model) is not None
 
 
 def test_a_click_adopts_a_value_in_one_step(ready: tuple[ViewModel, Screen]) -> None:
@@ -72,15 +77,15 @@ def test_nothing_is_asked_while_a_value_is_dragged(
     ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, screen = ready
-    monkeypatch.setattr("workbench.ui.effect_job.REST", 3600)
+    monkeypatch.setattr("workbench.ui.debounced_job.DELAY", 3600)
     model.receive("inspector", "effect_open", True)
-    first = model.background_previews._effect._timer
+    first = timer(model)
     assert first is not None
     for value in (0.5, 0.75):
         picture = screen.picture
         edit(model, "set", node="color", arg="saturation", value=value, group="drag")
         screen.wait_other_picture(picture)
-    screen.wait(lambda s: model.background_previews._effect._timer is not first, "another rest")
+    screen.wait(lambda s: timer(model) is not first, "another rest")
     assert first.finished.is_set(), "each newer picture begins the rest anew"
     assert screen[SHEET] == b""
 

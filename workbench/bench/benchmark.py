@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
 from workbench.arguments import NAMES, TEXT, checked, require_choice, require_kind
+from workbench.bench.compared_program import ComparedProgram, Control, search_workers
 from workbench.bench.config import (
     REGIMES,
     Config,
@@ -16,19 +19,25 @@ from workbench.bench.config import (
     with_config,
 )
 from workbench.bench.context import gpu_command
+from workbench.bench.data_fingerprint import Fingerprint
 from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.page_cache import Cache
-from workbench.bench.peers import CONTROL, PEERS, add_peers, with_best_workers
+from workbench.bench.peers import CONTROL, PEERS, compared_peers, peer_options
 from workbench.bench.pixels import compare_decoders
 from workbench.bench.record import Report
-from workbench.bench.speed_experiment import SpeedExperiment
+from workbench.bench.speed_experiment import INTERRUPTED, SpeedExperiment
+from workbench.catalog import Catalog, load_catalog
+from workbench.engine.machine import Machine, describe_machine
 from workbench.engine.progress_bar import with_progress_bar
-from workbench.engine.worker_progress import Progress
+from workbench.engine.worker_progress import Progress, WorkerProgress
 from workbench.errors import ArgumentError
 from workbench.graph.model import GRAPH, DecodeDevice, Graph
 from workbench.sources import Data
+
+_SEARCH = 0.5
+"""Share of the progress that the searches for workers are."""
 
 
 class Benchmark(SpeedExperiment):
@@ -73,6 +82,9 @@ class Benchmark(SpeedExperiment):
         self.devices: tuple[DecodeDevice, ...] = _as_tuple(devices)
         self.regimes: tuple[Regime, ...] = _as_tuple(regimes)
         self.peers: tuple[str, ...] = _as_tuple(peers)
+        self._programs: list[ComparedProgram] = []
+        self._searching: ComparedProgram | None = None
+        self._in_turns: list[ComparedProgram] = []
 
     def __repr__(self) -> str:
         what = f"{', '.join(self.devices)}; {', '.join((*self.regimes, *self.peers))}"
@@ -92,49 +104,112 @@ class Benchmark(SpeedExperiment):
             print(report.best, "imgs/s")
         """
         catalog, machine, found, cache = self.prepare(on_progress)
-        rows: list[Measurement | None] = []
-        entries: list[ConfigJobs] = []
+        facts: dict[str, Any] = {}
+        self._programs = self.programs(catalog, machine, found, facts)
+        self.begin(machine, found, cache)
+        searching = [one for one in self._programs if one.searches]
+        for place, one in enumerate(searching):
+            part = self.progress.part(
+                _SEARCH * place / len(searching), _SEARCH * (place + 1) / len(searching)
+            )
+            self._searching = one
+            search_workers(self, one, machine.cores, part)
+        self._searching = None
+        self._measure_in_turns(self.progress.part(_SEARCH, 0.99) if searching else self.progress)
+        rows = [one.row() for one in self._programs]
+        extra: dict[str, Any] = {"peers": facts}
+        for one in searching:
+            if one.config.program in facts:
+                facts[one.config.program]["workers"] = one.rates
+        if {"cpu", "mixed"} <= {row.device for row in rows if row.rounds}:
+            self.progress(0.99, "comparing the pixels of both decoders")
+            extra["decoders"] = compare_decoders(
+                self.graph, self.data, self.stop, self.progress, self._seconds
+            )
+        if "mixed" in self.devices and machine.no_gpu:
+            extra["command"], extra["before"] = gpu_command(
+                self.graph, self.regimes, peer_options(self.peers)
+            )
+        self.progress(1.0, "done")
+        return self.report(rows, machine, found, cache, **extra)
+
+    def longest(self) -> float | None:
+        """Seconds that ``run`` takes at most once the data are read; None without a limit.
+
+        Without peers the start of DALI's pipelines and its fewest rounds may take longer.
+        """
+        limit = self.measurement_config.limit
+        if limit is None:
+            return None
+        machine = describe_machine()
+        unread = Fingerprint("", None, None)
+        programs = self.programs(load_catalog(), machine, unread, {})
+        able = [one.config.device for one in programs if not one.reason]
+        count = len(able) * self.measurement_config.processes
+        return limit * (count + ({"cpu", "mixed"} <= set(able)))
+
+    def interrupted_report(self) -> Report | None:
+        """The rows of what was measured until then; None where nothing was."""
+        return self.report_so_far([one.row(INTERRUPTED) for one in self._programs])
+
+    def on_rows(self, rows: tuple[Measurement, ...]) -> None:
+        """What is known after a timed round, of a probe too."""
+        if self._searching is not None:
+            self._searching.tried |= {row.threads: row for row in rows if row.rounds}
+        else:
+            for one, row in zip(self._in_turns, rows, strict=True):
+                one.measured = row
+        self._publish()
+
+    def _publish(self) -> None:
+        self.publish_rows([one.row("so far") for one in self._programs])
+
+    def programs(
+        self, catalog: Catalog, machine: Machine, found: Fingerprint, facts: dict[str, Any]
+    ) -> list[ComparedProgram]:
+        """All that take part, in the order of the report, of a machine and the files of its data.
+
+        ``facts`` is as of ``compared_peers``.
+        """
+        programs: list[ComparedProgram] = []
         for regime in self.regimes:
             for device in self.devices:
                 config = replace(config_of(self.graph, device), regime=regime)
                 reason = unmeasurable_reason(
                     with_config(self.graph, catalog, config), catalog, machine
                 )
-                rows.append(Measurement(config, reason=reason) if reason else None)
                 if reason:
-                    continue
-                if not self.peers or regime != "pipeline":
-                    entries.append(self.entry(config, catalog, found))
+                    programs.append(ComparedProgram(config, reason=reason))
                     continue
 
-                def with_threads(threads: int, config: Config = config) -> ConfigJobs:
+                def jobs(threads: int, config: Config = config) -> ConfigJobs:
                     return self.entry(replace(config, threads=threads), catalog, found)
 
-                words = f"DALI, {device}: threads"
-                best, _ = with_best_workers(self, with_threads, machine.cores, words)
-                again = replace(best, config=replace(best.config, program=CONTROL), notes=())
-                entries += [best, again]
-                rows.append(None)
-        extra: dict[str, Any] = {}
-        if self.peers and "pipeline" in self.regimes:
-            added, refused, extra["peers"] = add_peers(
-                self, self.peers, self.devices, catalog, machine
-            )
-            entries += added
-            rows += [None] * len(added) + list(refused)
-        self.begin(machine, found, cache, rows)
-        how = self.measurement_config.half() if self.peers else self.measurement_config
-        measured = iter(self.measure(entries, self.progress, how))
-        rows = [row or next(measured) for row in rows]
-        if {"cpu", "mixed"} <= {row.device for row in rows if row and row.rounds}:
-            self.progress(0.99, "comparing the pixels of both decoders")
-            extra["decoders"] = compare_decoders(self.graph, self.data, self.stop, self.progress)
-        if "mixed" in self.devices and machine.no_gpu:
-            extra["command"], extra["before"] = gpu_command(
-                self.graph, self.regimes, bool(self.peers)
-            )
-        self.progress(1.0, "done")
-        return self.report([row for row in rows if row], machine, found, cache, **extra)
+                searches = bool(self.peers) and regime == "pipeline"
+                programs.append(ComparedProgram(config, jobs, searches=searches))
+                if searches:
+                    programs.append(Control(replace(config, program=CONTROL), of=programs[-1]))
+        if "pipeline" in self.regimes:
+            programs += compared_peers(self, self.peers, self.devices, catalog, machine, facts)
+        for one in programs:
+            one.seconds = self._seconds
+        return programs
+
+    @property
+    def _seconds(self) -> float:
+        """The longest that one of a comparison with peers may take in all."""
+        limit = self.measurement_config.limit
+        return math.inf if limit is None or not self.peers else limit
+
+    def _measure_in_turns(self, progress: WorkerProgress) -> None:
+        """Of all that have time left for it."""
+        found = [(one, one.entry) for one in self._programs if one.has_time]
+        self._in_turns = [one for one, entry in found if entry is not None]
+        entries = [entry for _, entry in found if entry is not None]
+        how = self.measurement_config
+        if entries and math.isfinite(self._seconds):
+            how = replace(how, limit=fmean(one.left for one in self._in_turns))
+        self.on_rows(self.measure(entries, progress, how))
 
 
 def _as_tuple(given: Any) -> tuple[Any, ...]:

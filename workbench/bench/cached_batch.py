@@ -24,7 +24,8 @@ from workbench.engine.runner import Runner
 from workbench.engine.timing import empty_pipeline_time, time_node
 from workbench.engine.worker import Worker
 from workbench.graph.devices import infer_devices
-from workbench.graph.model import Graph, ancestors
+from workbench.graph.model import Graph
+from workbench.graph.node_order import ancestors
 from workbench.graph.ports import output_ports, used_inputs
 from workbench.sources import Datasets
 

@@ -13,15 +13,8 @@ from workbench.graph.active import active_graph
 from workbench.graph.check import stopping_faults
 from workbench.graph.dataset_parameters import sequence_length
 from workbench.graph.devices import gives_pixels, infer_devices
-from workbench.graph.model import (
-    DecodeDevice,
-    Executor,
-    Graph,
-    Node,
-    Port,
-    Source,
-    ancestors,
-)
+from workbench.graph.model import DecodeDevice, Executor, Graph, Node, Port, Source
+from workbench.graph.node_order import ancestors
 
 Regime = Literal["decode", "pipeline"]
 """``decode`` runs up to the decoder, ``pipeline`` all of the graph."""

@@ -50,12 +50,12 @@ def _every_entry(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def gpu_command(
-    graph: Graph, regimes: Sequence[Regime] = REGIMES, peers: bool = False
+    graph: Graph, regimes: Sequence[Regime] = REGIMES, more: Sequence[str] = ()
 ) -> tuple[str, str]:
     """What to run on a machine with a GPU, and what has to be done before.
 
     A recipe goes by its name, its changed settings as options; any other graph by its file. The
-    record that it writes can be opened and compared anywhere.
+    record that it writes can be opened and compared anywhere. ``more`` are further options.
     """
     name = graph.name
     words, hint = [f"{name}.json"], f"Save the graph as {name}.json and take it along."
@@ -65,7 +65,7 @@ def gpu_command(
         if options is not None and graph_hash(recipe) == graph_hash(graph):
             words, hint = [name, *options], ""
     part = ["--regime", regimes[0]] if len(regimes) == 1 else []
-    part += ["--peers"] * peers
+    part += more
     data = [
         word
         for parameter in parameters(graph.nodes)

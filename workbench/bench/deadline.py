@@ -87,6 +87,6 @@ def least_seconds(rows: Sequence[Measurement], start: float) -> float:
         + (1 + FEWEST_ROUNDS)
         * (FEWEST_BATCHES + row.config.pipelines * (row.prefetch + _QUEUED))
         * row.batch_size
-        / max(row.median or 0.0, 1e-9)
+        / max(row.rate, 1e-9)
         for row in rows
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any, get_args
@@ -65,6 +66,12 @@ class Grid:
             knob: self.values(knob)[index] for knob, index in zip(KNOBS, place, strict=True)
         }
         return replace(base, **values)
+
+    def place(self, config: Config) -> Place | None:
+        """Where the knobs of a configuration stand; None where a value is not of the grid."""
+        with suppress(ValueError):
+            return tuple(self.values(knob).index(getattr(config, knob)) for knob in KNOBS)
+        return None
 
     def to_json(self) -> dict[str, Any]:
         """The values of each knob as JSON values."""

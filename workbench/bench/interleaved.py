@@ -5,6 +5,7 @@ Every speed that is measured goes through ``measure``.
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
@@ -30,7 +31,10 @@ _WARM = 2
 OnRows = Callable[[tuple[Measurement, ...]], None]
 WARM_UP_CUT = "the time was up in the warm-up: give more"
 ROUNDS_CUT = "the time was up before {} rounds: give more"
+ROUND_CUT = "the time was up in the midst of a round: give more"
 """Flags of what a limit ended early."""
+TIME_UP = "the time was up before its first round: give more"
+"""Why there is no figure of what may take no longer than its ``seconds``."""
 NOT_YET = "not measured yet"
 """Why a run that goes on has no figure of a configuration."""
 
@@ -40,7 +44,9 @@ class ConfigJobs:
     """A configuration and how it is run: one job for each worker process.
 
     ``environments`` and ``cores`` have an entry for each job, or are empty. ``limit`` is the most
-    memory that it may take, in bytes of the host's and the GPU's; None is no limit. ``decodes``
+    memory that it may take, in bytes of the host's and the GPU's; None is no limit. ``seconds`` is
+    the longest that it may take, whatever it has not done by then: the start of its workers, which
+    may import a large library, and all rounds, whose time all that are measured share. ``decodes``
     says whether DALI decodes in it: elsewhere JPEG engines that are idle say nothing.
     """
 
@@ -52,6 +58,7 @@ class ConfigJobs:
     cores: tuple[tuple[int, ...], ...] = ()
     limit: tuple[int | None, int | None] = (None, None)
     decodes: bool = True
+    seconds: float = math.inf
 
     @property
     def name(self) -> str:
@@ -80,6 +87,8 @@ class ConfigMeasurement:
     """What a batch takes, as far as is known."""
     hurried: set[str] = field(default_factory=set)
     """What the limit ended early, as flags."""
+    is_over: bool = False
+    """Whether its time was up in the midst of a round."""
 
     @property
     def rates(self) -> list[float]:
@@ -141,7 +150,7 @@ class InterleavedRun:
         return tuple(_measurement(candidate) for candidate in self._candidates)
 
     def _alive(self) -> list[ConfigMeasurement]:
-        return [candidate for candidate in self._candidates if not candidate.reason]
+        return [one for one in self._candidates if not (one.reason or one.is_over)]
 
     def _shuffled(self) -> list[ConfigMeasurement]:
         alive = self._alive()
@@ -157,6 +166,8 @@ class InterleavedRun:
         group = candidate.group = group or WorkerGroup(
             entry.jobs, self._stop, entry.environments, entry.cores, *told
         )
+        candidate.spent = 0.0
+        group.allow(entry.seconds)
         startup = group.start(lambda _: self._check_cancelled())
         candidate.startup = candidate.startup or startup
         _require_room(entry, startup.host_bytes, startup.gpu_bytes)
@@ -216,6 +227,7 @@ class InterleavedRun:
         began = time.monotonic()
         if self._before_round is not None:
             self._before_round()
+        candidate.group.allow(self._left(candidate))
 
         def on_report(share: float) -> None:
             self._check_cancelled()
@@ -233,8 +245,14 @@ class InterleavedRun:
         candidate.gpu_use += candidate.group.gpu_use()
         return one
 
+    def _left(self, candidate: ConfigMeasurement) -> float:
+        """Seconds for its next round: its own, or those that all have left together."""
+        own = candidate.entry.seconds - candidate.spent
+        return max(own, sum(one.entry.seconds - one.spent for one in self._alive()))
+
     def _end(self, candidate: ConfigMeasurement) -> None:
         assert candidate.group is not None
+        candidate.group.allow(math.inf)
         host, gpu = candidate.group.memory()
         # Where the process's own share is not told, what the build took of the GPU must do.
         began_with = candidate.startup.gpu_bytes if candidate.startup else None
@@ -248,7 +266,7 @@ class InterleavedRun:
 
     def _dismiss(self, candidate: ConfigMeasurement) -> None:
         group, candidate.group = candidate.group, None
-        if group is not None and self._kept and not candidate.reason:
+        if group is not None and self._kept and not (candidate.reason or candidate.is_over):
             self._kept.keep(group)
         elif group is not None:
             group.close()
@@ -257,18 +275,28 @@ class InterleavedRun:
         self, candidate: ConfigMeasurement, step: Callable[[ConfigMeasurement], None]
     ) -> None:
         """One step; a failure ends this candidate and no other."""
-        if candidate.reason:
+        if candidate.reason or candidate.is_over:
             return
         try:
             self._check_cancelled()
             step(candidate)
         except CancelledError:
-            raise
+            self._check_cancelled()
+            self._end_overdue(candidate)  # not the run was ended, but this one's time was up
         except EngineError as error:
             candidate.reason = f"not measured: {without_traceback(error)}"
             self._failed = f"; {candidate.entry.name} {candidate.reason.partition('. ')[0]}"
             self._dismiss(candidate)
             self._report("")
+
+    def _end_overdue(self, candidate: ConfigMeasurement) -> None:
+        """What has had a round keeps its figure."""
+        if candidate.rounds:
+            candidate.is_over, candidate.stop_reason = True, "budget"
+            candidate.hurried.add(ROUND_CUT)
+        else:
+            candidate.reason = f"not measured: {TIME_UP}"
+        self._dismiss(candidate)
 
     def _check_cancelled(self) -> None:
         if self._stop.is_set():

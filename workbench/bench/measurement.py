@@ -14,6 +14,8 @@ from workbench.bench.workload import TimedRound
 from workbench.graph.model import DecodeDevice
 
 CONFIRMED = "confirmed"
+BY_ITSELF = "measured by itself, in the search for workers, not in turns"
+"""How a flag begins that says so: such rounds have none beside them to be told from."""
 LOADED = 0.1
 """The machine counts as loaded where something else keeps more than this share of it busy."""
 
@@ -107,6 +109,11 @@ class Measurement:
         return self.label.startswith("probe")
 
     @property
+    def is_in_turns(self) -> bool:
+        """Whether its rounds may be set beside another's: those of a comparison's probe may not."""
+        return not any(flag.startswith(BY_ITSELF) for flag in self.flags)
+
+    @property
     def confirmed(self) -> bool:
         """Whether it is the tuner's choice, measured for long without a pause."""
         return self.label.startswith(CONFIRMED)
@@ -131,6 +138,11 @@ class Measurement:
     def median(self) -> float | None:
         """Median of the rounds in imgs/s, or None."""
         return self.interval.median if self.interval else None
+
+    @property
+    def rate(self) -> float:
+        """``median``, and 0 where there is none."""
+        return self.median or 0.0
 
     @property
     def variation(self) -> float:

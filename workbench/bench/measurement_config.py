@@ -76,10 +76,6 @@ class MeasurementConfig:
         batches = min(self.round_batches, int(most / max(batch_seconds, 1e-9)))
         return min(self.round_seconds, most), max(FEWEST_BATCHES, batches)
 
-    def half(self) -> MeasurementConfig:
-        """What is left where the search for the best number of workers takes half of a limit."""
-        return self if self.limit is None else replace(self, limit=self.limit / 2)
-
     def is_late_to_warm_up(self, spent: float) -> bool:
         """Whether a limit leaves no time for more warm-up, after so many seconds in all."""
         return self.limit is not None and spent >= _WARM_WITHIN * self.limit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.bench.config import config_of, with_config
+from workbench.bench.stop_clock import StopClock
 from workbench.catalog import load_catalog
 from workbench.emit.code import Code
 from workbench.emit.script import emit_script
@@ -27,6 +29,7 @@ IMAGES = 64
 LIMIT = 300.0
 """Seconds for a comparison: on a cold disk a library may take minutes to be imported."""
 LEVELS = "levels of 255"
+NOT_COMPARED = "not compared: the time was up, give more"
 FLOATS = "units of the output's floats"
 SAME = {LEVELS: 8.0, FLOATS: 0.15}
 """Mean difference up to which two libraries do the same augmentation with other filters and
@@ -93,12 +96,19 @@ def _pixel_words(name: str, found: Mapping[str, Any]) -> str:
 
 
 def compare_decoders(
-    graph: Graph, data: Datasets, stop: threading.Event, progress: WorkerProgress
+    graph: Graph,
+    data: Datasets,
+    stop: threading.Event,
+    progress: WorkerProgress,
+    seconds: float = math.inf,
 ) -> dict[str, Any]:
     """CPU and mixed decoding of the same files: a PixelDifference as JSON values, or the reason.
 
-    Once ``stop`` is set CancelledError is raised; ``progress`` hears of the worker.
+    It takes ``seconds`` at most. Once ``stop`` is set CancelledError is raised; ``progress`` hears
+    of the worker.
     """
+    clock = StopClock(stop)
+    clock.allow(seconds)
     catalog = load_catalog()
     sources: dict[DecodeDevice, Code] = {}
     devices: tuple[DecodeDevice, ...] = ("cpu", "mixed")
@@ -107,10 +117,12 @@ def compare_decoders(
         config = replace(config_of(graph, device), regime="decode", batch_size=count)
         sources[device] = emit_script(with_config(graph, catalog, config), catalog)
     try:
-        with progress.engine(stop) as engine:
+        with progress.engine(clock) as engine:
             found = engine.call(differ, sources["cpu"], sources["mixed"], data, limit=LIMIT)
     except CancelledError:
-        raise
+        if stop.is_set():
+            raise
+        return {"reason": NOT_COMPARED}
     except EngineError as error:
         return {"reason": f"not measured: {error}"}
     return asdict(found) if found else {"reason": "the two decoders gave different shapes"}

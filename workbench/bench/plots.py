@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.bench.grid import Grid
 from workbench.bench.measurement import Measurement
+from workbench.bench.operator_report import COSTS, OTHER_PIXELS, cost_text, operators_of
 from workbench.bench.rate import rate_figure, rate_unit, rate_words
 from workbench.bench.stage_report import CEILING, stages_of
 from workbench.bench.summary import best_measurement, scaled_over, scaling_series, speedup_curve
@@ -36,6 +37,7 @@ def plot_record(report: Report) -> Figure:
         "threads": plot_scaling,
         "pipelines": plot_scaling,
         "workers": plot_scaling,
+        "operators": plot_operators,
     }
     return kinds.get(report.kind, plot_bars)(report)
 
@@ -52,16 +54,16 @@ def plot_bars(report: Report) -> Figure:
 
 
 def _bars(axes: Axes, rows: Sequence[Measurement]) -> None:
-    medians = [row.median or 0.0 for row in rows]
-    below = [(row.median or 0.0) - (row.interval.low if row.interval else 0.0) for row in rows]
-    above = [(row.interval.high if row.interval else 0.0) - (row.median or 0.0) for row in rows]
+    medians = [row.rate for row in rows]
+    below = [row.rate - (row.interval.low if row.interval else 0.0) for row in rows]
+    above = [(row.interval.high if row.interval else 0.0) - row.rate for row in rows]
     colours = [COLOURS["peer" if r.config.program != "DALI" else r.device] for r in rows]
     places = list(range(len(rows)))
     axes.barh(places, medians, xerr=[below, above], color=colours, capsize=3, height=0.65)
     for place, row in zip(places, rows, strict=True):
         unstable = " (unstable)" * row.unstable
         end = row.interval.high if row.interval else 0.0
-        rate = rate_figure(row.median or 0.0, row.config.frames)
+        rate = rate_figure(row.rate, row.config.frames)
         axes.annotate(
             f"{rate}{unstable}", (end, place), xytext=(4, 0),
             textcoords="offset points", va="center", fontsize=8,
@@ -72,6 +74,37 @@ def _bars(axes: Axes, rows: Sequence[Measurement]) -> None:
     axes.invert_yaxis()
     axes.margins(x=0.18)
     axes.set_xlim(left=0)
+
+
+def plot_operators(report: Report) -> Figure:
+    """What each operator adds to an image's time, a group for an operator, a bar for a program.
+
+    Raises EngineError where no cost is known.
+    """
+    costs = [cost for cost in operators_of(report.extra) if cost.adds is not None]
+    if not costs:
+        raise EngineError("No operator of this record was measured beside what it is told from.")
+    names = list(dict.fromkeys(cost.title for cost in costs))
+    costs.sort(key=lambda cost: names.index(cost.title))  # those of a program keep their order
+    figure, axes = new_axes(height=0.8 + 0.3 * len(costs) + 0.15 * len(names))
+    places = [at + 0.5 * names.index(cost.title) for at, cost in enumerate(costs)]
+    adds = [cost.adds or 0.0 for cost in costs]
+    below = [(cost.adds or 0.0) - (cost.low or 0.0) for cost in costs]
+    above = [(cost.high or 0.0) - (cost.adds or 0.0) for cost in costs]
+    colours = [COLOURS["peer" if c.program != "DALI" else c.device] for c in costs]
+    axes.barh(places, adds, xerr=[below, above], color=colours, capsize=2, height=0.8)
+    for place, cost in zip(places, costs, strict=True):
+        axes.annotate(
+            cost_text(cost), (max(cost.high or 0.0, 0.0), place), xytext=(4, 0),
+            textcoords="offset points", va="center", fontsize=8,
+        )  # fmt: skip
+    axes.set_yticks(places, [f"{cost.title}: {cost.column}" for cost in costs], fontsize=8)
+    axes.invert_yaxis()
+    axes.margins(x=0.2)
+    axes.axvline(0, color="#888888", linewidth=0.8)
+    other = any(not cost.is_same for cost in costs)
+    _finish(figure, axes, report, COSTS, OTHER_PIXELS * other)
+    return figure
 
 
 def plot_scaling(report: Report) -> Figure:

@@ -9,6 +9,7 @@ from workbench.bench.config import Config
 from workbench.bench.headroom import headroom_of
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import GPU_PROBE_CONFIG, PROBE_CONFIG, MeasurementConfig
+from workbench.bench.tuning_time import TuningTime
 from workbench.bench.worker_group import KeptWorker
 from workbench.engine.worker_progress import Progress
 
@@ -22,12 +23,12 @@ Measure = Callable[[Config, MeasurementConfig, Progress, float, KeptWorker], Mea
 class Probes:
     """What was probed so far: ``rows``, each labelled as a probe."""
 
-    def __init__(self, measure: Measure, cores: int, late: Callable[[], bool]) -> None:
-        """``cores`` are the machine's; ``late`` says whether the time for probes is over."""
+    def __init__(self, measure: Measure, cores: int, time: TuningTime) -> None:
+        """``cores`` are the machine's; ``time`` says how long each may take, and when to end."""
         self.rows: list[Measurement] = []
         self._measure = measure
         self._cores = cores
-        self._late = late
+        self._time = time
         self._time_up = False
         self._kept = KeptWorker()
 
@@ -37,20 +38,26 @@ class Probes:
         One that fails in the worker of others is tried in a fresh one: what they left behind may
         be why.
         """
-        best = max((row.median or 0.0 for row in self.rows), default=0.0)
-        how = PROBE_CONFIG if config.device == "cpu" else GPU_PROBE_CONFIG
-        row = self._measure(config, how, progress, best, self._kept)
+        row = self._try(config, progress)
         if row.reason and self._kept.reused:
-            row = self._measure(config, how, progress, best, self._kept)
+            row = self._try(config, progress)
         self.rows.append(replace(row, label=f"probe {len(self.rows) + 1}"))
         return self.rows[-1]
+
+    def _try(self, config: Config, progress: Progress) -> Measurement:
+        best = max((row.rate for row in self.rows), default=0.0)
+        usual = PROBE_CONFIG if config.device == "cpu" else GPU_PROBE_CONFIG
+        how, began = self._time.for_probe(usual), self._time.spent
+        row = self._measure(config, how, progress, best, self._kept)
+        self._time.count_probe(row, self._time.spent - began)
+        return row
 
     def enough(self) -> str:
         """Why no more are worth while, or empty: something is full, or the time is up."""
         heads = (headroom_of(row, self._cores) for row in self.rows)
         if any(head is not None and head.exhausted for head in heads):
             return NOTHING_MORE
-        self._time_up = self._time_up or bool(self.rows and self._late())
+        self._time_up = self._time_up or bool(self.rows and self._time.is_up_for_probes())
         return TIME_UP if self._time_up else ""
 
     def close(self) -> None:

@@ -1,12 +1,10 @@
-"""A run's record: what was measured, on which machine and data, how; as JSON and CSV.
+"""A run's record: what was measured, on which machine and data, and how.
 
 One schema for every kind of run. Version 2; version 1 (medians and rounds alone) is still read.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -19,6 +17,7 @@ from workbench.bench.data_fingerprint import Fingerprint
 from workbench.bench.grid import Grid
 from workbench.bench.measurement import Latency, Measurement
 from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.operator_report import operators_of
 from workbench.bench.page_cache import CacheState
 from workbench.bench.report_text import report_frame, report_html, report_text
 from workbench.bench.stage_report import stages_of
@@ -99,13 +98,15 @@ class Report:
     def best(self) -> float | None:
         """imgs/s of DALI's fastest whole pipeline; of decoding alone where nothing else ran.
 
-        A tuner's probes are too short to count.
+        A tuner's probes are too short to count, and operators by themselves are no pipeline.
 
         ::
 
             best = report.best
             assert best is not None and best > 0
         """
+        if self.kind == "operators":
+            return None
         rows = [row for row in self.measurements if row.config.program == "DALI" and not row.probe]
         if self.kind == "stages":
             rows = [row for row in rows if row.name == WHOLE]
@@ -116,12 +117,15 @@ class Report:
     def ratios(self) -> tuple[Ratio, ...]:
         """Mixed over CPU for each regime, and DALI over each peer on the same device.
 
+        Of what was measured in turns alone.
+
         ::
 
             assert not report.ratios  # of one device there are none
         """
         found = []
-        measured = [row for row in self.measurements if row.rounds and self.kind == "bench"]
+        rows = self.measurements if self.kind == "bench" else ()
+        measured = [row for row in rows if row.rounds and row.is_in_turns]
         for ours in measured:
             for theirs in measured:
                 a, b = ours.config, theirs.config
@@ -296,6 +300,7 @@ def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
 def _check_extra(report: Report) -> None:
     """Raise what reading it will raise where the extra part is damaged."""
     stages_of(report.extra)
+    operators_of(report.extra)
     _ = report.left_out
     if report.kind == "sweep":
         Grid.from_json(report.extra["grid"])
@@ -355,64 +360,3 @@ def _result(row: dict[str, Any], version: int) -> Measurement:
         tuple(row["flags"]),
         decode_missing(row["gpu_percent"].get("bus")),
     )
-
-
-CSV_COLUMNS = (
-    *("record", "created", "kind", "graph", "label", "program", "device", "regime", "batch_size"),
-    *(
-        "threads",
-        "prefetch",
-        "hw_decoder_load",
-        "workers",
-        "pipelines",
-        "dont_use_mmap",
-        "median",
-        "low",
-        "high",
-        "level",
-        "cv",
-    ),
-    *("rounds", "p50_ms", "p95_ms", "p99_ms", "first_batch_s", "cpu_cores", "host_bytes"),
-    *("gpu_bytes", "stopped", "unstable", "reason", "cpu", "cores", "gpu", "dali", "files"),
-    *("bytes", "cache"),
-)
-
-
-def to_csv(reports: Mapping[str, Report]) -> str:
-    """One line for each measurement of some reports, by the name of the record."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, CSV_COLUMNS, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    for name, report in reports.items():
-        common = {
-            "record": report.name or name,
-            "created": report.created,
-            "kind": report.kind,
-            "graph": report.graph,
-            **asdict(report.machine),
-            "files": report.files,
-            "bytes": report.size,
-            "cache": report.cache.state if report.cache else None,
-        }
-        for row in report.measurements:
-            figures = asdict(row.interval) if row.interval else {}
-            latency = asdict(row.latency) if row.latency else {}
-            writer.writerow(
-                {
-                    **common,
-                    **asdict(row.config),
-                    **figures,
-                    **{f"{name}_ms": value for name, value in latency.items()},
-                    "label": row.name,
-                    "cv": row.variation,
-                    "rounds": len(row.rounds),
-                    "first_batch_s": row.first_batch,
-                    "cpu_cores": row.cpu_cores,
-                    "host_bytes": row.host_bytes,
-                    "gpu_bytes": row.gpu_bytes,
-                    "stopped": row.stop_reason,
-                    "unstable": row.unstable,
-                    "reason": row.reason,
-                }
-            )
-    return text.getvalue()

@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from workbench.bench.measurement import Measurement
+from workbench.bench.operator_report import operator_lines, operators_of
 from workbench.bench.rate import rate_figure, rate_words
 from workbench.bench.stage_report import stages_of
 
@@ -72,9 +73,19 @@ def report_frame(report: Report) -> Any:
     return pandas.DataFrame(stage_rows(report) or report_rows(report))
 
 
+def interrupted_words(report: Report) -> str:
+    """That a comparison was ended early, and how much of it there is; else empty."""
+    if not report.extra.get("interrupted"):
+        return ""
+    count = sum(bool(row.rounds) for row in report.measurements)
+    return f"interrupted: {count} of {len(report.measurements)} measured, which are kept"
+
+
 def report_text(report: Report) -> str:
-    """A line of what was measured where, and one for each measurement."""
+    """A line of what was measured where, and one for each measurement, or tables of operators."""
     lines = [_title(report)]
+    if costs := operators_of(report.extra):
+        return "\n".join([*lines, *(f"  {line}".rstrip() for line in operator_lines(costs))])
     lines += [f"  {_line(row)}" for row in report.measurements[:_MOST_ROWS]]
     if (more := len(report.measurements) - _MOST_ROWS) > 0:
         lines.append(f"  and {more} more")
@@ -86,6 +97,9 @@ def report_text(report: Report) -> str:
 
 def report_html(report: Report) -> str:
     """The same as a table."""
+    if costs := operators_of(report.extra):
+        lines = escape("\n".join(operator_lines(costs)))
+        return f"<p>{escape(_title(report))}</p><pre>{lines}</pre>"
     rows = "".join(
         f"<tr><td>{escape(row.name)}</td><td>{escape(_figure(row))}</td></tr>"
         for row in report.measurements[:_MOST_ROWS]

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.arguments import TEXT, require_choice, require_kind
 from workbench.bench.config import (
@@ -22,7 +22,7 @@ from workbench.bench.config import (
 )
 from workbench.bench.context import graph_hash
 from workbench.bench.data_fingerprint import Fingerprint, fingerprint
-from workbench.bench.interleaved import ConfigJobs, measure
+from workbench.bench.interleaved import NOT_YET, ConfigJobs, measure
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MEASUREMENT, MeasurementConfig
 from workbench.bench.page_cache import CACHES, Cache, CacheState, make_cache
@@ -43,8 +43,27 @@ from workbench.graph.dataset_parameters import parameters, read_as, require_data
 from workbench.graph.model import Graph
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
 
+INTERRUPTED = "interrupted"
 OWN_FILES = "files that the graph names"
 """What a record has in the place of the data folder where the graph's readers read none."""
+
+
+class Prepared(NamedTuple):
+    """What a run knows before it measures."""
+
+    catalog: Catalog
+    machine: Machine
+    fingerprint: Fingerprint
+    cache: CacheState
+
+
+def interrupted_rows(rows: Sequence[Measurement]) -> list[Measurement]:
+    """What an interrupt left: rows that it left without a figure say so."""
+    why = f"not measured: {INTERRUPTED}"
+    return [
+        row if row.rounds or row.reason not in ("", NOT_YET) else replace(row, reason=why)
+        for row in rows
+    ]
 
 
 class SpeedExperiment(ABC):
@@ -58,6 +77,8 @@ class SpeedExperiment(ABC):
     """What a run that goes on has measured: another one after each round or setting."""
     current_config: Config | None = None
     """What it measures now, likewise."""
+    prepared: Prepared
+    """What ``prepare`` gave, from then on."""
 
     def __init__(
         self,
@@ -90,7 +111,6 @@ class SpeedExperiment(ABC):
         self._shared = ""
         """That others use the GPU, in words."""
         self._begun: Report | None = None
-        self._rows: tuple[Measurement | None, ...] = ()
         self._cache: Cache = cache if self._reads_data else "as found"
         self.stop = threading.Event()
 
@@ -98,9 +118,7 @@ class SpeedExperiment(ABC):
         """End the run; it raises CancelledError and leaves no process behind."""
         self.stop.set()
 
-    def prepare(
-        self, on_progress: Progress = lambda share, text: None
-    ) -> tuple[Catalog, Machine, Fingerprint, CacheState]:
+    def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
         """Look at the machine and the data, and bring the files into memory or out of it.
 
         Bad files, as far as their headers tell, are left out. ``on_progress`` hears all that
@@ -113,27 +131,54 @@ class SpeedExperiment(ABC):
         catalog, machine = load_catalog(), describe_machine()
         if not stopping_faults(self.graph, catalog):  # else ``require_measurable`` says why
             self.graph = active_graph(self.graph, catalog)
+        if not machine.no_gpu and self._reads_data:
+            self._shared = shared_words(Gpu(first_visible_gpu()))
+        self.prepared = Prepared(catalog, machine, *self._prepare_data())
+        return self.prepared
+
+    def _prepare_data(self) -> tuple[Fingerprint, CacheState]:
+        """Which files are read, and where they are from now on."""
         if not self._reads_data:
             unknown = CacheState(self._cache, "the graph names its files itself")
-            return catalog, machine, Fingerprint(OWN_FILES), unknown
-        if not machine.no_gpu:
-            self._shared = shared_words(Gpu(first_visible_gpu()))
+            return Fingerprint(OWN_FILES), unknown
         self._leave_out(full=False)
         found = fingerprint(self.data, self.check_cancelled)
-        return (
-            catalog,
-            machine,
-            found,
-            make_cache(self.data, self._cache, self.check_cancelled),
-        )
+        return found, make_cache(self.data, self._cache, self.check_cancelled)
 
     @abstractmethod
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
         """Measure, and give the record. Every kind of run has its own."""
 
     def interrupted_report(self) -> Report | None:
-        """The record of a run that was ended early; None of one that is nothing until its end."""
-        return None
+        """What was measured of a run that was ended early; None where nothing was."""
+        return self.report_so_far(self.partial_report.measurements if self.partial_report else ())
+
+    def run_interruptibly(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """``run``, which an interrupt (Ctrl-C) ends with what was measured until then.
+
+        Raises KeyboardInterrupt where that is nothing, and what ``run`` raises.
+        """
+        try:
+            return self.run(on_progress)
+        except KeyboardInterrupt:
+            so_far = self.interrupted_report()
+            if so_far is None:
+                raise
+            return so_far
+
+    def report_so_far(self, rows: Sequence[Measurement], **extra: Any) -> Report | None:
+        """The record of these rows of a run that was ended early, which it says.
+
+        None where no row has a round.
+        """
+        begun = self.partial_report or self._begun
+        if begun is None or not any(row.rounds for row in rows):
+            return None
+        assert begun.fingerprint is not None
+        assert begun.cache is not None
+        rows = interrupted_rows(rows)
+        extra = {**begun.extra, **extra, "interrupted": True}
+        return self.report(rows, begun.machine, begun.fingerprint, begun.cache, **extra)
 
     def check_cancelled(self) -> None:
         """Raise CancelledError if the run was cancelled."""
@@ -184,8 +229,8 @@ class SpeedExperiment(ABC):
 
         ``best`` and ``kept`` are as of ``measure``.
 
-        Where a file ends them, all files are decoded once to find it, and they are measured again
-        without it.
+        Where a file ends what DALI decodes, all files are decoded once to find it, and they are
+        measured again without it.
         """
 
         def once() -> tuple[Measurement, ...]:
@@ -201,25 +246,15 @@ class SpeedExperiment(ABC):
             )
 
         rows = once()
-        if not self._decoded_all and any(is_file_fault(row.reason) for row in rows):
+        by_dali = [row for row, one in zip(rows, entries, strict=True) if one.decodes]
+        if not self._decoded_all and any(is_file_fault(row.reason) for row in by_dali):
             on_progress(0.0, "looking for the file that cannot be decoded")
             if self._leave_out(full=True):
                 rows = once()
         return rows
 
-    def begin(
-        self,
-        machine: Machine,
-        found: Fingerprint,
-        cache: CacheState,
-        rows: Sequence[Measurement | None] = (),
-    ) -> None:
-        """Let ``partial_report`` follow what is measured from now on.
-
-        ``rows`` are those of the report in its order, None for each that is measured; without them
-        all are.
-        """
-        self._rows = tuple(rows)
+    def begin(self, machine: Machine, found: Fingerprint, cache: CacheState) -> None:
+        """Let ``partial_report`` follow what is measured from now on."""
         self._begun = Report(
             self.graph.name,
             found.root,
@@ -233,10 +268,12 @@ class SpeedExperiment(ABC):
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
         """What is known after a timed round."""
+        self.publish_rows(rows)
+
+    def publish_rows(self, rows: Sequence[Measurement], **extra: Any) -> None:
+        """Let ``partial_report`` be these rows."""
         if self._begun is not None:
-            measured = iter(rows)
-            every = [row or next(measured) for row in self._rows] or rows
-            self.partial_report = replace(self._begun, measurements=tuple(every))
+            self.partial_report = replace(self._begun, measurements=tuple(rows), extra=extra)
 
     def _leave_out(self, full: bool) -> bool:
         """Leave bad files out; whether there are more than before."""

@@ -36,7 +36,8 @@ from workbench.emit.script import emit_script
 from workbench.engine.worker_progress import Progress
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.devices import decodes, infer_devices, is_generator
-from workbench.graph.model import Graph, Node, Source, ancestors, topological
+from workbench.graph.model import Graph, Node, Source
+from workbench.graph.node_order import ancestors, topological
 from workbench.graph.ports import output_ports
 
 ALONE_LIMIT = 300.0

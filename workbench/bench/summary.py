@@ -39,7 +39,7 @@ def best_measurement(report: Report) -> Measurement:
     rows = [row for row in rows if row.confirmed] or rows
     if not rows:
         raise EngineError("Nothing in this record was measured.")
-    return max(rows, key=lambda row: row.median or 0.0)
+    return max(rows, key=lambda row: row.rate)
 
 
 def scaled_over(report: Report) -> Over:
@@ -57,9 +57,9 @@ def speedup_curve(rows: Sequence[Measurement], over: Over) -> tuple[SpeedupPoint
     points: list[SpeedupPoint] = []
     for series in scaling_series([row for row in rows if row.median is not None], over):
         first, *_ = series
-        count, base = getattr(first.config, over), first.median or 0.0
+        count, base = getattr(first.config, over), first.rate
         for row in series:
-            now, rate = getattr(row.config, over), row.median or 0.0
+            now, rate = getattr(row.config, over), row.rate
             grown = rate / base
             efficiency = grown / (now / count)
             points.append(SpeedupPoint(now, rate, grown, efficiency, row.config.pipelines))

@@ -7,8 +7,9 @@ ascent); then pairs of knobs, and a restart far away, as far as the allowance go
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, product
+from types import MappingProxyType
 
 from workbench.bench.grid import KNOBS, Grid, Place
 
@@ -68,9 +69,8 @@ class TunerSearch:
         probe: Probe,
         allowance: int | None = None,
         exhausted: Callable[[], bool] = lambda: False,
-        first: Place | None = None,
     ) -> None:
-        """``allowance`` is of probes and of what is measured anew; ``first`` is probed before all.
+        """``allowance`` is of probes and of what is measured anew.
 
         ``exhausted`` is asked before each probe whether anything can still bring more.
         """
@@ -83,15 +83,20 @@ class TunerSearch:
         self.found: dict[Place, float | None] = {}
         self.probes = 0
         self._probe = probe
-        self._first = first
 
-    def run(self) -> list[Place]:
+    @property
+    def most_probes(self) -> int:
+        """What the allowance leaves for probes."""
+        return self.allowance - self.confirmed
+
+    def run(self, known: Mapping[Place, float | None] = MappingProxyType({})) -> list[Place]:
         """The best places, best first: as many as are to be confirmed, at least one.
 
-        Empty where every probe failed.
+        ``known`` are places that were probed before, which count as the others. Empty where every
+        probe failed.
         """
-        if self._first is not None:
-            self._rate(self._first)
+        self.found |= known
+        self.probes += len(known)
         at = self._start()
         if not self._rate(at):
             at = self._smallest(at)
@@ -134,7 +139,7 @@ class TunerSearch:
         return tuple(0 if knob in _MEMORY else index for knob, index in zip(KNOBS, at, strict=True))
 
     def _left(self) -> int:
-        return 0 if self._exhausted() else self.allowance - self.confirmed - self.probes
+        return 0 if self._exhausted() else self.most_probes - self.probes
 
     def _rate(self, place: Place) -> float:
         """imgs/s there, 0 where it fails or nothing may be probed any more."""

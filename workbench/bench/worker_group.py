@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from workbench.bench.stop_clock import StopClock
 from workbench.bench.workload import (
     Job,
     StartupStats,
@@ -21,6 +22,7 @@ from workbench.bench.workload import (
 from workbench.engine.gpu import Gpu, GpuUse, first_visible_gpu
 from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.process import Engine
+from workbench.errors import EngineError
 
 SILENCE_LIMIT = 300.0
 """Seconds without a batch before the measurement counts as hung: the first one fills the queues."""
@@ -51,10 +53,11 @@ class WorkerGroup:
         self._cores = cores or [()] * len(jobs)
         self._on_silence, self._on_wait = on_silence, on_wait
         found = environments or [{}] * len(jobs)
+        self._clock = StopClock(stop)
         self._engines = [
             Engine(
                 environment=each,
-                stop=stop,
+                stop=self._clock,
                 on_silence=lambda silent: self._on_silence(silent),
                 on_wait=lambda words: self._on_wait(words),
                 measures=True,
@@ -66,6 +69,14 @@ class WorkerGroup:
         uuids = dict.fromkeys(first_visible_gpu({**os.environ, **each}) for each in found)
         self._gpus = [Gpu(uuid) for uuid in uuids]
         self._lead: float | None = None
+
+    def allow(self, seconds: float) -> None:
+        """Let its next steps take so many seconds in all: then they raise CancelledError."""
+        self._clock.allow(seconds)
+
+    def call(self, task: Callable[..., Any], *arguments: Any) -> Any:
+        """Run another task in the first worker, beside what is measured there."""
+        return self._engines[0].call(task, *arguments, limit=SILENCE_LIMIT)
 
     def start(self, on_report: Callable[[float], None]) -> StartupStats:
         """Start the workers, at the same time, up to the first batch of each."""
@@ -192,6 +203,21 @@ class KeptWorker:
         """Let the next measurement have it."""
         self.close()
         self._group = group
+
+    def call(self, seconds: float, task: Callable[..., Any], *arguments: Any) -> Any:
+        """Run a task in the worker that is kept, within so many seconds.
+
+        Raises EngineError without one, what the task raises, and CancelledError once the time is
+        up.
+        """
+        if self._group is None:
+            raise EngineError("the worker has ended")
+        self._group.allow(seconds)
+        try:
+            return self._group.call(task, *arguments)
+        except EngineError:  # its process may have ended
+            self.close()
+            raise
 
     def close(self) -> None:
         """End the worker."""

@@ -14,9 +14,11 @@ from workbench.commands.measuring import (
     NAME,
     PLOT,
     FiniteFloatRange,
+    print_machine,
+    print_quality_flags,
     print_rows,
-    progress_bar,
     require_measured,
+    run_with_bar,
     write_record,
 )
 from workbench.commands.options import (
@@ -30,6 +32,9 @@ from workbench.commands.options import (
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.model import DecodeDevice
 from workbench.sources import Datasets
+
+OPERATORS = "operators"
+"""What the record of the operators is called, beside that of the whole graph."""
 
 if TYPE_CHECKING:
     from workbench.bench.record import Report
@@ -63,9 +68,16 @@ if TYPE_CHECKING:
     help="Also torchvision, OpenCV, Albumentations, Kornia, SPDL and tf.data at the same work.",
 )
 @click.option(
+    "--peer",
+    "chosen_peers",
+    multiple=True,
+    metavar="NAME",
+    help="Also this one of them, by the beginning of its name: opencv. Repeatable.",
+)
+@click.option(
     "--each-operator",
     is_flag=True,
-    help="Also each operator by itself, behind the decoder; records get the node's name.",
+    help="Also what each operator costs by itself: a record of its own, FILE-operators.json.",
 )
 @BUDGET
 @click.option(
@@ -90,6 +102,7 @@ def bench(
     pipelines: int | None,
     load: float | None,
     peers: bool,
+    chosen_peers: tuple[str, ...],
     each_operator: bool,
     budget: float,
     processes: int,
@@ -105,10 +118,10 @@ def bench(
 
     from workbench.bench import Benchmark
     from workbench.bench.config import REGIMES, adopt_config, config_of
+    from workbench.bench.interleaved import format_duration
     from workbench.bench.measurement_config import config_within
-    from workbench.bench.peers import PEERS
-    from workbench.bench.peers.operator_graphs import operator_graphs
-    from workbench.catalog import load_catalog
+    from workbench.bench.operators import OperatorExperiment, workers_of
+    from workbench.bench.peers import PEERS, peers_named
     from workbench.graph.edit import set_setting
 
     refuse_overwriting_source(graph, record, picture)
@@ -120,43 +133,61 @@ def bench(
         edited = adopt_config(edited, replace(config_of(edited), hw_decoder_load=load))
     edited, datasets = opened_on(edited, data)
     devices = cast("tuple[DecodeDevice, ...]", ("cpu", "mixed") if device == "both" else (device,))
-    graphs = {"": edited}
+    names = tuple(PEERS) if peers else peers_named(chosen_peers)
+    options: dict[str, Any] = {
+        "measurement_config": config_within(budget, processes),
+        "cache": cache,
+        "peers": names,
+    }
+    whole = Benchmark(
+        edited,
+        datasets,
+        devices,
+        tuple(each for each in REGIMES if regime in ("both", each)),
+        name=name,
+        **options,
+    )
+    runs: list[Benchmark | OperatorExperiment] = [whole]
     if each_operator:
-        graphs = {**graphs, **operator_graphs(edited, load_catalog())}
-    reports = []
-    for node, each in graphs.items():
-        run = Benchmark(
-            each,
-            datasets,
-            devices,
-            ("pipeline",) if node else tuple(r for r in REGIMES if regime in ("both", r)),
-            measurement_config=config_within(budget, processes),
-            cache=cast(Any, cache),
-            name=" ".join(filter(None, (name, node))),
-            peers=tuple(PEERS) if peers else (),
-        )
-        with progress_bar() as progress:
-            report = run.run(progress)
-        reports.append(report)
-        if len(graphs) > 1:
-            click.echo(f"\n{node or 'the whole graph'}")
+        full = f"{name} {OPERATORS}" if name else ""
+        runs.append(OperatorExperiment(edited, datasets, devices, name=full, **options))
+    if names or each_operator:
+        most = sum(run.longest() or 0.0 for run in runs)
+        click.echo(f"This takes {format_duration(most)} at most.", err=True)
+    reports: list[Report] = []
+    for run in runs:
+        part = ""
+        if isinstance(run, OperatorExperiment):
+            part, run.workers = OPERATORS, workers_of(reports[0])
+            click.echo("\nEach operator by itself")
+        reports.append(report := run_with_bar(run))
         _print(report)
-        write_record(report, beside(record, node), beside(picture, node))
+        write_record(report, beside(record, part), beside(picture, part))
+        if "interrupted" in report.extra:
+            return
     for report in reports:
         require_measured(report)
 
 
-def beside(path: str | None, node: str) -> str | None:
-    """The file of one operator beside that of the whole graph: ``speed-rotate.json``."""
-    if not path or not node:
+def beside(path: str | None, part: str) -> str | None:
+    """The file of a part of a run beside that of the whole: ``speed-operators.json``."""
+    if not path or not part:
         return path
-    return str(Path(path).with_stem(f"{Path(path).stem}-{node}"))
+    return str(Path(path).with_stem(f"{Path(path).stem}-{part}"))
 
 
 def _print(report: Report) -> None:
+    from workbench.bench.operator_report import operator_lines, operators_of
     from workbench.bench.pixels import pixel_words
+    from workbench.bench.report_text import interrupted_words
 
-    print_rows(report)
+    if costs := operators_of(report.extra):
+        print_machine(report)
+        for line in operator_lines(costs):
+            click.echo(line)
+        print_quality_flags(report.measurements)
+    else:
+        print_rows(report)
     for ratio in report.ratios:
         found = ratio.interval
         click.echo(
@@ -164,6 +195,8 @@ def _print(report: Report) -> None:
             f"({found.low:.2f} to {found.high:.2f})"
         )
     for words in pixel_words(report.extra):
+        click.echo(words)
+    if words := interrupted_words(report):
         click.echo(words)
     if "command" in report.extra:
         click.echo(f"On a machine with a GPU: {report.extra['command']}")

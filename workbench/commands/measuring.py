@@ -28,6 +28,7 @@ from workbench.sources import Datasets
 if TYPE_CHECKING:
     from workbench.bench.measurement import Measurement
     from workbench.bench.record import Report
+    from workbench.bench.speed_experiment import SpeedExperiment
 
 Progress = Callable[[float, str], None]
 P = ParamSpec("P")
@@ -185,6 +186,20 @@ def progress_bar() -> Iterator[Progress]:
         yield progress
 
 
+def run_with_bar(experiment: SpeedExperiment) -> Report:
+    """Run with a bar. Ctrl+C ends it with what was measured until then.
+
+    Raises ClickException where that is nothing.
+    """
+    with progress_bar() as progress:
+        try:
+            return experiment.run_interruptibly(progress)
+        except KeyboardInterrupt:
+            raise click.ClickException(
+                "Interrupted before there was a figure: nothing is kept."
+            ) from None
+
+
 def print_machine(report: Report) -> None:
     """Print the machine and the data."""
     for bad in report.left_out:
@@ -254,7 +269,12 @@ def draw_record(report: Report, picture: str) -> None:
 
 
 def require_measured(report: Report) -> None:
-    """End with exit code 1 where something was not measured that this machine could measure."""
+    """End with exit code 1 where something was not measured that this machine could measure.
+
+    Not where an interrupt is the reason: whoever gave it knows.
+    """
+    if report.extra.get("interrupted"):
+        return
     failed = [row for row in report.measurements if row.median is None]
     if len(failed) == len(report.measurements):
         raise click.ClickException("Nothing could be measured; the reasons are above.")

@@ -10,7 +10,7 @@ from workbench.commands.measuring import (
     measure_options,
     print_machine,
     print_quality_flags,
-    progress_bar,
+    run_with_bar,
 )
 from workbench.commands.options import writable_file
 from workbench.errors import GraphEditError
@@ -82,14 +82,7 @@ def optimise(
     run = OptimisationExperiment(
         graph, options.data, only or None, seconds=seconds, name=options.name
     )
-    with progress_bar() as progress:
-        try:
-            report = run.run(progress)
-        except KeyboardInterrupt:
-            so_far = run.interrupted_report()
-            if so_far is None:
-                raise
-            report = so_far
+    report = run_with_bar(run)
     found = optimisation_of(graph, report)
     print_machine(report)
     for line in found.lines():

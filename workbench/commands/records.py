@@ -34,7 +34,7 @@ def compare(first: str, second: str) -> None:
     wide = max([32, *(len(name) + 2 for name in every)])
     for pair in found.pairs:
         rows = pair.first, pair.second
-        figures = [rate_figure(row.median or 0.0, row.config.frames) for row in rows]
+        figures = [rate_figure(row.rate, row.config.frames) for row in rows]
         click.echo(
             f"{pair.name:{wide}}{figures[0]:>10} -> {figures[1]:>10} "
             f"{rate_unit(pair.second.config.frames)}, {pair.ratio.median:.3f} times "
@@ -67,7 +67,8 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
 
     from workbench.bench.compare import read_folder, read_report
     from workbench.bench.rate import rate_figure, rate_unit
-    from workbench.bench.record import dump_report, to_csv
+    from workbench.bench.record import dump_report
+    from workbench.bench.record_csv import to_csv
     from workbench.errors import EngineError, SaveError
     from workbench.files import write_text
 
@@ -90,10 +91,11 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
         except OSError as error:
             raise SaveError(f"{plots} cannot be made a folder: {error.strerror}.") from None
     for stem, report in found.items():
+        best = f"{rate_figure(report.best or 0.0, report.frames):>10} {rate_unit(report.frames)}"
+        told = f"{best} at best" if report.kind != "operators" else ""
         click.echo(
-            f"{stem:32}{report.created[:16]:18}{report.kind:9}{report.graph:18}"
-            f"{rate_figure(report.best or 0.0, report.frames):>10} "
-            f"{rate_unit(report.frames)} at best  {report.name}"
+            f"{stem:32}{report.created[:16]:18}{report.kind:10}{report.graph:18}{told:25}"
+            f"{report.name}".rstrip()
         )
     if table:
         write_text(table, to_csv(found))

@@ -13,8 +13,8 @@ from workbench.commands.measuring import (
     ascending_numbers,
     measure_options,
     print_rows,
-    progress_bar,
     require_measured,
+    run_with_bar,
 )
 from workbench.graph.bounds import FILES, SETTINGS
 
@@ -88,6 +88,7 @@ def scale(
     from workbench.bench.grid import mapping_values
     from workbench.bench.measurement_config import config_within
     from workbench.bench.rate import rate_words
+    from workbench.bench.report_text import interrupted_words
     from workbench.bench.scaling import (
         GpuScalingExperiment,
         PipelineScalingExperiment,
@@ -132,8 +133,7 @@ def scale(
         run = PipelineScalingExperiment(graph, options.data, pipelines, options.device, **shared)
     else:
         run = ThreadScalingExperiment(graph, options.data, threads or (), options.device, **shared)
-    with progress_bar() as progress:
-        report = run.run(progress)
+    report = run_with_bar(run)
     print_rows(report)
     one, several = {
         "threads": ("thread", "threads"),
@@ -148,5 +148,7 @@ def scale(
             f"{point.count:4} {what}: {rate_words(point.imgs_per_s, report.frames)}, "
             f"{point.speedup:.2f} times, efficiency {point.efficiency:.0%}"
         )
+    if words := interrupted_words(report):
+        click.echo(words)
     options.keep(report)
     require_measured(report)

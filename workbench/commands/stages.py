@@ -9,8 +9,8 @@ from workbench.commands.measuring import (
     measure_options,
     print_machine,
     print_quality_flags,
-    progress_bar,
     require_measured,
+    run_with_bar,
 )
 
 
@@ -24,6 +24,7 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     """
     from workbench.bench.measurement_config import COARSE_CONFIG, QUICK_CONFIG, low_precision_notice
     from workbench.bench.rate import rate_words
+    from workbench.bench.report_text import interrupted_words
     from workbench.bench.stage_report import stages_of
     from workbench.bench.stages import StageCostExperiment
     from workbench.graph.edit import set_setting
@@ -35,8 +36,7 @@ def stages(options: MeasureOptions, quick: bool) -> None:
         measurement_config=COARSE_CONFIG if quick else QUICK_CONFIG,
         name=options.name,
     )
-    with progress_bar() as progress:
-        report = run.run(progress)
+    report = run_with_bar(run)
     found = stages_of(report.extra)
     assert found is not None
     print_machine(report)
@@ -65,11 +65,13 @@ def stages(options: MeasureOptions, quick: bool) -> None:
         click.echo(
             f"ceiling with the decoded batch cached: {rate_words(found.ceiling, report.frames)}"
         )
-    for words in (*found.function_words, found.advice, *found.path_words):
+    for words in filter(None, (*found.function_words, found.advice, *found.path_words)):
         click.echo(words)
     for row in report.measurements:
         if row.reason:
             click.echo(f"{row.name}: {row.reason}")
     print_quality_flags(report.measurements)
+    if words := interrupted_words(report):
+        click.echo(words)
     options.keep(report)
     require_measured(report)

@@ -13,7 +13,7 @@ from workbench.commands.measuring import (
     measure_options,
     names_among,
     print_rows,
-    progress_bar,
+    run_with_bar,
 )
 from workbench.commands.options import writable_file
 from workbench.graph.bounds import FILES, SETTINGS
@@ -149,14 +149,7 @@ def tune(
         if exhaustive
         else TuningExperiment(*given, name=options.name, seconds=seconds, **cast(Any, limits))
     )
-    with progress_bar() as progress:
-        try:
-            report = run.run(progress)
-        except KeyboardInterrupt:
-            so_far = run.interrupted_report()
-            if so_far is None:
-                raise
-            report = so_far
+    report = run_with_bar(run)
     print_rows(report, [row for row in report.measurements if not row.probe])
     first = {row.reason: row for row in reversed(report.measurements) if row.probe and row.reason}
     for reason, row in first.items():
@@ -176,7 +169,7 @@ def tune(
     best = best_measurement(report)
     own = as_it_is_words(report, run.base) if best.config == run.base else ""
     click.echo(
-        f"best: {best.config.settings}: {rate_words(best.median or 0.0, best.config.frames)}"
+        f"best: {best.config.settings}: {rate_words(best.rate, best.config.frames)}"
         f"{long_words(best)}{own}"
     )
     tuned = adopt_config(graph, best.config)

@@ -14,6 +14,7 @@ from typing import Literal
 from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, Value
 from workbench.emit import policies
 from workbench.emit.code import Lines
+from workbench.emit.constants import Constants, is_named
 from workbench.emit.expressions import (
     constant_type,
     expression_parts,
@@ -41,16 +42,13 @@ from workbench.emit.python import INDENT, LINE, assigned, call, identifier, writ
 from workbench.emit.regions import load_region
 from workbench.graph.dataset_parameters import parameter_of, parameters, reader_name
 from workbench.graph.devices import device_of, infer_devices, is_decoder, port_device, transfers
-from workbench.graph.model import Body, Graph, Node, Port, Source, running_order
+from workbench.graph.model import Body, Graph, Node, Port, Source
+from workbench.graph.node_order import running_order
 from workbench.graph.ports import outputs_of, positional_ports, variables_read
 from workbench.graph.subscript_index import index_text, parse_index
 from workbench.graph.type_promotion import operands
 from workbench.sources import load_source
 
-_SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "PIPELINES", "DEVICE", "SEED", "IMAGES"}
-"""Constants that every script has."""
-_SIDES, _SIZES = ("shape", "size", "crop"), ("CROP", "SIZE")
-"""Arguments that are the sides of an image, and constants that are."""
 TURN_SEED = 100_000
 """By how much seeds differ from one turn of a loop to the next, which draws anew."""
 
@@ -104,7 +102,6 @@ class Emitter:
         self.ordered = ordered
         self.positioned = positioned
         self.sharded = sharded
-        self.constants: dict[str, str] = dict(known or {})
         self._devices = infer_devices(graph, catalog)
         self._mixed = self._devices  # a script can decode on either side
         if graph.settings.device != "mixed":
@@ -113,10 +110,10 @@ class Emitter:
         self._transfers = {
             n.id: transfers(n, catalog[n.op], self._devices) for n in self.every_node()
         }
-        self._lifted: dict[tuple[str, str], str] = {}
+        self._constants = Constants(known or {})
         if lift:
-            self._lift()
-        self._lift_policies()
+            self._constants.add_values(self.every_node(), catalog, self.value_text, self.lifts)
+        self._constants.add_policies(self.every_node())
         names = [*self.constants, *parameters(ordered), *taken]
         names += function_names(self.every_node())
         names += [module for node in self.every_node() if (module := catalog[node.op].module)]
@@ -153,6 +150,15 @@ class Emitter:
         self.names = name_outputs(self.graph, self.catalog, nodes, taken, self.in_place, self.reads)
 
     @property
+    def constants(self) -> Mapping[str, str]:
+        """What stands above the pipeline: name -> source."""
+        return self._constants.sources
+
+    def constant_of(self, node: Node, argument: str) -> str | None:
+        """The name of the constant that an argument is, if it is one."""
+        return self._constants.name_of(node, argument)
+
+    @property
     def devices(self) -> Mapping[str, Device]:
         """Where each node runs."""
         return self._devices
@@ -173,59 +179,9 @@ class Emitter:
             yield node
             waiting += [inner for body in node.bodies.values() for inner in body.nodes]
 
-    def _lift(self) -> None:
-        for node in self.every_node():
-            for name, value in node.args.items():
-                arg = self.catalog[node.op].args[name]
-                text = self.value_text(value, arg)
-                if (
-                    not isinstance(value, tuple)
-                    or arg.kind == "policy"
-                    or not self.lifts(text, arg)
-                ):
-                    continue
-                constant = arg.constant or f"{node.id}_{name}".upper()
-                self._lifted[node.id, name] = self._constant(node, constant, text)
-        self._share_sizes()
-
-    def _share_sizes(self) -> None:
-        """What is padded or cut to a size that has a name goes by that name too."""
-        for node in self.every_node():
-            for name, value in node.args.items():
-                if name in _SIDES and isinstance(value, tuple):
-                    text = self.value_text(value, self.catalog[node.op].args[name])
-                    for known in (each for each in _SIZES if self.constants.get(each) == text):
-                        self._lifted.setdefault((node.id, name), known)
-
-    def _lift_policies(self) -> None:
-        """Policies of one's own, which stand above the pipeline in any case, equal ones once."""
-        known: dict[str, str] = {}
-        for node in filter(policies.has_policy, self.every_node()):
-            sources = policies.policy_augmentations(node)
-            names = {
-                name: source
-                if policies.is_plain(source)
-                else self._constant(node, name.upper(), source)
-                for name, source in sources.items()
-            }
-            unnamed = policies.policy_source(node, names, "")
-            if unnamed not in known:
-                source = policies.policy_source(node, names, node.id)
-                known[unnamed] = self._constant(node, "POLICY", source)
-            self._lifted[node.id, "policy"] = known[unnamed]
-
-    def _constant(self, node: Node, name: str, text: str) -> str:
-        """The name under which a constant of a node stands: this one, where it is free."""
-        if self.constants.get(name, text) != text:
-            name = f"{node.id}_{name}".upper()
-        while name in _SETTINGS or self.constants.get(name, text) != text:
-            name += "_"
-        self.constants[name] = text
-        return name
-
     def lifts(self, text: str, arg: ArgSpec) -> bool:
-        """Whether a list is a constant of its own: one that the catalogue names, or a long one."""
-        return arg.constant is not None or len(text) >= LINE // 2
+        """Whether a list is a constant of its own."""
+        return is_named(text, arg)
 
     def node_lines(self, node: Node) -> Lines:
         """The lines of one node: its call, assigned to variables, or a region's statements."""
@@ -359,7 +315,7 @@ class Emitter:
             if port in node.inputs or spec.written_numbers.get(port) in node.args
         ]
         if policies.has_policy(node):
-            arguments.insert(0, self._lifted[node.id, "policy"])
+            arguments.insert(0, self.constant_of(node, "policy") or "")
         if node.op == "copy" and moved:
             return [f"{self.indent}{targets} = {arguments[0]}"]
         if spec.expression:
@@ -454,7 +410,7 @@ class Emitter:
             passed = policies.is_of_the_call(node, name)
             if passed and name not in shard and name not in spec.written_numbers.values():
                 arg = spec.args[name]
-                value = self._lifted.get((node.id, name)) or self.value_text(node.args[name], arg)
+                value = self.constant_of(node, name) or self.value_text(node.args[name], arg)
                 arguments.append(f"{identifier(name)}={value}")
         return [*arguments, *(f"{name}={value}" for name, value in shard.items())]
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from workbench.catalog.spec import Catalog, OpSpec, PortSpec
 from workbench.graph.devices import is_generator
-from workbench.graph.model import Body, Graph, Node, Port, Source, running_order
+from workbench.graph.model import Body, Graph, Node, Port, Source
+from workbench.graph.node_order import running_order
 from workbench.graph.ports import output_ports, outputs_of, variables_read
 from workbench.graph.repeat import OP as REPEAT
 from workbench.graph.repeat import most_turns

@@ -33,7 +33,7 @@ def pipeline_seed_is_enough(graph: Graph, catalog: Catalog, nodes: Sequence[Node
     if further or called or graph.settings.pipelines > 1 or len(nodes) > _MOST:
         return False
     held = [node for node in _held(graph, catalog) if catalog[node.op].seeded]
-    own = [graph.settings.seed + (node.seed or 0) for node in held]
+    own = tuple(graph.settings.seed + (node.seed or 0) for node in held)
     return bool(held) and own == drawn_seeds(graph.settings.seed)[: len(own)]
 
 

@@ -28,7 +28,8 @@ from workbench.emit.views import written_views
 from workbench.graph.active import active_graph
 from workbench.graph.check import require_sound
 from workbench.graph.dataset_parameters import parameters
-from workbench.graph.model import Graph, Node, Settings, ancestors, topological
+from workbench.graph.model import Graph, Node, Settings
+from workbench.graph.node_order import ancestors, topological
 from workbench.graph.pipelines import SHARD_SEED
 from workbench.sources import SourceKind
 

@@ -21,7 +21,8 @@ from workbench.emit.preview_stage import SAMPLE, StageCode, emit_stage
 from workbench.engine.pipelines import CompiledSource
 from workbench.engine.plan import Plan
 from workbench.graph.dataset_parameters import parameters
-from workbench.graph.model import Body, Graph, Node, Source, ancestors
+from workbench.graph.model import Body, Graph, Node, Source
+from workbench.graph.node_order import ancestors
 
 _CONSECUTIVE = frozenset(name for name, spec in REGIONS.items() if spec.consecutive)
 

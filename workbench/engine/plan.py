@@ -20,7 +20,8 @@ from workbench.engine.auto_augment import automatic_draws
 from workbench.engine.partition import partition
 from workbench.graph.dataset_parameters import parameter_of
 from workbench.graph.devices import infer_devices
-from workbench.graph.model import Graph, Node, Port, Source, ancestors, topological
+from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.node_order import ancestors, topological
 from workbench.graph.ports import output_ports, variables_read
 from workbench.sources import Dataset, Datasets
 

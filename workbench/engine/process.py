@@ -6,7 +6,6 @@ memory) ends as an exception here, and the next call starts a fresh worker.
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 import weakref
@@ -17,10 +16,10 @@ from typing import Any
 from msgspec import MsgspecError
 
 from workbench.arguments import FUNCTION, MAPPING, NUMBER, WHOLE, checked
+from workbench.engine import worker_errors
 from workbench.engine.call_handle import CallHandle, ReportListener
 from workbench.engine.channel import ChannelError, VersionError
 from workbench.engine.codec import arguments_codec, result_codec
-from workbench.engine.exit_status import describe_exit, exit_remedy
 from workbench.engine.heartbeat import HeartbeatMonitor, SuspensionMonitor, warn_of_silence
 from workbench.engine.memory_budget import MemoryBudget, shared_budget
 from workbench.engine.messages import (
@@ -42,8 +41,6 @@ from workbench.errors import (
     EngineClosedError,
     EngineError,
     WorkbenchError,
-    WorkerCrashedError,
-    WorkerSilentError,
     WorkerTimeoutError,
 )
 from workbench.system_limits import NO_THREADS
@@ -243,14 +240,10 @@ class Engine:
             if received is not None:
                 silence.heard()
             elif silence.missed():
-                raise _silent(process, silence)
+                raise worker_errors.silent(process, silence)
             if received is None or isinstance(received[0], Heartbeat):
                 if time.monotonic() > deadline:
-                    raise WorkerTimeoutError(
-                        f"No answer within {limit:g} s{_where(process.running)}: the worker was "
-                        "ended. The next change starts a fresh one; fewer tiles take less time.",
-                        process.running,
-                    )
+                    raise worker_errors.too_late(process, limit)
                 continue
             message, payload = received
             if isinstance(message, Ready) or message.number != number:
@@ -323,7 +316,7 @@ class Engine:
                 if received is not None:
                     stopped.heard()
                 elif stopped.missed():  # one that runs may take its time to load DALI
-                    raise _silent(process, stopped)
+                    raise worker_errors.silent(process, stopped)
                 if time.monotonic() > deadline:
                     raise WorkerTimeoutError(f"The worker did not start within {START_LIMIT:g} s.")
         except (EOFError, OSError):
@@ -348,31 +341,11 @@ class Engine:
         """The error of a call whose worker is gone, or sent what is no answer. Ends the worker."""
         try:
             self._require_wanted(handle)
-        except CancelledError as error:
-            self._end()
-            return error
-        if process.ended and not process.ended_because:
-            self._end()
-            return CancelledError("Cancelled: the worker was ended.")
-        if process.ended_because:
-            words = process.ended_because
-            self._end()
-            return WorkerCrashedError(
-                f"The worker{_where(process.running)} {words} The graph is untouched; the next "
-                "change starts a fresh worker.",
-                process.running,
-                killed=True,
-            )
-        code = None if garbled else process.wait(5.0)
-        words = process.last_words()
-        how = f"wrote what is no answer ({garbled})" if garbled else describe_exit(code, words)
+            error = worker_errors.lost(process, garbled)
+        except CancelledError as cancelled:
+            error = cancelled
         self._end()
-        return WorkerCrashedError(
-            f"The worker {how}{_where(process.running)}.{exit_remedy(code, words)} "
-            f"The graph is untouched; the next change starts a fresh worker.{words}",
-            process.running,
-            killed=code == -signal.SIGKILL,
-        )
+        return error
 
     def _end(self) -> None:
         if self._finalizer is not None:
@@ -451,15 +424,3 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _silent(process: WorkerProcess, silence: SuspensionMonitor) -> WorkerSilentError:
-    return WorkerSilentError(
-        f"{silence.describe()}{_where(process.running)}: the worker was ended. The graph is "
-        "untouched; the next change starts a fresh one.",
-        process.running,
-    )
-
-
-def _where(nodes: tuple[str, ...]) -> str:
-    return f" while it ran {', '.join(nodes)}" if nodes else ""

@@ -11,36 +11,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from workbench.catalog.spec import Catalog
 from workbench.emit.naming import is_batch_generator
 from workbench.emit.own_code import nodes_calling
-from workbench.emit.preview_stage import emit_stage
 from workbench.emit.tap_names import scope_of, scope_of_first_turn, turns_of
 from workbench.engine.augmenter import Augmenter, Turns
 from workbench.engine.auto_augment import automatic_draws, making_heard
 from workbench.engine.batch_store import Batch, BatchStore, Memory, memory_of, tensor_list
 from workbench.engine.branch_counts import BranchCounts
 from workbench.engine.branch_places import BranchPlaces, PlacesInTurns
-from workbench.engine.dataset_watcher import DatasetWatcher
+from workbench.engine.open_readers import OpenReaders, encoded_output
 from workbench.engine.partition import kind_of
 from workbench.engine.plan import Plan, make_plan
 from workbench.engine.process_memory import configure_malloc_trim, default_budget, give_back_free
-from workbench.engine.reader_cursor import ReaderCursor
 from workbench.engine.root_guard import (
-    CHANGED,
-    outside_roots,
     refuse_named_files,
-    require_inside,
-    require_shown,
 )
 from workbench.engine.run_result import KeptOutput, Result
 from workbench.engine.stage_pipeline import Stage
 from workbench.engine.type_guard import require_fitting
 from workbench.engine.undecodable_samples import (
     Sample,
-    check_samples,
     decoded_alone,
     merge_samples,
     replace_samples,
@@ -50,11 +41,9 @@ from workbench.graph.dataset_parameters import parameter_of, read_as, with_datas
 from workbench.graph.model import Graph, Node, Port, Source, region_of
 from workbench.graph.pipelines import pipeline_of_batch, single_pipelines
 from workbench.graph.ports import output_ports
-from workbench.sources import Data, Dataset, Datasets, open_datasets
+from workbench.sources import Data, Datasets, open_datasets
 
 _KEPT_BUILT = 4
-_KEPT_READERS = 2
-_KEPT_WATCHERS = 8
 _KEPT_SAMPLES = 64
 _TRIES = 4
 """Runs of a node that may be at fault. One that writes past its memory is often found out later, by
@@ -93,8 +82,7 @@ class Runner:
         self._report_making = report_making
         self.store = BatchStore(budget or default_budget())
         self._samples: OrderedDict[str, tuple[Sample, ...]] = OrderedDict()
-        self._cursors: OrderedDict[tuple[Dataset | None, str], ReaderCursor] = OrderedDict()
-        self._watchers: OrderedDict[Dataset, DatasetWatcher] = OrderedDict()
+        self.readers = OpenReaders(catalog)
         self._counts = BranchCounts(catalog)
         self._built: OrderedDict[str, Stage] = OrderedDict()
         self._augmenter = Augmenter(report_making)
@@ -160,13 +148,8 @@ class Runner:
                 for node in plan.draws
                 if plan.graph.outermost(node) in plan.keys
             },
-            self._left_out(datasets),
+            self.readers.left_out(datasets),
         )
-
-    def _left_out(self, datasets: Datasets) -> str:
-        """What the readers of these data leave out."""
-        cursors = (each for (data, _), each in self._cursors.items() if data in datasets.values())
-        return "; ".join(dict.fromkeys(each.left_out for each in cursors if each.left_out))
 
     def _augmented(self, plan: Plan, node: str, came: Mapping[str, Sequence[int]]) -> Turns:
         draws, scope = plan.draws[node], plan.graph.scope_of(node)
@@ -203,26 +186,11 @@ class Runner:
         """The plan, with the data as they are now."""
 
         def plan() -> Plan:
-            versions = {name: watcher.version for name, watcher in watchers.items()}
+            versions = self.readers.versions(data)
             return make_plan(graph, self.catalog, data, batch, count, taps, repeat, versions)
 
-        watchers = {name: self._watcher(dataset) for name, dataset in data.items()}
         made = plan()
-        changed = [
-            name for name, watcher in watchers.items() if watcher.look(self._files(made, name))
-        ]
-        if not changed:
-            return made
-        for key in [key for key in self._cursors if key[0] in [data[name] for name in changed]]:
-            self._cursors.pop(key).close()
-        return plan()
-
-    def _watcher(self, dataset: Dataset) -> DatasetWatcher:
-        watcher = self._watchers.setdefault(dataset, DatasetWatcher(dataset))
-        self._watchers.move_to_end(dataset)
-        while len(self._watchers) > _KEPT_WATCHERS:
-            self._watchers.popitem(last=False)
-        return watcher
+        return plan() if self.readers.look(data, lambda name: self._files(made, name)) else made
 
     def _files(self, plan: Plan, name: str) -> list[str]:
         """Files of a dataset that were read for the plan before."""
@@ -262,61 +230,10 @@ class Runner:
 
     def _read(self, job: _Job, node: Source) -> None:
         self._report_running([node.id])
-        plan = job.plan
-        dataset = plan.dataset(node)
-        watcher = self._watcher(dataset) if dataset else None
-        encoded = self._encoded_output(node)
-        chosen = [plan.repeat] if plan.repeat is not None else range(plan.count)
-        for attempt in (1, 2):
-            cursor = self._cursor(job, node, dataset)
-            read = cursor.batch(plan.batch)
-            files = [read.files[i] for i in chosen]
-            if encoded is None:
-                require_shown(node.id, files, cursor.folder, cursor.holder)
-                break
-            arrays = read.arrays[encoded]
-            sizes = {
-                file: array.nbytes
-                for file, array in zip(read.files, arrays, strict=True)
-                if file not in cursor.unreadable
-            }
-            given = [None if read.files[i] in cursor.unreadable else arrays[i] for i in chosen]
-            bad = dict(cursor.unreadable)
-            if dataset is None or not dataset.in_memory:
-                bad |= outside_roots(files, cursor.folder, given, cursor.holder)
-            changed = CHANGED in bad.values()
-            if watcher is not None:
-                changed |= watcher.remember(sizes)
-            if not changed or attempt == 2:
-                break
-            # A file changed after the reader had read ahead: a fresh one reads what is there now.
-            self._cursors.popitem()[1].close()
-        tensors = [[output[i] for i in chosen] for output in read.outputs]
-        samples = tuple(map(Sample, files))
-        if encoded is not None:
-            decoder = plan.feeds_alone(self._ports(node)[encoded])
-            samples = check_samples(files, map(np.asarray, tensors[encoded]), bad, decoder)
-            tensors[encoded] = replace_samples(tensors[encoded], samples, decoder)
-        times = plan.count // len(chosen)
-        self._keep_samples(job, node, samples * times)
-        lists = [tensor_list(output * times) for output in tensors]
-        batches = [Batch(each, memory_of(each)) for each in lists]
+        read = self.readers.read(job.plan, node, job.pipelines)
+        self._keep_samples(job, node, read.samples)
+        batches = [Batch(each, memory_of(each)) for each in map(tensor_list, read.outputs)]
         self._keep(job, node, dict(zip(self._ports(node), batches, strict=True)))
-
-    def _cursor(self, job: _Job, node: Source, dataset: Dataset | None) -> ReaderCursor:
-        settings = job.plan.graph.settings
-        made = emit_stage(job.plan.graph, self.catalog, [node.id], self._ports(node), {})
-        side = settings.device if node.decodes else ""
-        key = (dataset, f"{settings.seed}\n{settings.batch_size}\n{side}\n{made.code.text}")
-        if key not in self._cursors:
-            require_inside(node, dataset)
-            cursor = ReaderCursor(made.code, node, dataset, settings)
-            self._cursors[key] = cursor
-            used = job.pipelines * len(job.plan.graph.sources)
-            while len(self._cursors) > max(_KEPT_READERS, used):
-                self._cursors.popitem(last=False)[1].close()
-        self._cursors.move_to_end(key)
-        return self._cursors[key]
 
     def _keep_samples(self, job: _Job, node: Source, samples: tuple[Sample, ...]) -> None:
         job.samples[node.id] = samples
@@ -341,7 +258,7 @@ class Runner:
 
         Returns whether there are any: else the decoder's own arguments are at fault.
         """
-        at = self._encoded_output(reader)
+        at = encoded_output(self.catalog, reader)
         if at is None:
             return False
         batches = [job.batches[port] for port in self._ports(reader)]
@@ -367,10 +284,6 @@ class Runner:
         (draws,) = job.plan.draws[node.id]
         batch = self._augmenter.run(node, draws, job.plan.position, data, shape)
         self._keep(job, node, {Port(node.id, "output"): batch})
-
-    def _encoded_output(self, source: Source) -> int | None:
-        kinds = [output.kind for output in self.catalog[source.op].outputs]
-        return kinds.index("encoded") if "encoded" in kinds else None
 
     def _stage(self, job: _Job, nodes: list[Node], keep_built: bool) -> None:
         self._report_running([node.id for node in nodes])
@@ -449,16 +362,9 @@ class Runner:
     def _ports(self, node: Node) -> list[Port]:
         return output_ports(node, self.catalog[node.op])
 
-    @property
-    def reader_bytes(self) -> int:
-        """Encoded bytes that the readers hold besides the store."""
-        return sum(cursor.nbytes for cursor in self._cursors.values())
-
     def forget(self) -> None:
         """Drop every kept output, reader and decoder; host and GPU memory are free afterwards."""
-        for cursor in self._cursors.values():
-            cursor.close()
-        self._cursors.clear()
+        self.readers.close()
         self._built.clear()
         self._augmenter.forget()
         self._samples.clear()

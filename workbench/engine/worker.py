@@ -169,7 +169,7 @@ def memory_use(worker: Worker) -> MemoryUse:
     """Task: what is kept, of which budget."""
     store = worker.runner.store
     return MemoryUse(
-        host=store.used["cpu"] + worker.runner.reader_bytes,
+        host=store.used["cpu"] + worker.runner.readers.nbytes,
         host_budget=store.budget["cpu"],
         gpu=store.used["gpu"],
         gpu_budget=store.budget["gpu"],

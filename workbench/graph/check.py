@@ -22,16 +22,8 @@ from workbench.graph.devices import device_of, infer_devices
 from workbench.graph.faults import Fault, Faults
 from workbench.graph.followers import follower_faults
 from workbench.graph.identity_cache import identity_cached
-from workbench.graph.model import (
-    CHOICES,
-    GRAPH,
-    Graph,
-    Node,
-    Port,
-    ancestors,
-    is_name,
-    topological,
-)
+from workbench.graph.model import CHOICES, GRAPH, Graph, Node, Port, is_name
+from workbench.graph.node_order import ancestors, topological
 from workbench.graph.pipelines import executor_faults, pipeline_faults
 from workbench.graph.shapes import infer_types
 from workbench.graph.some_of import order_faults

@@ -74,15 +74,16 @@ def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
     if spec.name in OWN_CODE:
         yield from own_code_faults(node, graph)
     yield from _combinations(node, spec)
+    located = found_by_source(node)
     for name, arg in spec.args.items():
-        given = name in node.args or name in node.inputs or name in found_by_source(node)
-        if arg.required and not given:
+        if arg.required and not (name in node.args or name in node.inputs or name in located):
             yield Fault(node.id, name, f"{node.op} needs it", "Give a value.", "missing_arg")
     yield from _seed(node, spec, graph)
 
 
 def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
-    names = dict.fromkeys((*spec.args, *(port.name for port in spec.inputs)))
+    grouped = spec.mutually_exclusive or spec.one_of or spec.together
+    names = dict.fromkeys((*spec.args, *(port.name for port in spec.inputs))) if grouped else ()
     given = [name for name in names if name in node.args or name in node.inputs]
     for name in given if spec.mutually_exclusive else ():
         rival = next((other for other in given if other in spec.conflicts_with(name)), None)

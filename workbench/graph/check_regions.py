@@ -8,7 +8,8 @@ from workbench.catalog.spec import Catalog, OpSpec
 from workbench.graph.bounds import MOST_NESTED, MOST_TURNS_IN_ALL
 from workbench.graph.check_nodes import port_problem
 from workbench.graph.faults import Fault
-from workbench.graph.model import Graph, Node, Port, is_name, region_of, running_order
+from workbench.graph.model import Graph, Node, Port, is_name, region_of
+from workbench.graph.node_order import running_order
 from workbench.graph.one_of import CHOICE, draw_of
 from workbench.graph.one_of import OP as ONE_OF
 from workbench.graph.repeat import OP as REPEAT

@@ -8,7 +8,8 @@ from workbench.catalog.spec import Catalog
 from workbench.graph.conditions import UNKNOWN, Kind, condition_nodes, maker_of
 from workbench.graph.devices import device_of, infer_devices, port_kind
 from workbench.graph.lead_in import origin_of
-from workbench.graph.model import Graph, Port, ancestors, region_of
+from workbench.graph.model import Graph, Port, region_of
+from workbench.graph.node_order import ancestors
 from workbench.graph.ports import output_ports
 from workbench.graph.shapes import TensorType, infer_types
 

@@ -10,7 +10,8 @@ from workbench.errors import GraphEditError
 from workbench.graph.devices import device_of, infer_devices, is_generator, port_device, port_kind
 from workbench.graph.edit import without_idle_generators
 from workbench.graph.generators import draw_refusal, element_for
-from workbench.graph.model import Graph, Node, Port, ancestors, is_name
+from workbench.graph.model import Graph, Node, Port, is_name
+from workbench.graph.node_order import ancestors
 from workbench.graph.ports import outputs_of, positional_ports
 from workbench.graph.scoped import scoped
 from workbench.graph.shapes import TensorType, infer_types

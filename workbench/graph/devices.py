@@ -7,7 +7,8 @@ from typing import Literal
 
 from workbench.catalog.spec import SHOWN_KINDS, Catalog, Device, OpSpec, PortDevice, PortKind
 from workbench.graph.identity_cache import identity_cached
-from workbench.graph.model import Graph, Node, Port, Source, region_of, running_order
+from workbench.graph.model import Graph, Node, Port, Source, region_of
+from workbench.graph.node_order import running_order
 from workbench.graph.ports import body_inputs, outputs_of
 from workbench.graph.shapes import infer_types
 from workbench.sources import load_source

@@ -16,7 +16,8 @@ from workbench.errors import GraphEditError
 from workbench.graph.devices import decodes, is_generator, port_kind
 from workbench.graph.free_seed import free_seed
 from workbench.graph.generators import draw_args, draw_refusal, generators_for
-from workbench.graph.model import Graph, Node, Port, Source, is_name, topological
+from workbench.graph.model import Graph, Node, Port, Source, is_name
+from workbench.graph.node_order import topological
 from workbench.graph.ports import output_ports
 from workbench.graph.scoped import scoped
 

@@ -17,7 +17,8 @@ from workbench.graph.followers import (
     unfollowed_targets,
 )
 from workbench.graph.geometry import frame_of
-from workbench.graph.model import Graph, Node, Port, ancestors
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.node_order import ancestors
 from workbench.graph.shapes import infer_types
 
 

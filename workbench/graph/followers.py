@@ -16,7 +16,8 @@ from workbench.graph.devices import port_kind
 from workbench.graph.faults import Fault
 from workbench.graph.geometry import GeometryPath, frame_of, geometry_path
 from workbench.graph.mixes import MIXING, why_not
-from workbench.graph.model import Graph, Node, Port, Source, ancestors
+from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.node_order import ancestors
 from workbench.graph.shapes import infer_types
 from workbench.graph.target_formats import box_format
 

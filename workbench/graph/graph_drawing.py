@@ -8,7 +8,8 @@ from html import escape
 
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Catalog, Value
-from workbench.graph.model import Graph, Node, running_order
+from workbench.graph.model import Graph, Node
+from workbench.graph.node_order import running_order
 
 _WIDTH, _HEIGHT, _GAP, _PAD, _HEAD = 176, 40, 22, 12, 20
 """Pixels: of a box, between boxes, inside a frame, and of its title."""

@@ -7,7 +7,8 @@ from dataclasses import replace
 from workbench.catalog.spec import Catalog
 from workbench.graph.active import active_graph, set_muted
 from workbench.graph.devices import is_generator
-from workbench.graph.model import Graph, Node, Source, ancestors
+from workbench.graph.model import Graph, Node, Source
+from workbench.graph.node_order import ancestors
 
 _TO_ONE_SIZE = ("crop", "crop_mirror_normalize")
 """Operators that are needed without what they draw: in the middle, not mirrored."""

@@ -9,7 +9,8 @@ from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.compose import kind_name
 from workbench.graph.devices import port_kind
-from workbench.graph.model import Graph, Port, ancestors, region_of
+from workbench.graph.model import Graph, Port, region_of
+from workbench.graph.node_order import ancestors
 
 
 def scope_of_port(graph: Graph, port: Port) -> str:

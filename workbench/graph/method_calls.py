@@ -16,7 +16,8 @@ from workbench.graph.call_text import literal, method_call, settings_calls, stat
 from workbench.graph.chance import CONDITION, DRAW
 from workbench.graph.devices import image_outputs, port_kind
 from workbench.graph.edit import new_node
-from workbench.graph.model import Body, Graph, Node, Port, Source, is_name, running_order
+from workbench.graph.model import Body, Graph, Node, Port, Source, is_name
+from workbench.graph.node_order import running_order
 from workbench.graph.one_of import CHOICE
 from workbench.graph.one_of import DRAW as CHOICE_DRAW
 from workbench.graph.ports import output_ports

@@ -13,7 +13,8 @@ from workbench.graph.compose import kind_name
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import new_node
 from workbench.graph.fragment import common_scope, with_own_generators
-from workbench.graph.model import Body, Graph, Node, Port, Source, running_order
+from workbench.graph.model import Body, Graph, Node, Port, Source
+from workbench.graph.node_order import running_order
 from workbench.graph.ports import output_ports
 from workbench.graph.regions import wrap_in_region
 from workbench.graph.rename import rename_node

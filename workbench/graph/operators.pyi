@@ -3,9 +3,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from workbench.graph.data_node import DataNode
-from workbench.graph.graph_methods import Apply
 from workbench.graph.model import Graph
 from workbench.graph.node_handle import NodeHandle
+from workbench.graph.region_methods import Apply
 
 R = TypeVar("R")
 

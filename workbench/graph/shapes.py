@@ -6,12 +6,12 @@ The rules are data: ``OutputRule`` in the catalogue's rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import cast
 
 from workbench.catalog.spec import SHOWN_KINDS, Catalog, OutputRule, PortKind, PortSpec
 from workbench.graph.identity_cache import identity_cached
-from workbench.graph.model import Graph, Node, Port, running_order
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.node_order import running_order
 from workbench.graph.ports import body_inputs, outputs_of
 from workbench.graph.shape_inference import SHAPE_RULES
 from workbench.graph.tensor_type import TensorType, TypedCall, type_text
@@ -101,7 +101,7 @@ def _type_of(call: TypedCall, output: PortSpec) -> TensorType:
     kind = _followed(call) if output.follows else output.kind
     flow = _shaped(call, rule, TensorType(None, first.layout, first.shape, kind))
     layout = flow.layout if rule.layout == "input" else rule.layout
-    return replace(flow, dtype=_dtype(call, rule), layout=layout)
+    return TensorType(_dtype(call, rule), layout, flow.shape, flow.kind)
 
 
 def _followed(call: TypedCall) -> PortKind:
@@ -117,7 +117,8 @@ def _shaped(call: TypedCall, rule: OutputRule, flow: TensorType) -> TensorType:
         for word in rule.shape:
             flow = SHAPE_RULES[word](call, flow)
         return flow
-    return replace(flow, shape=cast(tuple[int | None, ...], rule.shape))
+    shape = cast(tuple[int | None, ...], rule.shape)
+    return TensorType(flow.dtype, flow.layout, shape, flow.kind)
 
 
 def _dtype(call: TypedCall, rule: OutputRule) -> str | None:

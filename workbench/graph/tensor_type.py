@@ -64,7 +64,7 @@ class TensorType:
 
     def reshaped(self, shape: Extents | None, layout: str | None) -> TensorType:
         """The same elements in another shape."""
-        return replace(self, shape=shape, layout=layout)
+        return TensorType(self.dtype, layout, shape, self.kind)
 
     def with_extents(self, extents: Mapping[int, int | None]) -> TensorType:
         """With other extents along some axes, by index."""
@@ -76,7 +76,7 @@ class TensorType:
 
     def unknown(self) -> TensorType:
         """With nothing known of shape and layout."""
-        return replace(self, shape=None, layout=None)
+        return TensorType(self.dtype, kind=self.kind)
 
 
 def type_text(flow: TensorType) -> str:

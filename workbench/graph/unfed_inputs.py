@@ -9,7 +9,8 @@ from workbench.catalog.spec import Catalog, Feed, OpSpec, PortKind, kind_fits
 from workbench.graph.dataset_parameters import found_by_source
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import new_node, ports_at
-from workbench.graph.model import Graph, Node, Port, ancestors
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.node_order import ancestors
 from workbench.graph.ports import outputs_of
 from workbench.graph.scoped import scoped
 

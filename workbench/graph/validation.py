@@ -9,7 +9,8 @@ from workbench.catalog.spec import Catalog, Value
 from workbench.graph.check import check_graph
 from workbench.graph.devices import is_generator
 from workbench.graph.edit import without_idle_generators
-from workbench.graph.model import Graph, Node, Port, Source, ancestors
+from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.node_order import ancestors
 from workbench.graph.remove import remove_nodes
 from workbench.graph.rewrites import crop_into_normalize
 from workbench.graph.rewrites.neutral_nodes import is_neutral

@@ -55,11 +55,4 @@ def optimise(
     """
     named = (rewrites,) if isinstance(rewrites, str) else rewrites
     run = OptimisationExperiment(graph, data, named, seconds=seconds, measurement_config=config)
-    try:
-        report = run.run(on_progress)
-    except KeyboardInterrupt:
-        so_far = run.interrupted_report()
-        if so_far is None:
-            raise
-        report = so_far
-    return optimisation_of(graph, report)
+    return optimisation_of(graph, run.run_interruptibly(on_progress))

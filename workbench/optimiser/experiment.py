@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from workbench.bench.config import Config, config_of, with_config
 from workbench.bench.context import graph_hash
@@ -107,6 +106,17 @@ def needs_of(graph: Graph, catalog: Catalog, names: Sequence[str]) -> tuple[str,
     return tuple(needed)
 
 
+def relied_on(graph: Graph, catalog: Catalog, names: Sequence[str]) -> frozenset[str]:
+    """Of the names before the last each without which, among the others, the last does nothing."""
+    *before, name = names
+    found = set()
+    for each in before:
+        others = [other for other in before if other != each]
+        if rewritten(graph, catalog, [*others, name]) == rewritten(graph, catalog, others):
+            found.add(each)
+    return frozenset(found)
+
+
 class OptimisationExperiment(SpeedExperiment):
     """Every rewrite that finds a place in a graph, compared and measured.
 
@@ -143,11 +153,11 @@ class OptimisationExperiment(SpeedExperiment):
         """What the last comparison took."""
         self._rejected: dict[str, Proposal] = {}
         self._steps: tuple[Step, ...] = ()
-        self._measured: tuple[Step, ...] = ()
-        """Those of which ``partial_report`` has the rows."""
+        self._known: tuple[tuple[Measurement, ...], tuple[Step, ...]] = ((), ())
+        """The rows of which a record can be made, and the steps that they are of."""
         self._compared: dict[str, Difference] = {}
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._begun_with: tuple[Any, ...] = ()
+        self._relied: dict[tuple[str, ...], frozenset[str]] = {}
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
         """Find, compare and measure.
@@ -163,9 +173,8 @@ class OptimisationExperiment(SpeedExperiment):
         config = config_of(self.graph)
         self.require_measurable([config], catalog, machine)
         base = self.entry(config, catalog, found, ORIGINAL)
-        self._begun_with = catalog, machine, found, cache
-        self._probed = self._probe(base) if self.seconds else None
         self.begin(machine, found, cache)
+        self._probed = self._probe(base) if self.seconds else None
         names = self._useful(catalog, machine)
         rows: tuple[Measurement, ...] = ()
         while True:
@@ -210,17 +219,13 @@ class OptimisationExperiment(SpeedExperiment):
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
         """What is known after a timed round."""
         super().on_rows(rows)
-        self._measured = self._steps
+        if all(row.rounds for row in rows[:2]):  # without the graph's own no step has a gain
+            self._known = rows, self._steps
 
     def interrupted_report(self) -> Report | None:
-        """What is known of a run that was ended early: None before each step has had a round."""
-        found = self.partial_report
-        if found is None or not all(row.rounds or row.reason for row in found.measurements):
-            return None
-        try:
-            return self._reported(found.measurements, self._measured, interrupted=True)
-        except EngineError:
-            return None
+        """What is known of a run that was ended early; None before its first round."""
+        rows, steps = self._known
+        return self._reported(rows, steps, interrupted=True) if rows else None
 
     def _near_enough(self, catalog: Catalog, names: Collection[str]) -> tuple[Step, ...]:
         """The steps whose pixels are as near to the original's as their class says."""
@@ -299,7 +304,7 @@ class OptimisationExperiment(SpeedExperiment):
     def _reject_late(self, most: int) -> None:
         """Leave out the steps behind the first so many: the time has no room for them."""
         for place in range(most, len(self._steps)):
-            one = self._proposal(self._begun_with[0], self._steps, place)
+            one = self._proposal(self.prepared.catalog, self._steps, place)
             self._rejected[one.name] = replace(one, rejected=LATE.format("measured"))
             self._cut = True
         self._steps = self._steps[:most]
@@ -328,7 +333,7 @@ class OptimisationExperiment(SpeedExperiment):
         """The steps with their gains, and why one brings none."""
         if len(rows) < 2:
             return ()
-        catalog = self._begun_with[0]
+        catalog = self.prepared.catalog
         first, again, *others = rows
         for row in (first, again):
             if row.reason:
@@ -343,7 +348,24 @@ class OptimisationExperiment(SpeedExperiment):
             gain = paired_ratio(row.imgs_per_s, before.imgs_per_s)
             found.append(replace(one, gain=gain, rejected=no_gain(one, gain, noise)))
             before = row
-        return tuple(found)
+        return self._with_prerequisites(catalog, found, noise)
+
+    def _with_prerequisites(
+        self, catalog: Catalog, found: Sequence[Proposal], noise: float
+    ) -> tuple[Proposal, ...]:
+        """With those not rejected that bring nothing themselves, but the place of what does."""
+        kept, names = list(found), [one.name for one in found]
+        for place, one in reversed(list(enumerate(found))):
+            if not one.rejected or one.gain is None or one.gain.median < 1 - noise:
+                continue
+            worth = one.gain.median
+            for later, other in enumerate(kept[place + 1 :], place + 1):
+                if other.gain is not None and not other.rejected:
+                    relied = self._relied_on(catalog, tuple(names[: later + 1]))
+                    worth *= other.gain.median if one.name in relied else 1.0
+            if worth > 1 + noise:
+                kept[place] = replace(one, rejected="")
+        return tuple(kept)
 
     def _proposal(self, catalog: Catalog, steps: Sequence[Step], place: int) -> Proposal:
         step, rewrite = steps[place], find_rewrite(steps[place].name)
@@ -358,6 +380,11 @@ class OptimisationExperiment(SpeedExperiment):
             difference=self._compared.get(graph_hash(step.graph), Difference()),
         )
 
+    def _relied_on(self, catalog: Catalog, names: tuple[str, ...]) -> frozenset[str]:
+        if names not in self._relied:
+            self._relied[names] = relied_on(self.graph, catalog, names)
+        return self._relied[names]
+
     def _needs(self, catalog: Catalog, names: tuple[str, ...]) -> tuple[str, ...]:
         if names not in self._needed:
             self._needed[names] = needs_of(self.graph, catalog, names)
@@ -366,7 +393,7 @@ class OptimisationExperiment(SpeedExperiment):
     def _reported(
         self, rows: Sequence[Measurement], steps: Sequence[Step], interrupted: bool = False
     ) -> Report:
-        _, machine, found, cache = self._begun_with
+        _, machine, found, cache = self.prepared
         judged = self._judged(rows, steps)
         kept = {one.name: one for one in judged if not one.rejected}
         rejected = self._rejected | {one.name: one for one in judged if one.rejected}

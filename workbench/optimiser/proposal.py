@@ -78,7 +78,14 @@ def proposal_from_json(found: Mapping[str, Any]) -> Proposal:
         needs=tuple(made.needs),
         nodes=tuple(made.nodes),
         gain=Interval(**gain) if gain else None,
-        difference=Difference(**{**told, "psnr": _number(told["psnr"]), "worst": worst}),
+        difference=Difference(
+            **{
+                **told,
+                "psnr": _number(told["psnr"]),
+                "rounded": tuple(told.get("rounded", ())),  # records of before have none
+                "worst": worst,
+            }
+        ),
     )
 
 
@@ -97,9 +104,10 @@ def difference_words(found: Difference) -> str:
         return found.other
     if found.identical:
         return f"none in {found.samples} samples"
+    last_bits = f"; {', '.join(found.rounded)}: the last bits" if found.rounded else ""
     return (
         f"{found.psnr:.1f} dB, {found.equal:.1%} equal, {found.mean:.3g} on average, "
-        f"{found.largest:.4g} at most"
+        f"{found.largest:.4g} at most{last_bits}"
     )
 
 

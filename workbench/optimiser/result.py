@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from workbench.errors import GraphEditError, RecordFormatError
 from workbench.figures import plot_values
 from workbench.graph.model import Graph
 from workbench.graph.rewrites import law_of, load_rewrites, rewritten
+from workbench.optimiser.difference import WorstSample
 from workbench.optimiser.proposal import (
     Proposal,
     difference_words,
@@ -117,6 +118,25 @@ class Optimisation:
             {name: (gain.low, gain.high) for name, gain in known.items()},
         )
 
+    @property
+    def pictures(self) -> Mapping[str, tuple[WorstSample, ...]]:
+        """By the name of a proposal the samples farthest from the original, before and after.
+
+        A proposal that leaves the pixels as the one before it did has none.
+
+        ::
+
+            assert set(found.pictures) <= {one.name for one in found.proposals}
+        """
+        shown: dict[str, tuple[WorstSample, ...]] = {}
+        last: tuple[WorstSample, ...] = ()
+        for one in self.proposals:
+            worst = tuple(each for each in one.difference.worst if each.before and each.after)
+            if worst and worst != last:
+                shown[one.name] = worst
+            last = worst
+        return shown
+
     def lines(self) -> list[str]:
         """The report as text."""
         count = len(self.proposals)
@@ -151,13 +171,17 @@ class Optimisation:
             f"<td>{escape(', '.join(one.nodes)[:200])}</td></tr>"
             for one in self.proposals
         )
-        pictures = "".join(map(_figure, self.proposals[:_MOST_PICTURES]))
+        titles = {one.name: one.title for one in self.proposals}
+        pictures = "".join(
+            _figure(titles[name], worst)
+            for name, worst in list(self.pictures.items())[:_MOST_PICTURES]
+        )
         rest = "".join(
             f"<li><code>{escape(one.name)}</code>: {escape(one.rejected[:300])}</li>"
             for one in self.rejected
         )
         told = self.lines()
-        summary = "<br>".join(escape(line.strip()) for line in [told[0], *told[-2:]])
+        summary = "<br>".join(escape(line.strip()) for line in [told[0], *told[1:][-2:]])
         not_proposed = f"<details><summary>Not proposed</summary><ul>{rest}</ul></details>"
         return (
             f"<p>{summary}</p><table>{head}{rows}</table>{pictures}{not_proposed if rest else ''}"
@@ -201,18 +225,15 @@ def _row(one: Proposal) -> dict[str, Any]:
     }
 
 
-def _figure(one: Proposal) -> str:
+def _figure(title: str, worst: Sequence[WorstSample]) -> str:
     """The worst samples of a proposal, before and after."""
-    shown = [each for each in one.difference.worst if each.before and each.after]
-    if not shown:
-        return ""
     cells = "".join(
         f"<figure style='display:inline-block;margin:4px'>{_image(each.before)}"
         f"{_image(each.after)}<figcaption>{escape(each.file.rpartition('/')[2][:60])}, "
         f"{each.psnr:.1f} dB</figcaption></figure>"
-        for each in shown
+        for each in worst
     )
-    return f"<p>{escape(one.title)}, farthest from the original:</p>{cells}"
+    return f"<p>{escape(title)}, farthest from the original:</p>{cells}"
 
 
 def _image(jpeg: bytes) -> str:

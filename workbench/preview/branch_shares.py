@@ -19,7 +19,8 @@ from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.graph.active import active_graph
 from workbench.graph.chance import probability_of
-from workbench.graph.model import Graph, Node, ancestors, region_of, topological
+from workbench.graph.model import Graph, Node, region_of
+from workbench.graph.node_order import ancestors, topological
 from workbench.graph.one_of import weights_of
 from workbench.graph.repeat import OP as REPEAT
 from workbench.graph.repeat import TIMES, most_turns

@@ -15,7 +15,8 @@ from workbench.engine.batch_store import Batch
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.devices import port_kind
-from workbench.graph.model import Port, ancestors
+from workbench.graph.model import Port
+from workbench.graph.node_order import ancestors
 from workbench.preview.contact_sheet import Encoder, gpu_encoder
 from workbench.preview.frame_strip import as_pictures
 from workbench.preview.request import GraphRun

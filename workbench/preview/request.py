@@ -23,16 +23,8 @@ from workbench.errors import DataError, GraphError
 from workbench.graph.active import active_graph
 from workbench.graph.dataset_parameters import with_datasets
 from workbench.graph.devices import decodes, image_outputs
-from workbench.graph.model import (
-    GRAPH,
-    Graph,
-    Node,
-    Port,
-    Source,
-    ancestors,
-    region_of,
-    topological,
-)
+from workbench.graph.model import GRAPH, Graph, Node, Port, Source, region_of
+from workbench.graph.node_order import ancestors, topological
 from workbench.graph.ports import output_ports
 from workbench.graph.saved_draws import SavedDraw
 from workbench.graph.step_followers import with_step_followers

@@ -21,7 +21,8 @@ from workbench.errors import DataError, GraphError
 from workbench.graph.devices import port_kind
 from workbench.graph.followers import follows
 from workbench.graph.geometry import frame_of, geometry_path
-from workbench.graph.model import Node, Port, Source, ancestors
+from workbench.graph.model import Node, Port, Source
+from workbench.graph.node_order import ancestors
 from workbench.graph.target_formats import box_format, is_relative
 from workbench.preview.marks import Marks, TargetMark, draw_marks
 from workbench.preview.mask_marks import fitting_mask

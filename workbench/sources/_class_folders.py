@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
+
+from workbench.sources import Dataset
 
 
 def class_folders(data: str) -> list[str]:
@@ -33,3 +36,12 @@ def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]
         files += [os.path.join(place, name) for name in names if not name.startswith(".")]
         labels += [label] * (len(files) - len(labels))
     return files, labels
+
+
+def watched_class_folders(dataset: Dataset) -> Iterator[str]:
+    """What changes where a file comes or goes: the folder and its classes, or the files listed."""
+    if not dataset.location:
+        yield from (path for path, _ in dataset.items)
+        return
+    yield dataset.location
+    yield from (os.path.join(dataset.location, name) for name in class_folders(dataset.location))

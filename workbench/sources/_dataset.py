@@ -90,6 +90,17 @@ class Dataset:
         return self.title or self.location or f"a list of {len(self.items):,} files"
 
 
+def folder_of(dataset: Dataset) -> str:
+    """The folder in which data lie: the location or, of a file, the one round it.
+
+    Of files that are listed in Python the one that holds them all.
+    """
+    if dataset.location:
+        path = os.path.abspath(dataset.location)
+        return path if os.path.isdir(path) else os.path.dirname(path)
+    return os.path.commonpath([os.path.dirname(path) for path, _ in dataset.items])
+
+
 Datasets = Mapping[str, Dataset]
 """For each parameter of a graph's program that names data what it is given."""
 

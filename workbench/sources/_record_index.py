@@ -13,6 +13,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from workbench.errors import DataError
+from workbench.sources import Dataset, load_source
+
 Entry = tuple[int, int]
 """One line of an index."""
 Left = dict[str, list[Entry]]
@@ -118,3 +121,37 @@ def write_partial(left: Mapping[str, Sequence[Entry]], folder: Path, *, numbered
             lines = "".join(f"{first} {second}\n" for first, second in entries)
             (folder / f"{name}.idx").write_text(lines + _PARTIAL, encoding="utf-8")
     return folder
+
+
+def watched_with_index(dataset: Dataset, files_of: Callable[[Any], list[str]]) -> Iterator[str]:
+    """The files that ``files_of`` finds, the indices beside them, and the folder they are in."""
+    if dataset.location:
+        yield dataset.location
+    try:
+        paths = files_of(dataset.argument)
+        yield from paths
+        yield from (f"{os.path.splitext(path)[0]}.idx" for path in paths)
+    except OSError:
+        return  # the reader says what is wrong
+
+
+def record_files(
+    dataset: Dataset, found: Callable[[Any], list[str]], noun: str, give: str
+) -> list[str]:
+    """The files that ``found`` gives, each a ``noun``.
+
+    Raises DataError, which says what to ``give``, where there is none, or one that is missing or
+    may not be read.
+    """
+    try:
+        paths = found(dataset.argument)
+    except OSError as error:
+        raise DataError(f"The folder {dataset} cannot be read: {error.strerror}.") from None
+    if not paths:
+        raise DataError(load_source(dataset.kind).nothing_found(dataset))
+    for path in paths:
+        if not os.path.isfile(path):
+            raise DataError(f"There is no {noun} {path}. Give {give}, or a folder of these.")
+        if not os.access(path, os.R_OK):
+            raise DataError(f"The {noun} {path} may not be read. Check its permissions.")
+    return paths

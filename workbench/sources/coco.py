@@ -105,14 +105,22 @@ def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
 
 
 @lru_cache(maxsize=8)
-def _root_of(location: str) -> str:
-    return str(find_annotations(location)["file_root"])
+def _root_of(location: str, names: tuple[str, ...]) -> str:
+    """The folder that ``find_annotations`` finds, of annotations that are read: 156 MB take 5 s.
+
+    That one stands alone, as exported scripts have it.
+    """
+    file = pathlib.Path(location).absolute()
+    beside, above, split = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
+    folders = (beside, beside / "images", above / "images", above / split, beside / split)
+    return str(max(folders, key=lambda f: sum((f / name).is_file() for name in names)))
 
 
 def _root(dataset: Dataset) -> str:
     try:
-        return _root_of(dataset.location)
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        images = annotations_of(dataset)["images"][:100]
+        return _root_of(dataset.location, tuple(each.get("file_name", "") for each in images))
+    except (DataError, OSError, ValueError, TypeError, AttributeError):
         return os.path.dirname(os.path.abspath(dataset.location))
 
 

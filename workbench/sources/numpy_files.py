@@ -24,7 +24,8 @@ import numpy as np
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Header, Sample, SourceKind, dump_file_list
-from workbench.sources._class_folders import class_folders, files_of
+from workbench.sources._class_folders import class_folders, files_of, watched_class_folders
+from workbench.sources._dataset import folder_of
 from workbench.sources.folder import IMAGES
 
 if TYPE_CHECKING:
@@ -208,26 +209,11 @@ def _require(dataset: Dataset) -> None:
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    files, root = _files(dataset), _root(dataset)
+    files, root = _files(dataset), folder_of(dataset)
     first = _first(files) or _Array()
     for path, label in files:
         fault = _unlike(_look(path), first)
         yield Sample(path, os.path.relpath(path, root), label, fault=fault)
-
-
-def _root(dataset: Dataset) -> str:
-    if dataset.location:
-        path = os.path.abspath(dataset.location)
-        return path if os.path.isdir(path) else os.path.dirname(path)
-    return os.path.commonpath([os.path.dirname(path) for path, _ in dataset.items])
-
-
-def _watched(dataset: Dataset) -> Iterator[str]:
-    if not dataset.location:
-        yield from (path for path, _ in dataset.items)
-        return
-    yield dataset.location
-    yield from (os.path.join(dataset.location, name) for name in class_folders(dataset.location))
 
 
 def _nothing_found(dataset: Dataset) -> str:
@@ -287,9 +273,9 @@ SOURCE = SourceKind(
     accepts=_accepts,
     require=_require,
     list_samples=_list_samples,
-    root=_root,
+    root=folder_of,
     class_names=lambda dataset: class_folders(dataset.location),
-    watched=_watched,
+    watched=watched_class_folders,
     nothing_found=_nothing_found,
     sample="volumes/images",
     looks_ahead=True,

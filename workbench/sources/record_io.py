@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources._dataset import folder_of
 from workbench.sources._record_index import (
     index_of,
     index_place,
@@ -140,7 +141,7 @@ def _require(dataset: Dataset) -> None:
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    path, root = _path(dataset), _root(dataset)
+    path, root = _path(dataset), folder_of(dataset)
     holder, size = os.path.relpath(path, root), os.path.getsize(path)
     with open(path, "rb") as file:
         for offset in _offsets(path):
@@ -174,16 +175,11 @@ def _name(holder: str, offset: int) -> str:
 
 def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
     path = _path(dataset)
-    holder = os.path.relpath(path, _root(dataset))
+    holder = os.path.relpath(path, folder_of(dataset))
     entries = sorted(read_index(_index(path)), key=itemgetter(1))
     left = [entry for entry in entries if _name(holder, entry[1]) not in names]
     write_partial({path: left}, folder, numbered=False)
     return folder / os.path.basename(path)
-
-
-def _root(dataset: Dataset) -> str:
-    path = os.path.abspath(dataset.location)
-    return path if os.path.isdir(path) else os.path.dirname(path)
 
 
 def _names(folder: str | Path) -> list[str]:
@@ -233,7 +229,7 @@ SOURCE = SourceKind(
     require=_require,
     list_samples=_list_samples,
     leave_out=_leave_out,
-    root=_root,
+    root=folder_of,
     class_names=lambda dataset: [],
     watched=_watched,
     nothing_found=lambda dataset: f"There is no record in {dataset}. Give a file with records.",

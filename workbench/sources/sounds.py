@@ -15,7 +15,7 @@ from typing import Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Header, Sample, SourceKind
-from workbench.sources._class_folders import class_folders, files_of
+from workbench.sources._class_folders import class_folders, files_of, watched_class_folders
 from workbench.sources.folder import IMAGES, SOUNDS
 
 _LOOKED_AT = 10_000
@@ -77,14 +77,6 @@ def _root(dataset: Dataset) -> str:
     return path if os.path.isdir(path) else os.path.dirname(path)
 
 
-def _watched(dataset: Dataset) -> Iterator[str]:
-    if not dataset.location:
-        yield from (path for path, _ in dataset.items)
-        return
-    yield dataset.location
-    yield from (os.path.join(dataset.location, name) for name in class_folders(dataset.location))
-
-
 def _nothing_found(dataset: Dataset) -> str:
     return f"There is no sound in {dataset}. Give {', '.join(SOUNDS)} files, or a folder of these."
 
@@ -134,7 +126,7 @@ SOURCE = SourceKind(
     list_samples=_list_samples,
     root=_root,
     class_names=lambda dataset: class_folders(dataset.location),
-    watched=_watched,
+    watched=watched_class_folders,
     nothing_found=_nothing_found,
     write_placeholder=_write_placeholder,
     directly=_directly,

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Index, Sample, SourceKind
+from workbench.sources._dataset import folder_of
 from workbench.sources._example_records import (
     choose_features,
     fields_of,
@@ -38,6 +39,8 @@ from workbench.sources._record_index import (
     index_place,
     is_of_another,
     read_index,
+    record_files,
+    watched_with_index,
     write_partial,
 )
 
@@ -93,18 +96,7 @@ def read_records(**options: Any) -> Any:
 
 def _paths(dataset: Dataset) -> list[str]:
     """The files. Raises DataError where one is missing or may not be read."""
-    try:
-        paths = list_records(dataset.argument)
-    except OSError as error:
-        raise DataError(f"The folder {dataset} cannot be read: {error.strerror}.") from None
-    if not paths:
-        raise DataError(_nothing_found(dataset))
-    for path in paths:
-        if not os.path.isfile(path):
-            raise DataError(f"There is no file {path}. Give a .tfrecord, or a folder of these.")
-        if not os.access(path, os.R_OK):
-            raise DataError(f"The file {path} may not be read. Check its permissions.")
-    return paths
+    return record_files(dataset, list_records, "file", "a .tfrecord")
 
 
 _HELPERS: tuple[Any, ...] = (
@@ -223,7 +215,7 @@ def _end_of(file: BinaryIO, offset: int, size: int) -> int | None:
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     """In the order of the index. A record that has not the features of the first is at fault."""
-    paths, root = _paths(dataset), _root(dataset)
+    paths, root = _paths(dataset), folder_of(dataset)
     for path in paths:
         _require_index(path)
     image, label = _chosen(paths)
@@ -259,7 +251,7 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
 
 
 def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
-    root = _root(dataset)
+    root = folder_of(dataset)
     left: Left = {}
     for path in _paths(dataset):
         holder = os.path.relpath(path, root)
@@ -311,24 +303,6 @@ def _find_indexed(dataset: Dataset, folder: Path) -> dict[str, Any] | None:
     return indexed_records(paths[: len(indices)], indices)
 
 
-def _root(dataset: Dataset) -> str:
-    if dataset.location:
-        path = os.path.abspath(dataset.location)
-        return path if os.path.isdir(path) else os.path.dirname(path)
-    return os.path.commonpath([os.path.dirname(path) for path, _ in dataset.items])
-
-
-def _watched(dataset: Dataset) -> Iterator[str]:
-    if dataset.location:
-        yield dataset.location
-    try:
-        paths = list_records(dataset.argument)
-        yield from paths
-        yield from (f"{os.path.splitext(path)[0]}.idx" for path in paths)
-    except OSError:
-        return  # the reader says what is wrong
-
-
 def _nothing_found(dataset: Dataset) -> str:
     return f"There is no record in {dataset}. Give a .tfrecord, or a folder of these."
 
@@ -374,9 +348,9 @@ SOURCE = SourceKind(
     precedence=3,
     require=_require,
     list_samples=_list_samples,
-    root=_root,
+    root=folder_of,
     class_names=lambda dataset: [],
-    watched=_watched,
+    watched=lambda dataset: watched_with_index(dataset, list_records),
     nothing_found=_nothing_found,
     sample="tfrecord",
     with_targets=("tfrecord_boxes",),

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Header, Sample, SourceKind, dump_file_list
-from workbench.sources._class_folders import class_folders, files_of
+from workbench.sources._class_folders import class_folders, files_of, watched_class_folders
+from workbench.sources._dataset import folder_of
 from workbench.sources.folder import IMAGES
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ def _read_header(path: str) -> Header:
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     """Each file once, however many sequences are read from it."""
-    root = _root(dataset)
+    root = folder_of(dataset)
     for path, label in _files(dataset):
         yield Sample(path, os.path.relpath(path, root), label, fault=_fault(path))
 
@@ -235,21 +236,6 @@ def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
     kept = (sample for sample in _list_samples(dataset) if sample.name not in names)
     path.write_bytes(dump_file_list(kept))
     return path
-
-
-def _root(dataset: Dataset) -> str:
-    if dataset.location:
-        path = os.path.abspath(dataset.location)
-        return os.path.dirname(path) if os.path.isfile(path) else path
-    return os.path.commonpath([os.path.dirname(path) for path, _ in dataset.items])
-
-
-def _watched(dataset: Dataset) -> Iterator[str]:
-    if not dataset.location:
-        yield from (path for path, _ in dataset.items)
-        return
-    yield dataset.location
-    yield from (os.path.join(dataset.location, name) for name in class_folders(dataset.location))
 
 
 def _nothing_found(dataset: Dataset) -> str:
@@ -307,9 +293,9 @@ SOURCE = SourceKind(
     require=_require,
     list_samples=_list_samples,
     leave_out=_leave_out,
-    root=_root,
+    root=folder_of,
     class_names=lambda dataset: class_folders(dataset.location),
-    watched=_watched,
+    watched=watched_class_folders,
     nothing_found=_nothing_found,
     sample="video",
     write_placeholder=_write_placeholder,

@@ -13,7 +13,7 @@ import contextlib
 import inspect
 import os
 import tarfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -21,16 +21,23 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Index, Sample, SourceKind
-from workbench.sources._record_index import begins_late, index_of, index_place
-from workbench.sources._tar_files import TarDamage, TarFile, files_in_tar
+from workbench.sources._dataset import folder_of
+from workbench.sources._record_index import (
+    begins_late,
+    index_of,
+    index_place,
+    record_files,
+    watched_with_index,
+)
+from workbench.sources._tar_files import TarDamage
+from workbench.sources._tar_index import IndexedFiles, index_lines, require_index, write_index
+from workbench.sources._tar_samples import first_samples, groups_in
 from workbench.sources.folder import IMAGES
 
 if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
 
 LABEL = "cls"
-_LOOKED_AT = 8
-"""Samples of the first archive, which say what components there are."""
 _LARGE = 2**28
 """Bytes of archives of which DALI reads all headers in a moment, some 100,000 of small photos."""
 _TOLD_EACH = 10_000
@@ -88,59 +95,14 @@ def read_shards(**options: Any) -> Any:
 
 def _shards(dataset: Dataset) -> list[str]:
     """The archives. Raises DataError where one is missing or may not be read."""
-    try:
-        paths = list_shards(dataset.argument)
-    except OSError as error:
-        raise DataError(f"The folder {dataset} cannot be read: {error.strerror}.") from None
-    if not paths:
-        raise DataError(_nothing_found(dataset))
-    for path in paths:
-        if not os.path.isfile(path):
-            raise DataError(f"There is no archive {path}. Give a .tar, or a folder of these.")
-        if not os.access(path, os.R_OK):
-            raise DataError(f"The archive {path} may not be read. Check its permissions.")
-    return paths
-
-
-def _groups(path: str) -> Iterator[tuple[str, list[tuple[str, TarFile]]] | TarDamage]:
-    """Key and files of each sample in an archive, by component, and what is damaged between.
-
-    A sample ends before a damage: the files that it has by then are whole. Raises DataError.
-    """
-    key = ""
-    parts: list[tuple[str, TarFile]] = []
-    for found in files_in_tar(path):
-        if isinstance(found, TarDamage):
-            if parts:
-                yield key, parts
-                parts = []
-            yield found
-            continue
-        its_key, component = _parted(found.name)
-        if not its_key:
-            continue
-        if parts and its_key != key:
-            yield key, parts
-            parts = []
-        key = its_key
-        parts.append((component, found))
-    if parts:
-        yield key, parts
-
-
-def _parted(name: str) -> tuple[str, str]:
-    """Key and component of a file by its name in an archive; no key where it has none."""
-    start = name.rfind("/") + 1
-    dot = name.find(".", start)
-    end = len(name) if dot < 0 else dot
-    return (name[:end], name[end + 1 :].lower()) if end > start else ("", "")
+    return record_files(dataset, list_shards, "archive", "a .tar")
 
 
 def _require(dataset: Dataset) -> None:
     stamps = tuple((path, os.stat(path).st_mtime_ns) for path in _shards(dataset))
     _look(stamps)
     for path in (path for path, _ in stamps):
-        _require_index(path)
+        require_index(path)
 
 
 @lru_cache(maxsize=8)
@@ -150,7 +112,7 @@ def _look(stamps: tuple[tuple[str, int], ...]) -> None:
     Raises DataError where they have no image, or a label that is no number.
     """
     path = stamps[0][0]
-    components = _first(path)
+    components = first_samples(path)
     if not components:
         raise DataError(f"The archive {path} is empty. Give one with samples.")
     labelled = any(LABEL in found for found in components.values())
@@ -163,108 +125,20 @@ def _look(stamps: tuple[tuple[str, int], ...]) -> None:
         )
 
 
-def _first(path: str) -> dict[str, set[str]]:
-    """The components of the first samples of an archive."""
-    whole = (group for group in _groups(path) if not isinstance(group, TarDamage))
-    return {key: {part for part, _ in parts} for key, parts in islice(whole, _LOOKED_AT)}
-
-
-class _IndexedFiles:
-    """The files that an index names; it is read as far as they are asked for."""
-
-    def __init__(self, index: str) -> None:
-        self._lines = _indexed(index)
-        self._found: dict[int, int] = {}
-        """Place and size in bytes of those that were not asked for yet."""
-
-    def take_any(self, files: Collection[TarFile]) -> bool:
-        """Whether it names one of the files of a sample, all of which count as asked for."""
-        if not self._found:  # as long as each line is the next sample, which is soon told
-            self._read_line()
-            if self._found == {file.offset_data: file.size for file in files}:
-                self._found.clear()
-                return True
-        return sum(map(self._take, files)) > 0
-
-    def _take(self, file: TarFile) -> bool:
-        while file.offset_data not in self._found and self._read_line():
-            pass
-        if self._found.get(file.offset_data) != file.size:
-            return False
-        return self._found.pop(file.offset_data) is not None
-
-    def left(self) -> list[int]:
-        """Where those begin that were not asked for."""
-        while self._read_line():
-            pass
-        return list(self._found)
-
-    def _read_line(self) -> bool:
-        places = next(self._lines, None)
-        self._found.update(places or ())
-        return places is not None
-
-
-def _require_index(path: str) -> None:
-    """Raise DataError where the index beside an archive is that of another."""
-    index = os.path.splitext(path)[0] + ".idx"
-    if os.path.isfile(index):
-        _look_at_index(path, index, os.stat(path).st_mtime_ns, os.stat(index).st_mtime_ns)
-
-
-@lru_cache(maxsize=4096)
-def _look_at_index(path: str, index: str, *stamps: int) -> None:
-    """As of ``_require_index``. ``stamps`` are times of change."""
-    remedy = f"Make it anew (`wds2idx {path} {index}`) or remove it."
-    try:
-        lines = _indexed(index)
-        place, size = next(iter(next(lines).items()))
-        count = 1 + sum(1 for _ in lines)
-        with open(index, encoding="utf-8", errors="surrogateescape") as opened:
-            told = int(opened.readline().split()[1])
-        with open(path, "rb") as file:
-            file.seek(place - tarfile.BLOCKSIZE)
-            head = tarfile.TarInfo.frombuf(
-                file.read(tarfile.BLOCKSIZE), tarfile.ENCODING, "surrogateescape"
-            )
-    except tarfile.TarError:
-        head = None
-    except (OSError, ValueError, LookupError, StopIteration):
-        raise DataError(f"{index} is no index of a WebDataset. {remedy}") from None
-    if told != count:
-        raise DataError(
-            f"{index} begins with the number {told:,}, and has {count:,} samples. {remedy}"
-        )
-    if head is None or head.size != size:
-        raise DataError(f"{index} is the index of another archive than {path}. {remedy}")
-
-
-def _indexed(index: str) -> Iterator[dict[int, int]]:
-    """Of each line of an index the places of its components, and their sizes, in bytes.
-
-    Raises ValueError, or LookupError, for what is no index.
-    """
-    with open(index, encoding="utf-8", errors="surrogateescape") as lines:
-        step = {"v1.1": 3, "v1.2": 4}[next(lines, "").partition(" ")[0]]
-        for line in lines:
-            parts = line.split()
-            yield dict(zip(map(int, parts[1::step]), map(int, parts[2::step]), strict=True))
-
-
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     """In the order of the archives; those alone that are in the indices, where all have one.
 
     A place in an index at which no file begins is at fault.
     """
-    root, paths = _root(dataset), _shards(dataset)
+    root, paths = folder_of(dataset), _shards(dataset)
     for path in paths:
-        _require_index(path)
+        require_index(path)
     indices = [os.path.splitext(path)[0] + ".idx" for path in paths]
-    labelled = any(LABEL in found for found in _first(paths[0]).values())
+    labelled = any(LABEL in found for found in first_samples(paths[0]).values())
     are_indexed = all(map(os.path.isfile, indices))
     for path, index in zip(paths, indices, strict=True):
         holder = os.path.relpath(path, root)
-        kept = _IndexedFiles(index) if are_indexed else None
+        kept = IndexedFiles(index) if are_indexed else None
         yield from _samples(path, holder, labelled, kept)
         for at in kept.left() if kept else ():
             fault = f"its index names a file at byte {at:,}, where none of this size begins"
@@ -272,14 +146,14 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
 
 
 def _samples(
-    path: str, holder: str, labelled: bool, kept: _IndexedFiles | None = None
+    path: str, holder: str, labelled: bool, kept: IndexedFiles | None = None
 ) -> Iterator[Sample]:
     """Those of an archive of which an index names a component; without it all.
 
     For each damage of the archive one that is at fault stands between, of which no index knows.
     """
     with open(path, "rb") as opened:
-        groups = _groups(path)
+        groups = groups_in(path)
         while True:
             try:
                 group = next(groups, None)
@@ -324,21 +198,9 @@ def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
     for number, (path, places) in enumerate(left.items()):
         name = f"{number:06}-{os.path.basename(path)}" if dataset.items else os.path.basename(path)
         os.symlink(os.path.abspath(path), folder / name)
-        lines = [line for line, begins in _index_lines(path) if not places.isdisjoint(begins)]
-        _write_index((folder / name).with_suffix(".idx"), lines)
+        lines = [line for line, begins in index_lines(path) if not places.isdisjoint(begins)]
+        write_index((folder / name).with_suffix(".idx"), lines)
     return folder
-
-
-def _index_lines(path: str) -> Iterator[tuple[str, list[int]]]:
-    """The line of an index for each sample of an archive, and where its components begin."""
-    for _, parts in _whole_groups(path):
-        fields = [f"{c} {m.offset_data} {m.size} {m.name}" for c, m in parts]
-        yield " ".join(fields), [member.offset_data for _, member in parts]
-
-
-def _write_index(path: Path, lines: Collection[str]) -> None:
-    text = "".join(f"{line}\n" for line in (f"v1.2 {len(lines)}", *lines))
-    path.write_text(text, "utf-8", "surrogateescape")
 
 
 def _not_indexed(dataset: Dataset) -> list[str]:
@@ -356,7 +218,7 @@ def _make_index(dataset: Dataset, tell: Callable[[int], None]) -> None:
     def scan(path: str) -> Iterator[tuple[str, Any]]:
         nonlocal made
         lines: list[str] = []
-        for line, begins in _index_lines(path):
+        for line, begins in index_lines(path):
             if len(line.split()) != 4 * len(begins):
                 raise DataError(f"{path}: an index cannot hold the blanks in its names.")
             lines.append(line)
@@ -376,33 +238,15 @@ def _find_indexed(dataset: Dataset, folder: Path) -> dict[str, Any] | None:
     if dataset.first:
         indices, left = [], dataset.first
         for path in paths:
-            lines = [line for line, _ in islice(_index_lines(path), left)]
+            lines = [line for line, _ in islice(index_lines(path), left)]
             indices.append(os.fspath(folder / f"{len(indices)}.idx"))
-            _write_index(Path(indices[-1]), lines)
+            write_index(Path(indices[-1]), lines)
             left -= len(lines)
             if not left:
                 break
     elif not all(map(os.path.isfile, indices)):
         return None
     return {**find_shards(dataset.argument), "paths": paths[: len(indices)], "index_paths": indices}
-
-
-def _root(dataset: Dataset) -> str:
-    if dataset.location:
-        path = os.path.abspath(dataset.location)
-        return path if os.path.isdir(path) else os.path.dirname(path)
-    return os.path.commonpath([os.path.dirname(path) for path, _ in dataset.items])
-
-
-def _watched(dataset: Dataset) -> Iterator[str]:
-    if dataset.location:
-        yield dataset.location
-    try:
-        paths = list_shards(dataset.argument)
-        yield from paths
-        yield from (f"{os.path.splitext(path)[0]}.idx" for path in paths)
-    except OSError:
-        return  # the reader says what is wrong
 
 
 def _nothing_found(dataset: Dataset) -> str:
@@ -433,34 +277,6 @@ def _write_placeholder(folder: Path) -> Path:
     return path
 
 
-def with_component(
-    samples: Iterable[Sample], component: str
-) -> Iterator[tuple[Sample, tuple[int, int] | None]]:
-    """Each sample, and where in its archive a component of it begins and its size in bytes.
-
-    None where it has none. They are in the order in which they lie in their archives, which are
-    read no further than to the last of them.
-    """
-    path = ""
-    for sample in samples:
-        if sample.path != path:
-            path, groups, key, parts = sample.path, _whole_groups(sample.path), "", {}
-        wanted, _ = _parted(sample.name.rsplit(":", 1)[-1])
-        damaged = sample.name.endswith(":damaged")
-        while not damaged and key != wanted and (group := next(groups, None)):
-            key, parts = group[0], dict(group[1])
-        found = parts.get(component) if key == wanted else None
-        yield sample, found and (found.offset_data, found.size)
-
-
-def _whole_groups(path: str) -> Iterator[tuple[str, list[tuple[str, TarFile]]]]:
-    """Those of ``_groups`` that are samples, up to where the archive cannot be read."""
-    with contextlib.suppress(DataError):
-        for group in _groups(path):
-            if not isinstance(group, TarDamage):
-                yield group
-
-
 _HELPERS: tuple[Any, ...] = (list_shards, first_components)
 SOURCE = SourceKind(
     about="WebDataset (.tar, or a folder of these)",
@@ -478,9 +294,9 @@ SOURCE = SourceKind(
     precedence=3,
     require=_require,
     list_samples=_list_samples,
-    root=_root,
+    root=folder_of,
     class_names=lambda dataset: [],
-    watched=_watched,
+    watched=lambda dataset: watched_with_index(dataset, list_shards),
     nothing_found=_nothing_found,
     sample="webdataset",
     looks_ahead=True,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, webdataset
+from workbench.sources._tar_samples import with_component
 from workbench.sources._target_faults import box_fault
 from workbench.sources.webdataset import find_shards, first_components, list_shards
 
@@ -90,7 +91,7 @@ def _require(dataset: Dataset) -> None:
 
 def _annotated(samples: Iterable[Sample]) -> Iterator[tuple[Sample, bytes | None]]:
     """Each sample, and what stands in its annotations; None where it has none."""
-    for sample, place in webdataset.with_component(samples, _COMPONENT):
+    for sample, place in with_component(samples, _COMPONENT):
         if place is None:
             yield sample, None
             continue

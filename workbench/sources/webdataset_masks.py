@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, webdataset
+from workbench.sources._tar_samples import with_component
 from workbench.sources.image_masks import classes_of_masks, mask_numbers
 from workbench.sources.webdataset import find_shards, first_components, list_shards
 
@@ -63,15 +64,13 @@ def _require(dataset: Dataset) -> None:
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     """A sample without a mask is at fault, or with one of another size than its image."""
     component = _component(dataset)
-    for sample, place in webdataset.with_component(
-        webdataset.SOURCE.list_samples(dataset), component
-    ):
+    for sample, place in with_component(webdataset.SOURCE.list_samples(dataset), component):
         fault = sample.fault or ("" if place else f"it has no {component}, as others have")
         yield sample._replace(label=0, fault=fault, mask=sample.path, mask_place=place or ())
 
 
 def _classes_in(dataset: Dataset, samples: Sequence[Sample]) -> Iterator[Collection[int]]:
-    found = webdataset.with_component(samples, _component(dataset))
+    found = with_component(samples, _component(dataset))
     return classes_of_masks(
         sample._replace(mask=sample.path, mask_place=place) for sample, place in found if place
     )

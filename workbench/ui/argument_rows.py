@@ -14,6 +14,7 @@ from workbench.graph.generators import element_for
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.one_of import weights_of
 from workbench.ui.condition_actions import condition_entry
+from workbench.ui.inspector_views import ArgRow, InspectorView, RandomView
 from workbench.ui.own_code_views import caution_of
 from workbench.ui.random_views import CHOICE as CHOICE
 from workbench.ui.random_views import (
@@ -31,7 +32,6 @@ from workbench.ui.region_views import (
     condition_port,
     faulty_scopes,
 )
-from workbench.ui.views import ArgRow, InspectorView, RandomView
 
 Editor = Literal[
     "check", "choice", "number", "text", "texts", "numbers",

@@ -15,7 +15,8 @@ from workbench.graph.compose import edge_id
 from workbench.graph.devices import device_of, is_generator, port_kind
 from workbench.graph.edit import is_movable
 from workbench.graph.layout import Layout
-from workbench.graph.model import Edge, Graph, Node, Port, topological
+from workbench.graph.model import Edge, Graph, Node, Port
+from workbench.graph.node_order import topological
 from workbench.graph.ports import outputs_of, positional_ports
 from workbench.ui.canvas_actions import all_folded_generators, folded_generators_in_scope
 from workbench.ui.node_summary import changed_values, role_of

@@ -30,6 +30,7 @@ from typing import Any, Literal, get_args
 
 from workbench.ui import (
     data_views,
+    inspector_views,
     preview_views,
     rewrite_views,
     speed_views,
@@ -211,7 +212,7 @@ COMPONENTS: tuple[Component, ...] = (
         "inspector",
         "The arguments of the selected node.",
         (
-            Field("node", "show", {}, "InspectorView", holds=views.InspectorView),
+            Field("node", "show", {}, "InspectorView", holds=inspector_views.InspectorView),
             Field("classes", "show", [], "Names of the classes of the data.", holds=str),
             Field(
                 "fused_speed",

@@ -29,7 +29,7 @@ from workbench.graph.lead_in import origin_of
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.set_condition import set_condition
 from workbench.ui.actions.inspector import SetCondition
-from workbench.ui.views import ConditionEntry
+from workbench.ui.inspector_views import ConditionEntry
 
 _USUAL: Mapping[str, Condition] = {
     "chance": Chance(),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from workbench.catalog.spec import Catalog
@@ -11,6 +10,7 @@ from workbench.engine.call_handle import Caller
 from workbench.graph.model import Graph
 from workbench.preview import Effect, PreviewRequest, preview_effect
 from workbench.ui.background_results import BackgroundResults
+from workbench.ui.debounced_job import DebouncedJob, shown_sample, small_pictures
 from workbench.ui.effect_variations import effect_remark, variations
 from workbench.ui.effect_views import (
     chosen_arguments,
@@ -21,8 +21,6 @@ from workbench.ui.idle_arguments import IdleArguments
 from workbench.ui.view_state import ViewState
 
 NAME = "effect"
-REST = 0.25
-"""Seconds without a newer picture: until then a value may still be dragged."""
 PICTURE_SIZE = 128
 """Side of a picture in pixels, sharp on a fine screen."""
 
@@ -41,9 +39,7 @@ class EffectJob:
     def __init__(self, background: BackgroundResults, catalog: Catalog) -> None:
         self._background = background
         self._catalog = catalog
-        self._resting: _Wanted | None = None
-        """What will be computed once the graph rests."""
-        self._timer: threading.Timer | None = None
+        self._debounced = DebouncedJob(background, NAME, self._begin)
         self._sheet = b""
         self._sheet_of: _Wanted | None = None
         self._names_of: tuple[Graph, str, list[str]] | None = None
@@ -56,7 +52,7 @@ class EffectJob:
         shown = self._sheet_of
         present = (
             shown is not None
-            and (self._resting or self._background.asked(NAME)) in (None, shown)
+            and (self._debounced.wanted or self._background.asked(NAME)) in (None, shown)
             and (
                 (shown.request.graph, shown.node, shown.args)
                 == (state.checked.active, state.inspected, tuple(args))
@@ -82,28 +78,18 @@ class EffectJob:
             self.forget()
             return
         args = tuple(chosen_arguments(names, state.effect_args))
-        sample = min(state.sample, request.tiles - 1, request.graph.settings.batch_size - 1)
-        base = replace(
-            request, shown="augmented", baseline="", lossless=False, raw=False,
-            tile_size=PICTURE_SIZE,
-        )  # fmt: skip
+        sample = shown_sample(state, request)
+        base = small_pictures(request, PICTURE_SIZE)
         wanted = _Wanted(base, state.inspected, args, sample)
-        if wanted in (self._resting, self._background.asked(NAME)):
-            if wanted == self._sheet_of:
-                self._idle.find(base, state.inspected, sample, names)
-            return
-        self.forget()
-        self._resting = wanted
-        self._timer = threading.Timer(REST, self._ask, [wanted])
-        self._timer.daemon = True
-        self._timer.start()
+        if not self._debounced.is_wanted(wanted):
+            self._idle.forget()
+            self._debounced.want(wanted)
+        elif wanted == self._sheet_of:
+            self._idle.find(base, state.inspected, sample, names)
 
     def forget(self) -> None:
         """Compute nothing any more; what is shown stays."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self._resting = self._timer = None
-        self._background.forget(NAME)
+        self._debounced.forget()
         self._idle.forget()
 
     def _names(self, graph: Graph, node: str) -> list[str]:
@@ -111,10 +97,10 @@ class EffectJob:
             self._names_of = graph, node, list(variations(graph, self._catalog, node))
         return self._names_of[2]
 
-    def _ask(self, wanted: _Wanted) -> None:
-        """In a thread of its own, without the lock: the variants take time."""
+    def _begin(self, wanted: _Wanted) -> None:
+        """Without the lock: the variants take time."""
         with self._background.lock:
-            if self._resting is not wanted:
+            if self._debounced.wanted is not wanted:
                 return
         graph = wanted.request.graph
         variants = effect_variants(graph, self._catalog, wanted.node, wanted.args)
@@ -131,7 +117,4 @@ class EffectJob:
             names = self._names(graph, wanted.node)
             self._idle.find(wanted.request, wanted.node, wanted.sample, names)
 
-        with self._background.lock:
-            if self._resting is wanted:
-                self._resting = None
-                self._background.ask(NAME, wanted, run, done)
+        self._debounced.ask(wanted, run, done)

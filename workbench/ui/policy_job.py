@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +13,7 @@ from workbench.graph.policy import forced
 from workbench.preview import Effect, PreviewRequest, preview_effect
 from workbench.ui.background_results import BackgroundResults
 from workbench.ui.binary_payload import pack_payload
-from workbench.ui.effect_job import REST
+from workbench.ui.debounced_job import DebouncedJob, shown_sample, small_pictures
 from workbench.ui.preview_views import PolicyHeader, PolicyPicture
 from workbench.ui.random_views import json_value
 from workbench.ui.view_state import ViewState
@@ -36,10 +35,7 @@ class PolicyJob:
     """The latest sheet. Every method is called with the lock held."""
 
     def __init__(self, background: BackgroundResults) -> None:
-        self._background = background
-        self._resting: _Wanted | None = None
-        """What will be computed once the graph rests."""
-        self._timer: threading.Timer | None = None
+        self._debounced = DebouncedJob(background, NAME, self._begin)
         self._sheet = b""
 
     def fields(self, state: ViewState) -> dict[str, Any]:
@@ -58,31 +54,15 @@ class PolicyJob:
         if policy is None or not rows:
             self.forget()
             return
-        base = replace(
-            request, shown="augmented", baseline="", lossless=False, raw=False,
-            tile_size=PICTURE_SIZE,
-        )  # fmt: skip
-        sample = min(state.sample, request.tiles - 1, request.graph.settings.batch_size - 1)
         chosen = tuple(dict.fromkeys(policy[row] for row in rows))
-        wanted = _Wanted(base, state.inspected, chosen, sample)
-        if wanted in (self._resting, self._background.asked(NAME)):
-            return
-        self.forget()
-        self._resting = wanted
-        self._timer = threading.Timer(REST, self._ask, [wanted])
-        self._timer.daemon = True
-        self._timer.start()
+        base, sample = small_pictures(request, PICTURE_SIZE), shown_sample(state, request)
+        self._debounced.want(_Wanted(base, state.inspected, chosen, sample))
 
     def forget(self) -> None:
         """Compute nothing any more; what is shown stays."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self._resting = self._timer = None
-        self._background.forget(NAME)
+        self._debounced.forget()
 
-    def _ask(self, wanted: _Wanted) -> None:
-        """In a thread of its own."""
-
+    def _begin(self, wanted: _Wanted) -> None:
         def run(engine: Caller) -> Effect:
             graphs = [
                 _pictured(wanted.request.graph, wanted.node, sub_policy)
@@ -93,10 +73,7 @@ class PolicyJob:
         def done(outcome: Any) -> None:
             self._sheet = policy_bytes(wanted.node, wanted.sub_policies, outcome)
 
-        with self._background.lock:
-            if self._resting is wanted:
-                self._resting = self._timer = None
-                self._background.ask(NAME, wanted, run, done)
+        self._debounced.ask(wanted, run, done)
 
 
 def _policy_of(graph: Graph, node_id: str) -> tuple[Value, ...] | None:

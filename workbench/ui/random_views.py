@@ -10,7 +10,8 @@ from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.graph.devices import is_generator
 from workbench.graph.generators import generators_for
 from workbench.graph.model import Graph, Node, Port
-from workbench.ui.views import Json, RandomView
+from workbench.ui.inspector_views import RandomView
+from workbench.ui.views import Json
 
 CHOICE = "random.choice"
 """What ``random.uniform`` with ``values`` is called here: the word that a person looks for."""

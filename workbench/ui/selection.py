@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from workbench.catalog.spec import Catalog
 from workbench.graph.chance import CONDITION
 from workbench.graph.layout import Document
-from workbench.graph.model import Graph, ancestors, region_of
+from workbench.graph.model import Graph, region_of
+from workbench.graph.node_order import ancestors
 from workbench.ui.canvas_actions import all_folded_generators
 from workbench.ui.region_views import drawn_around, is_drawn, nearest_existing_scope
 from workbench.ui.step_labels import changed_nodes

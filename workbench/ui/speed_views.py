@@ -260,6 +260,8 @@ class SpeedLimits(TypedDict):
     """Why scaling over GPUs cannot be measured, or empty."""
     peers: list[SpeedFact]
     """Each peer, and why it cannot be measured (empty: it can)."""
+    peer_seconds: dict[str, float]
+    """The most that each takes which is compared, by how carefully: ``usual`` and ``quick``."""
     grid: dict[str, str]
     """The usual values of each knob: ``1, 2, 4``."""
     now: str

@@ -1,9 +1,8 @@
 """Writes ``frontend/src/views.ts``, so that Python and the browser cannot drift apart.
 
 ``python -m workbench.ui.typescript`` writes the file; a test fails when it is not what the types
-in ``views.py``, ``data_views.py``, ``preview_views.py``, ``speed_views.py``, ``rewrite_views.py``,
-``status_views.py``
-and ``actions`` and the table in ``components.py`` say.
+in ``views.py`` and the modules beside it (``_MODULES``) and in ``actions``, and the table in
+``components.py`` say.
 """
 
 from __future__ import annotations
@@ -24,13 +23,24 @@ from typing import (
 
 from msgspec import structs
 
-from workbench.ui import data_views, preview_views, rewrite_views, speed_views, status_views, views
+from workbench.ui import (
+    data_views,
+    inspector_views,
+    preview_views,
+    rewrite_views,
+    speed_views,
+    status_views,
+    views,
+)
 from workbench.ui.actions import Action
 from workbench.ui.actions.base import tag_of
 from workbench.ui.components import COMPONENTS, TABS, Component, Field
 
 PATH = Path(__file__).parent / "frontend" / "src" / "views.ts"
 
+_MODULES = (
+    views, inspector_views, data_views, preview_views, speed_views, rewrite_views, status_views,
+)  # fmt: skip
 _HEAD = """\
 // Written by `python -m workbench.ui.typescript` from views.py and components.py. Do not edit.
 
@@ -53,9 +63,8 @@ _SCALARS: dict[Any, str] = {
 
 def views_source() -> str:
     """The whole text of ``views.ts``."""
-    modules = (views, data_views, preview_views, speed_views, rewrite_views, status_views)
-    found = [item for module in modules for item in vars(module).values()]
-    dicts = [item for item in found if is_typeddict(item)]
+    found = [item for module in _MODULES for item in vars(module).values()]
+    dicts = dict.fromkeys(filter(is_typeddict, found))
     parts = [_HEAD, *map(_interface, dicts), *map(_component, COMPONENTS), _table(), _tabs()]
     return "\n".join(parts)
 

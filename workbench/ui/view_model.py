@@ -17,7 +17,7 @@ from workbench.catalog import load_catalog
 from workbench.engine.machine import describe_machine
 from workbench.engine.memory_budget import shared_budget
 from workbench.engine.process import Engine
-from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
+from workbench.errors import CancelledError, DataError, WorkbenchError
 from workbench.graph.layout import Document, dump_document
 from workbench.graph.model import Graph
 from workbench.graph.source_targets import with_opened
@@ -26,51 +26,36 @@ from workbench.preview.share import share_sheet
 from workbench.roots import Roots
 from workbench.sources import Data
 from workbench.ui.actions import (
-    Action,
-    GoToStep,
-    OpenScope,
-    Redo,
-    Retry,
-    SelectNode,
-    Undo,
-    bar,
-    canvas,
-    panels,
     parse_action,
-    speed,
 )
 from workbench.ui.autosave import state_folder
 from workbench.ui.background_previews import BackgroundPreviews
 from workbench.ui.background_results import BackgroundResults
-from workbench.ui.batch_search import search_batch
-from workbench.ui.code_copy import copy_code
 from workbench.ui.compared_graph import ComparedGraphs
 from workbench.ui.comparison_views import ComparisonViews
 from workbench.ui.components import ACTIONS
 from workbench.ui.data_panel import DataPanel
-from workbench.ui.document_edits import DocumentEdit, apply_document_edit
-from workbench.ui.exports import Exports, save_as, save_file_list
-from workbench.ui.field_edits import set_graph_field, take_steps
+from workbench.ui.exports import Exports
+from workbench.ui.field_edits import set_graph_field
 from workbench.ui.field_publisher import FieldPublisher, Fields, Publish, Together
 from workbench.ui.field_values import constant_fields, graph_fields
 from workbench.ui.graph_argument import GraphLike, to_document, to_graph
 from workbench.ui.history import History
 from workbench.ui.identity_memo import IdentityMemo
-from workbench.ui.open_actions import open_document
+from workbench.ui.model_actions import carry_out
 from workbench.ui.output_paths import OutputPath
 from workbench.ui.page_heartbeat import PageHeartbeat
 from workbench.ui.presenters import picture_bytes
 from workbench.ui.previewer import Outcome, Previewer
-from workbench.ui.saved_blocks import change_blocks, saved_blocks
-from workbench.ui.selection import follow_graph, open_scope, select_node
+from workbench.ui.saved_blocks import saved_blocks
+from workbench.ui.selection import follow_graph
 from workbench.ui.session_actions import SessionActions
 from workbench.ui.session_keeper import Claim, SessionKeeper, own_tab
 from workbench.ui.share_image_job import ShareImageJob
-from workbench.ui.speed import RunAction, SpeedPanel
+from workbench.ui.speed import SpeedPanel
 from workbench.ui.status_views import status_fields
-from workbench.ui.suggestions import find_suggestions
 from workbench.ui.verification_job import SessionVerification
-from workbench.ui.view_actions import REPORTED, apply_view_action, set_view
+from workbench.ui.view_actions import REPORTED, set_view
 from workbench.ui.view_state import (
     ViewState,
     baselines_of,
@@ -127,7 +112,7 @@ class ViewModel:
         )
         self._publisher = FieldPublisher(publish, self.lock, self._fields, together)
         self._refresh = self._publisher.refresh
-        self._roots = roots
+        self.roots = roots
         self._seen: dict[tuple[str, str], int] = {}
         self._memo = IdentityMemo()
         self._asked: PreviewRequest | None = None
@@ -137,7 +122,7 @@ class ViewModel:
         self.state = ViewState(check_before_run(self.graph, self.catalog, self.machine, roots))
         self.state.blocks = saved_blocks()
         self.state.selected = initial_selection(self.graph, self.catalog)
-        self.data_panel = DataPanel(data, self.lock, self._on_folder, self._roots)
+        self.data_panel = DataPanel(data, self.lock, self._on_folder, self.roots)
         records = state_folder() / "records" if restore else None
         with self.lock:  # what threads find meanwhile waits until all is here
             self.speed = SpeedPanel(self.lock, self._refresh, self.machine, records, roots)
@@ -163,14 +148,14 @@ class ViewModel:
                 for field, value in fields.items():
                     self._publisher.show(component, field, value)
             self.data_panel.scan()
-            self._changed()
+            self.changed()
 
     def connect(self) -> None:
         """A page shows it from now on."""
         with self.lock:
             if not self._connected:
                 self._connected = True
-                self._changed()
+                self.changed()
 
     @property
     def graph(self) -> Graph:
@@ -197,7 +182,7 @@ class ViewModel:
             self.history.push(graph, group)
             if not all(map(graph.has, self.state.selected)):
                 self.state.scope, self.state.selected = "", initial_selection(graph, self.catalog)
-            self._changed()
+            self.changed()
 
     def open_data(self, data: Data) -> str:
         """Show another data folder. Returns why it cannot be used, or empty.
@@ -213,7 +198,7 @@ class ViewModel:
             self.data_panel = opened
             self.data_panel.scan()
             self.state.batch, self.state.shown_classes, self.state.marked = 0, [], []
-            self._changed()
+            self.changed()
             return opened.error
 
     def share(self, path: str | Path) -> Path:
@@ -224,14 +209,18 @@ class ViewModel:
         with self.lock:
             text = dump_document(self.history.document)
             request = request_of(self.state, self.data_panel.datasets)
-        output = OutputPath(str(path), ".png", self._roots, overwrite=True)
+        output = OutputPath(str(path), ".png", self.roots, overwrite=True)
         return output.write(share_sheet(self.engine, request, text))
 
     def compare(self, source: GraphLike) -> None:
         """Show another graph beside the present one. Raises GraphFormatError."""
         with self.lock:
             self.comparison.open(self.state, to_document(source))
-            self._changed()
+            self.changed()
+
+    def ask_again(self) -> None:
+        """Have the picture computed, though nothing has changed since it was asked for."""
+        self._asked = None
 
     def rest(self) -> None:
         """End the worker, after the first picture; the next change starts a fresh one."""
@@ -275,14 +264,14 @@ class ViewModel:
                 if message["n"] > self._seen.get(view, 0):
                     self._seen[view] = message["n"]
                     self._do(component, message)
-            self._changed()
+            self.changed()
             self._publisher.show(component, "ack", last)
 
     def act(self, component: str, message: Mapping[str, Any]) -> None:
         """Carry out one action of the component's table."""
         with self.lock:
             self._do(component, message)
-            self._changed()
+            self.changed()
 
     def receive(self, component: str, field: str, value: Any) -> str:
         """Take the value of a field that either side may set. Returns why not, or empty."""
@@ -297,82 +286,16 @@ class ViewModel:
                 refused = str(error)
             if refused or (component, field) not in REPORTED:
                 self.state.message = refused
-            self._changed()
+            self.changed()
             return refused
 
     def _do(self, component: str, message: Mapping[str, Any]) -> None:
         try:
             known = ACTIONS.get(component, ())
-            said = self._carry_out(component, parse_action(component, known, message))
+            said = carry_out(self, component, parse_action(component, known, message))
         except WorkbenchError as error:
             said = str(error)
         self.state.tell(component, said)
-
-    def _carry_out(self, component: str, action: Action) -> str:
-        """Returns what to tell the user."""
-        state, document, data = self.state, self.history.document, self.data_panel
-        match action:
-            case Undo() | Redo() | GoToStep():
-                return take_steps(state, self.history, self.catalog, action)
-            case SelectNode(node=node):
-                select_node(state, document, node)
-            case OpenScope(scope=scope):
-                open_scope(state, self.graph, self.catalog, scope)
-            case Retry() if data.error:
-                return self.open_data(data.datasets)
-            case Retry():
-                self._asked = None
-            case _ if isinstance(action, DocumentEdit):
-                self.sessions.release()
-                edited = apply_document_edit(state, document, self.catalog, action, data.view)
-                self.history.push_document(edited.document, edited.group, None, edited.label)
-                state.selected = state.selected if edited.selected is None else edited.selected
-                return edited.said
-            case _ if isinstance(action, panels.ViewAction):
-                before = state.batch, state.repeat
-                shown = apply_view_action(state, document, action)
-                after = state.batch, state.repeat
-                self.history.push_document(shown, "", (before, after) if before != after else None)
-            case _ if isinstance(action, bar.OpenAction):
-                opened = open_document(action)
-                if isinstance(action, bar.OpenText | bar.OpenPicture):
-                    self.sessions.hold()
-                return self.replace(opened)
-            case canvas.FindConnectTargets() | canvas.FindCompatibleOps():
-                find_suggestions(state, self.graph, self.catalog, action)
-            case canvas.CopyCode():
-                return copy_code(state, action)
-            case canvas.SaveBlock() | canvas.RemoveBlock():
-                return change_blocks(state, self.catalog, action)
-            case bar.Share():
-                self._share()
-            case _ if isinstance(action, bar.SessionAction):
-                return self.sessions.carry_out(action)
-            case bar.SaveGraph() | bar.ExportScript() | bar.DownloadScript() | panels.SaveCode():
-                return save_as(state, document, self.catalog, action, self._roots, self.data_panel)
-            case panels.Verify():
-                if state.checked.faults:
-                    raise GraphEditError(f"Not compared: {state.checked.faults[0]}")
-                self.verification.start(state.checked.active, self.data_panel.datasets)
-            case panels.CompareWithFile():
-                self.comparison.open_file(state, action)
-            case panels.StopVerification():
-                self.verification.cancel()
-            case panels.FindBatch():
-                return search_batch(state, self.data_panel, self.background, action, self._changed)
-            case panels.OpenFolder():
-                return self.open_data(self.data_panel.with_path(action.path))
-            case _ if isinstance(action, panels.FolderAction):
-                self.data_panel.do(action)
-            case panels.SaveFileList():
-                return save_file_list(state, self.data_panel.found, action, self._roots)
-            case speed.Adopt() | speed.TakeRewrites():
-                self.history.push(self.speed.adopt(action, self.graph))
-            case _ if isinstance(action, RunAction):
-                self.speed.do(action, state.checked.active, self.data_panel.datasets)
-            case _:
-                raise GraphEditError(f"{component} cannot do {type(action).__name__} yet.")
-        return ""
 
     def replace(self, document: Document) -> str:
         """Show another document; undo leads back. Returns what to tell the user."""
@@ -383,12 +306,6 @@ class ViewModel:
         name = document.graph.name
         return f"Opened {name if len(name) <= 60 else name[:57] + '...'}."
 
-    def _share(self) -> None:
-        document, faults = self.history.document, self.state.checked.faults
-        reason = self.data_panel.error or (f"It cannot run here: {faults[0]}" if faults else "")
-        request = None if reason else request_of(self.state, self.data_panel.datasets)
-        self.share_image_job.start(document, request, reason)
-
     def _set(self, component: str, field: str, value: Any) -> None:
         taken = set_view(self.state, component, field, value) or (
             component == "speed" and self.speed.set(field, value)
@@ -396,7 +313,7 @@ class ViewModel:
         if not taken:
             set_graph_field(self.state, self.history, self.machine, component, field, value)
 
-    def _changed(self) -> None:
+    def changed(self) -> None:
         """After any change of the graph or of what is to be seen of it."""
         state, document = self.state, self.history.document
         if document is not state.shared_of:
@@ -405,7 +322,7 @@ class ViewModel:
         follow_graph(state, self.graph, self.catalog)
         self.sessions.follow()
         if state.checked.graph is not self.graph:
-            state.checked = check_before_run(self.graph, self.catalog, self.machine, self._roots)
+            state.checked = check_before_run(self.graph, self.catalog, self.machine, self.roots)
         if state.checked.source is not None:
             state.source, state.sound = state.checked.source, self.graph
         sound = not state.checked.faults and not self.data_panel.error and not unread
@@ -441,7 +358,7 @@ class ViewModel:
         with self.lock:
             self.state.message = self.state.message if message is None else message
             indexed = self._asked and self._asked.data != self.data_panel.previewed
-            (self._changed if indexed else self._refresh)()
+            (self.changed if indexed else self._refresh)()
 
     def _on_shared(self, document: Document, outcome: bytes | WorkbenchError) -> None:
         with self.lock:

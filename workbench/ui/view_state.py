@@ -18,7 +18,8 @@ from workbench.graph.devices import image_outputs, port_kind
 from workbench.graph.edit import chain, is_movable
 from workbench.graph.fixes import Fix, fixes
 from workbench.graph.layout import Document
-from workbench.graph.model import Graph, Port, ancestors, region_of, topological
+from workbench.graph.model import Graph, Port, region_of
+from workbench.graph.node_order import ancestors, topological
 from workbench.graph.shapes import infer_types, type_text
 from workbench.preview import PreviewRequest, PreviewResult
 from workbench.roots import Roots

@@ -16,7 +16,8 @@ from workbench.emit.pipeline_import.ids import Made
 from workbench.emit.pipeline_import.nodes import make_call
 from workbench.emit.pipeline_import.source_lines import Lines
 from workbench.emit.pipeline_import.traced import SourceLocation, Traced, TracedInput, TracedOp
-from workbench.graph.model import Port, topological
+from workbench.graph.model import Port
+from workbench.graph.node_order import topological
 
 CATALOG = load_catalog()
 SOURCE = """\

@@ -28,8 +28,8 @@ from tests.emit.transform_import.measure_differences import (
 from workbench.catalog import load_catalog
 from workbench.emit.transform_export.albumentations import ALBUMENTATIONS
 from workbench.emit.transform_export.library import Library, Transforms
+from workbench.emit.transform_export.reading import Reading
 from workbench.emit.transform_export.source_text import flat
-from workbench.emit.transform_export.steps import Reading
 from workbench.emit.transform_export.torchvision import TORCHVISION
 from workbench.emit.transform_import import pixels
 from workbench.emit.transform_import.images import Images

@@ -79,9 +79,21 @@ class Chain:
             case 3:
                 return graph.noise.gaussian(stddev=float(self.pick(9)))
             case 4:
-                return graph.with_p(0.5, lambda x: self.coloured(x))
+                return self.region(graph)
             case _:
-                return graph.cast(dtype="UINT8")
+                held = ("UINT8", "FLOAT", "INT16")[self.pick(3)]
+                return graph.cast(dtype=held).cast(dtype="UINT8")
+
+    def region(self, graph: Graph) -> Graph:
+        match self.pick(4):
+            case 0:
+                return graph.one_of(self.coloured, lambda x: x.hue(hue=20.0))
+            case 1:
+                return graph.with_p(0.5, lambda x: x.flip(horizontal=1))
+            case 2:
+                return graph.repeat(2, self.coloured)
+            case _:
+                return graph.with_p(0.5, self.coloured)
 
     def coloured(self, image: wb.DataNode) -> wb.DataNode:
         by = self.share(0.6, 1.4)

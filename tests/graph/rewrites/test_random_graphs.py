@@ -47,13 +47,13 @@ def require_no_byte_differs(graph: Graph, some: int, worker: Any, photos: Path) 
 
 
 @examples(4, 1000)
-@given(graph=rewritable_graphs(), some=st.integers(0, 2**12))
+@given(graph=rewritable_graphs(), some=st.integers(0, 2**13))
 def test_exact_rewrites_keep_every_byte(graph: Graph, some: int, worker: Any, photos: Path) -> None:
     require_no_byte_differs(graph, some, worker, photos)
 
 
 @pytest.mark.gpu
 @examples(4, 200)
-@given(graph=rewritable_graphs(), some=st.integers(0, 2**12))
+@given(graph=rewritable_graphs(), some=st.integers(0, 2**13))
 def test_so_they_do_on_a_gpu(graph: Graph, some: int, worker: Any, photos: Path) -> None:
     require_no_byte_differs(graph.with_settings(device="mixed"), some, worker, photos)

@@ -22,3 +22,12 @@ def test_in_proportion_it_is_near(photos: Path) -> None:
 def test_where_the_resize_stretches_it_stays() -> None:
     graph = TURNED.resize(size=(64.0, 64.0))
     assert done(graph, NAME) == graph
+
+
+def test_a_crop_that_follows_does_not_take_the_resize_first(photos: Path) -> None:
+    graph = start().rotate(angle=9.0, keep_size=True, fill_value=0.0).resize(resize_shorter=80.0)
+    graph = graph.crop_mirror_normalize(crop=(64, 64), std=(60.0,))
+    after = done(graph, NAME, "crop-into-resize")
+    assert ops(after)[2:] == ["resize", "rotate", "crop_mirror_normalize"]
+    alone = done(graph, "crop-into-resize")
+    assert ops(alone)[2:] == ["rotate", "resize_crop_mirror", "crop_mirror_normalize"]

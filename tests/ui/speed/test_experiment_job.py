@@ -86,11 +86,13 @@ def test_what_has_ended_meanwhile_is_found(bed: Bed, other: Bed, fake: Fake) -> 
         bed.speed.leave()
     run._thread.join(30)
     assert run.outcome is not None
-    assert len(list((bed.speed.store.folder or Path()).glob("*.json"))) == 1
+    assert len(list((bed.speed.store.folder or Path()).glob("*.json"))) == 2, (
+        "and what the first had"
+    )
     own(other)
     other.wait(lambda bed: not bed["running"], "the end")
     assert other["compare"] != {}
-    assert len(other.speed.store.records) == 1
+    assert len(other.speed.store.records) == 2
 
 
 def test_nobody_else_finds_it(bed: Bed, other: Bed, fake: Fake) -> None:

@@ -83,9 +83,11 @@ def test_one_run_at_a_time_and_cancel(bed: Bed, fake: Fake) -> None:
     assert bed["what"] == "scaling"
     bed.do("cancel")
     bed.wait(lambda bed: not bed["running"], "the end")
-    assert (bed["message"], bed["failed"]) == ("Cancelled.", False)
+    assert (bed["message"], bed["failed"]) == (
+        "Stopped early. What was measured until then is kept.",
+        False,
+    )
     assert bed["compare"] == before
-    assert bed["scaling"] == {}
 
 
 def test_what_cannot_be_measured_says_why(bed: Bed) -> None:
@@ -189,7 +191,14 @@ def test_figures_are_shown_while_a_run_goes_on_and_give_no_verdict(
     json.dumps(view, allow_nan=False)
     bed.do("cancel")
     bed.wait(lambda bed: not bed["running"], "the end")
-    assert bed[part] == {}
+    assert "Stopped early" in bed["message"], "it keeps what it has"
+    view = bed[part]
+    mark = view["notes"][0] if part == "compare" else view["on"][0]["partial"]
+    assert mark.startswith("Interrupted: ")
+    assert mark.endswith(" measured, which are kept")
+    if part == "stages":
+        assert (view["bottleneck"], view["advice"]) == ("", "")
+    assert len(bed["records"]) == 1
 
 
 def test_an_unstable_run_gives_no_verdict() -> None:
@@ -263,6 +272,19 @@ def test_peers_that_are_not_there_say_so(bed: Bed, monkeypatch: pytest.MonkeyPat
     assert {bar["kind"] for bar in peers} == {"peer"}
     assert all("not measured" in bar["reason"] for bar in peers)
     assert {peer["name"] for peer in bed["limits"]["peers"]} == {bar["label"] for bar in peers}
+
+
+def test_single_peers_can_be_measured(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.bench.peers.find_spec", lambda module: None)
+    seconds = bed["limits"]["peer_seconds"]
+    bed.run(what="peers", peers=["tf.data", "OpenCV"])
+    assert [bar["label"] for bar in bed["peers"]["bars"][2:]] == ["OpenCV", "tf.data"]
+    (record,) = bed.speed.store.records.values()
+    assert record.measurement_config.limit == seconds["usual"]
+    assert seconds["quick"] < seconds["usual"]
+    bed.run(what="peers", peers=["numpy"])
+    assert bed["failed"]
+    assert bed["message"].startswith("'numpy' is none of Albumentations, ")
 
 
 def test_fields_that_either_side_sets(bed: Bed) -> None:

@@ -9,8 +9,8 @@ A peer that is not installed, or lacks an operator of the graph, is a row that s
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from importlib.metadata import packages_distributions, version
@@ -19,10 +19,9 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from workbench.bench.config import Config, config_of, with_config
-from workbench.bench.interleaved import ConfigJobs, without_traceback
-from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import PROBE_CONFIG
+from workbench.bench.compared_program import ComparedProgram, refusal
+from workbench.bench.config import config_of, with_config
+from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.peers.program import (
     NoCounterpartError,
     Peer,
@@ -32,7 +31,7 @@ from workbench.bench.peers.program import (
 )
 from workbench.bench.pixels import (
     IMAGES,
-    LIMIT,
+    NOT_COMPARED,
     SAME,
     PixelDifference,
     compare_cpu_with_mixed,
@@ -46,7 +45,7 @@ from workbench.emit.script import emit_script
 from workbench.engine.machine import Machine
 from workbench.engine.registry import sendable, task
 from workbench.engine.worker import Worker
-from workbench.errors import CancelledError, DataError, EngineError
+from workbench.errors import ArgumentError, CancelledError, DataError, EngineError
 from workbench.graph.model import DecodeDevice
 from workbench.sources import Datasets, every_sample, load_source
 
@@ -57,15 +56,31 @@ def _peers() -> Iterator[Peer]:
         yield from found
 
 
-_LONG = 300
-"""Characters of a reason: a library that cannot be loaded may list every place it looked at."""
-_CROWDED = 4
-"""Workers for each core, at most."""
-_PROBES_WITHIN = 3
-"""So many probes of workers have room in the time that there is for them."""
 CONTROL = "DALI again"
 """The same script beside itself: how far its ratio is from 1 is how far to trust the others'."""
 PEERS = {peer.name: peer for peer in _peers()}
+
+
+def peers_named(words: Sequence[str]) -> tuple[str, ...]:
+    """The peers whose names begin with one of some words, whatever their case.
+
+    ``torchvision`` is three of them. Raises ArgumentError for a word that none begins with.
+    """
+    for word in words:
+        if not any(_begins(name, word) for name in PEERS):
+            raise ArgumentError(f"peer: {word[:40]!r} is none of {', '.join(PEERS)}.")
+    return tuple(name for name in PEERS if any(_begins(name, word) for word in words))
+
+
+def _begins(name: str, word: str) -> bool:
+    return bool(word) and name.lower().startswith(word.lower())
+
+
+def peer_options(names: Sequence[str]) -> list[str]:
+    """The options of ``workbench bench`` that name these peers."""
+    if set(names) == set(PEERS):
+        return ["--peers"]
+    return [word for name in names for word in ("--peer", name)]
 
 
 def _module_of(peer: Peer) -> ModuleType:
@@ -103,103 +118,100 @@ class PeerJob:
     workers: int
 
     def start(self) -> Workload:
-        files = sample_files(self.data)
-        start = _module_of(self.peer).start
-        workload: Workload = start(self.peer, self.program, files, self.batch_size, self.workers)
-        return workload
+        return PeerWorkload(self)
 
 
-def add_peers(
+class PeerWorkload:
+    """Batches of a peer, whose failures are its own: it becomes a row with the reason."""
+
+    def __init__(self, job: PeerJob) -> None:
+        start = _module_of(job.peer).start
+        with told_as_failure():
+            files = sample_files(job.data)
+            found = start(job.peer, job.program, files, job.batch_size, job.workers)
+        self._inner: Workload = found
+        self.lead = self._inner.lead
+
+    def run(self) -> int:
+        with told_as_failure():
+            return self._inner.run()
+
+
+@contextmanager
+def told_as_failure() -> Iterator[None]:
+    """Make of whatever a library raises an EngineError, in a line.
+
+    A DataError too: it would end the comparison, and the others may read the file. A process of
+    PyTorch's DataLoader tells its error behind its traceback.
+    """
+    try:
+        yield
+    except EngineError:
+        raise
+    except Exception as error:
+        words = str(error) if isinstance(error, DataError) else f"{type(error).__name__}: {error}"
+        if "\nOriginal Traceback" in words:
+            words = words.strip().rpartition("\n")[2]
+        raise EngineError(words) from None
+
+
+def compared_peers(
     experiment: SpeedExperiment,
     names: Sequence[str],
     devices: Sequence[DecodeDevice],
     catalog: Catalog,
     machine: Machine,
-) -> tuple[list[ConfigJobs], list[Measurement], dict[str, Any]]:
-    """Entries of the peers that can do an experiment's work, rows of those that cannot.
+    facts: dict[str, Any],
+) -> list[ComparedProgram]:
+    """Each peer at an experiment's work; one that cannot do it has the reason.
 
-    The third is, for each that can, its version and how far its pixels lie from DALI's.
+    ``facts`` gets, of each that was checked, its version and how far its pixels lie from DALI's.
     """
-    entries: list[ConfigJobs] = []
-    refused: list[Measurement] = []
-    facts: dict[str, Any] = {}
-    for name in names:
-        peer = PEERS[name]
-        config = replace(config_of(experiment.graph, peer.device), program=name, pipelines=1)
-        reason = "" if peer.device in devices else "its device was not asked for"
-        if peer.device == "mixed" and machine.no_gpu:
-            reason = machine.no_gpu
-        elif find_spec(peer.needs[1]) is None:
-            reason = f"{peer.needs[0]} is not installed"
-        try:
-            if reason:
-                raise NoCounterpartError(reason)
-            program = program_of(experiment.graph, catalog, OPERATORS, name)
-            experiment.progress(0.0, f"comparing pixels: {name}")
-            found = _pixels(experiment, catalog, peer)
-        except CancelledError:
-            raise
-        except EngineError as error:
-            words = without_traceback(error)
-            words = words if len(words) < _LONG else f"{words[:_LONG]} …"
-            refused.append(Measurement(config, reason=f"not measured: {words}"))
-            continue
-        facts[name] = {"version": _version(peer), "difference": asdict(found)}
-        notes = () if found.is_same else (different_words(found),)
-
-        def entry(
-            workers: int, config: Config = config, peer: Peer = peer, program: Program = program,
-            notes: tuple[str, ...] = notes,
-        ) -> ConfigJobs:  # fmt: skip
-            job = PeerJob(peer, program, experiment.data, config.batch_size, workers)
-            own = replace(config, threads=workers)
-            return ConfigJobs(own, (job,), notes=notes, decodes=False)
-
-        best, facts[name]["workers"] = with_best_workers(
-            experiment, entry, machine.cores, f"{name}: workers"
-        )
-        entries.append(best)
-    return entries, refused, facts
+    return [
+        _compared_peer(experiment, PEERS[name], devices, catalog, machine, facts) for name in names
+    ]
 
 
-def with_best_workers(
+def _compared_peer(
     experiment: SpeedExperiment,
-    entry: Callable[[int], ConfigJobs],
-    cores: int,
-    words: str,
-) -> tuple[ConfigJobs, dict[str, float | None]]:
-    """The entry with the number of workers (or threads) that is fastest, and each that was tried.
+    peer: Peer,
+    devices: Sequence[DecodeDevice],
+    catalog: Catalog,
+    machine: Machine,
+    facts: dict[str, Any],
+) -> ComparedProgram:
+    config = replace(config_of(experiment.graph, peer.device), program=peer.name, pipelines=1)
+    reason = "" if peer.device in devices else "its device was not asked for"
+    if peer.device == "mixed" and machine.no_gpu:
+        reason = machine.no_gpu
+    elif find_spec(peer.needs[1]) is None:
+        reason = f"{peer.needs[0]} is not installed"
+    try:
+        if reason:
+            raise NoCounterpartError(reason)
+        program = program_of(experiment.graph, catalog, OPERATORS, peer.name)
+    except EngineError as error:
+        return ComparedProgram(config, reason=refusal(error))
 
-    From all cores upwards as long as that brings more, else downwards, by twos. Where each has a
-    limit, half of it is for this: all cores are tried, and others as long as there is time for one
-    more.
-    """
-    tried: dict[int, float | None] = {}
-    most = experiment.measurement_config.half().limit
-    how = PROBE_CONFIG if most is None else replace(PROBE_CONFIG, limit=most / _PROBES_WITHIN)
-    began, last = time.monotonic(), 0.0
+    def jobs(workers: int) -> ConfigJobs:
+        job = PeerJob(peer, program, experiment.data, config.batch_size, workers)
+        return ConfigJobs(replace(config, threads=workers), (job,), decodes=False)
 
-    def rate(workers: int) -> float:
-        nonlocal last
-        start = time.monotonic()
-        if workers not in tried and (not tried or most is None or start - began + last < most):
-            progress = experiment.progress.part(0.0, 0.01, f"{words}: {workers}")
-            best = max((one or 0.0 for one in tried.values()), default=0.0)
-            tried[workers] = experiment.measure([entry(workers)], progress, how, best)[0].median
-            last = time.monotonic() - start
-        return tried.get(workers) or 0.0
+    def check(call: Callable[..., Any]) -> tuple[str, ...]:
+        facts[peer.name] = {"version": _version(peer)}
+        try:
+            found = call(compare_with_peer, *_compared(experiment, catalog, peer))
+        except CancelledError:
+            experiment.check_cancelled()
+            facts[peer.name]["difference"] = {"reason": NOT_COMPARED}
+            return (f"its pixels were {NOT_COMPARED}",)
+        if found is None:
+            raise NoCounterpartError("its images have other shapes than DALI's")
+        assert isinstance(found, PixelDifference)
+        facts[peer.name]["difference"] = asdict(found)
+        return () if found.is_same else (different_words(found),)
 
-    best = cores
-    rate(best)
-    for factor in (2.0, 0.5):
-        while 1 <= (there := int(best * factor)) <= _CROWDED * cores and rate(there) > rate(best):
-            best = there
-        if best != cores:
-            break
-    told = ", ".join(f"{count}: {speed or 0:,.0f}" for count, speed in sorted(tried.items()))
-    found = entry(best)
-    found = replace(found, notes=(*found.notes, f"workers tried, imgs/s: {told}"))
-    return found, {str(count): speed for count, speed in sorted(tried.items())}
+    return ComparedProgram(config, jobs, check=check, searches=True)
 
 
 def different_words(found: PixelDifference) -> str:
@@ -210,18 +222,15 @@ def different_words(found: PixelDifference) -> str:
     )
 
 
-def _pixels(experiment: SpeedExperiment, catalog: Catalog, peer: Peer) -> PixelDifference:
-    """Raises NoCounterpartError where the peer's images have other shapes: that is other work."""
+def _compared(
+    experiment: SpeedExperiment, catalog: Catalog, peer: Peer
+) -> tuple[Code, Program, Peer, Datasets]:
+    """The arguments of ``compare_with_peer`` for an experiment's graph."""
     graph = without_randomness(experiment.graph, catalog)
     program = program_of(graph, catalog, OPERATORS, peer.name)
-    config: Config = replace(config_of(graph, "cpu"), batch_size=IMAGES)
+    config = replace(config_of(graph, "cpu"), batch_size=IMAGES)
     source = emit_script(with_config(graph, catalog, config), catalog)
-    with experiment.progress.engine(experiment.stop) as engine:
-        found = engine.call(compare_with_peer, source, program, peer, experiment.data, limit=LIMIT)
-    if found is None:
-        raise NoCounterpartError("its images have other shapes than DALI's")
-    assert isinstance(found, PixelDifference)
-    return found
+    return source, program, peer, experiment.data
 
 
 def sample_files(data: Datasets) -> list[str]:
@@ -245,9 +254,10 @@ def compare_with_peer(
     For an output of normalised floats, in its unit.
     """
     ours = first_batch(source, data, "cpu")
-    paths = sample_files(data)
-    files = [paths[index % len(paths)] for index in range(len(ours))]
-    theirs = _module_of(peer).images(peer, program, files)
+    with told_as_failure():
+        paths = sample_files(data)
+        files = [paths[index % len(paths)] for index in range(len(ours))]
+        theirs = _module_of(peer).images(peer, program, files)
     return compare_cpu_with_mixed(ours, theirs)
 
 

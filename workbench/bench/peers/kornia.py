@@ -7,6 +7,7 @@ the worker only, where it is installed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ def transforms(step: OperatorCall, program: Program) -> list[Any]:
         case "resize":
             if fixed("size") is not None:
                 return [K.Resize(tuple(int(v) for v in fixed("size")), antialias=True)]
-            return [K.Resize(int(fixed("resize_shorter")), side="short", antialias=True)]
+            return [shorter_resized(float(fixed("resize_shorter")))]
         case "crop":
             return crops()
         case "crop_mirror_normalize":
@@ -93,6 +94,18 @@ def transforms(step: OperatorCall, program: Program) -> list[Any]:
             window = int(fixed("window_size"))
             return [K.RandomGaussianBlur((window, window), between("sigma", 1.0), p=1.0)]
     raise NoCounterpartError(f"{NAME} is given no counterpart of {step.op} ({step.node})")
+
+
+def shorter_resized(side: float) -> Callable[[Any], Any]:
+    """Images resized to a shorter side; the longer one rounds, as DALI's, where Kornia's is cut."""
+    from kornia.geometry.transform import resize
+
+    def resized(images: Any) -> Any:
+        high, wide = images.shape[-2:]
+        factor = side / min(high, wide)
+        return resize(images, (round(high * factor), round(wide * factor)), antialias=True)
+
+    return resized
 
 
 class BatchAugmentation:
@@ -144,6 +157,9 @@ class DecodedImages:
     """The data set: one decoded image by its place in the list of files."""
 
     def __init__(self, files: list[str], gray: bool) -> None:
+        import cv2
+
+        cv2.setNumThreads(0)  # threads of its own would be missing in the processes forked later
         self._files, self._gray = files, gray
 
     def __len__(self) -> int:

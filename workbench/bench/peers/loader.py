@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import resource
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -36,6 +37,17 @@ def stack_outputs(samples: list[list[Any]]) -> list[Any]:
     ]
 
 
+def allow_open_files() -> None:
+    """Let this process have as many files open as it may.
+
+    A tensor that comes from a worker is an open file: where those of a batch have several sizes,
+    each of its images is one, and 1,024 (the usual limit) are soon reached by 16 workers.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 class LoaderWorkload:
     """Batches of a DataLoader with worker processes. ``dataset[i]`` gives a sample's outputs.
 
@@ -52,6 +64,7 @@ class LoaderWorkload:
     ) -> None:
         from torch.utils.data import DataLoader
 
+        allow_open_files()
         sampler: Any = EndlessBatchSampler(len(dataset), batch_size)
         loader = DataLoader(
             dataset,

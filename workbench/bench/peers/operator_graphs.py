@@ -7,21 +7,25 @@ from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
 from workbench.graph.devices import image_outputs, is_decoder, is_generator
-from workbench.graph.model import Graph, Node, Port, Source, ancestors, topological
+from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.node_order import ancestors, topological
 from workbench.graph.ports import output_ports
 
 NOTHING = "nothing"
-"""The graph that decodes and does nothing more: what every other one costs at least."""
+"""The graph that decodes, resizes and does nothing more: what the others are told from."""
+DECODING = "decoding"
+"""The one that only decodes: what operators that give images a size are told from."""
 USUAL_SIZE = 256
 """Both sides of the images that an operator works on, unless it gives them a size itself."""
-_SIZES = frozenset({"random_resized_crop", "resize"})
+SIZES = frozenset({"random_resized_crop", "resize"})
 
 
 def operator_graphs(graph: Graph, catalog: Catalog) -> Mapping[str, Graph]:
     """By the operator's node: read, decode, resize to 256 x 256, and that operator with its draws.
 
-    The first, ``nothing``, ends at the resize. Operators that give images a size are not resized
-    for. Empty where the graph has not one decoder.
+    Operators that give images a size (``SIZES``) are not resized for. The first are ``decoding``,
+    where there is one of those, and ``nothing``, which ends at the resize. Empty where the graph
+    has not one decoder.
     """
     needed = ancestors(graph, list(image_outputs(graph, catalog).values()))
     ordered = [node for node in topological(graph)[0] if node.id in needed]
@@ -32,22 +36,32 @@ def operator_graphs(graph: Graph, catalog: Catalog) -> Mapping[str, Graph]:
     head = [node for node in ordered if node.id in ancestors(graph, [decoded])]
     made = Node("to_256", "resize", {"size": (USUAL_SIZE, USUAL_SIZE)}, {"data": decoded})
     sized = output_ports(made, catalog["resize"])[0]
-    found = {NOTHING: _cut(graph, [*head, made], sized)}
+    found = {DECODING: _cut(graph, head, decoded)} if _gives_sizes(ordered) else {}
+    found[NOTHING] = _cut(graph, [*head, made], sized)
     for node in ordered:
         if node in head or isinstance(node, Source) or is_generator(catalog[node.op]):
             continue
         images = [name for name in node.inputs if name not in catalog[node.op].args]
-        start = decoded if node.op in _SIZES else sized
+        start = decoded if node.op in SIZES else sized
         alone = replace(node, inputs={**node.inputs, **dict.fromkeys(images, start)})
         draws = [
             other
             for other in ordered
             if other.id in ancestors(graph, [p for n, p in node.inputs.items() if n not in images])
         ]
-        between = [] if node.op in _SIZES else [made]
+        between = [] if node.op in SIZES else [made]
         nodes = [*head, *(each for each in draws if each not in head), *between, alone]
         found[node.id] = _cut(graph, nodes, output_ports(alone, catalog[node.op])[0])
     return found
+
+
+def _gives_sizes(nodes: list[Node]) -> bool:
+    return any(node.op in SIZES for node in nodes)
+
+
+def base_of(op: str) -> str:
+    """The graph that an operator's cost is told from."""
+    return DECODING if op in SIZES else NOTHING
 
 
 def _cut(graph: Graph, nodes: list[Node], output: Port) -> Graph:

@@ -145,7 +145,10 @@ def decode_tensor(path: str, gray: bool) -> Image:
 
 
 def decode_cuda(paths: list[str], gray: bool) -> list[Image]:
-    """JPEGs on the GPU in one batch (nvJPEG): uint8, shape (channels, height, width), there."""
+    """JPEGs on the GPU in one batch (nvJPEG): uint8, shape (channels, height, width), there.
+
+    Not turned as their EXIF says, which that decoder leaves to its caller.
+    """
     from torchvision import io
 
     mode = io.ImageReadMode.GRAY if gray else io.ImageReadMode.RGB

@@ -10,7 +10,8 @@ from workbench.emit.pipeline_import.ids import Made
 from workbench.emit.pipeline_import.traced import TracedInput
 from workbench.graph.devices import infer_devices, transfers
 from workbench.graph.edit import free_id
-from workbench.graph.model import Graph, Node, Port, running_order
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.node_order import running_order
 
 
 def with_devices(

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from workbench.catalog.enums import enum_names
-from workbench.catalog.spec import Value
+from workbench.catalog.spec import Device, Value
 from workbench.emit.pipeline_import.source_lines import Lines
 from workbench.emit.pipeline_import.traced import TracedInput, TracedOp, TracedPipeline
 from workbench.sources import load_source, source_kinds
@@ -79,18 +79,8 @@ def _records(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
         at = ports.index("labels")
         (edge, device) = outputs[at]
         outputs[at] = (f"{edge}_int32", device)
-        made.append(
-            replace(
-                op,
-                schema="Cast",
-                name=f"{op.name}_labels",
-                display="cast",
-                module="nvidia.dali.fn",
-                inputs=(TracedInput(f"{edge}_int32", device),),
-                outputs=((edge, device),),
-                args={"dtype": _number("INT64")},
-            )
-        )
+        cast = _call_behind(op, outputs[at], edge, "Cast", {"dtype": _number("INT64")})
+        made.append(replace(cast, name=f"{op.name}_labels"))
     reader = replace(
         op,
         schema="readers__TFRecord",
@@ -100,6 +90,22 @@ def _records(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
         notes=(f"reads {said}: a graph finds the image and the label of a record itself",),
     )
     return [reader, *made]
+
+
+def _call_behind(
+    reader: TracedOp, given: tuple[str, Device], edge: str, schema: str, args: Mapping[str, Value]
+) -> TracedOp:
+    """An operator that makes an edge out of what a reader gives in its place."""
+    return replace(
+        reader,
+        schema=schema,
+        name=f"{reader.name}_{schema.lower()}",
+        display=schema.lower(),
+        module="nvidia.dali.fn",
+        inputs=(TracedInput(*given),),
+        outputs=((edge, given[1]),),
+        args=args,
+    )
 
 
 def _number(dtype: str) -> int:
@@ -123,18 +129,7 @@ def _videos(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
     if _VIDEOS[op.schema]:
         (edge, device), *_ = outputs
         outputs[0] = (f"{edge}_frames", device)
-        made.append(
-            replace(
-                op,
-                schema="Resize",
-                name=f"{op.name}_resize",
-                display="resize",
-                module="nvidia.dali.fn",
-                inputs=(TracedInput(f"{edge}_frames", device),),
-                outputs=((edge, device),),
-                args=resizing,
-            )
-        )
+        made.append(_call_behind(op, outputs[0], edge, "Resize", resizing))
     reader = replace(
         op,
         schema=_VIDEO,

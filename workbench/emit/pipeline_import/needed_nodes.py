@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from workbench.graph.model import Body, Node, Port, Source, running_order
+from workbench.graph.model import Body, Node, Port, Source
+from workbench.graph.node_order import running_order
 from workbench.graph.repeat import OP as REPEAT
 from workbench.graph.some_of import OP as SOME_OF
 

@@ -6,12 +6,15 @@ that begins at its own seed (``Pipeline::PrepareOpSpec`` of DALI 2.4).
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 COUNT = 1024
 """DALI makes so many, and begins again after the last (``MAX_SEEDS``)."""
 _WORD = 0xFFFFFFFF
 
 
-def drawn_seeds(seed: int) -> list[int]:
+@lru_cache(maxsize=16)  # between two edits a graph's are asked for many times
+def drawn_seeds(seed: int) -> tuple[int, ...]:
     """The seeds that a pipeline of this seed hands out: 1024 numbers of 32 bits.
 
     They are those of C++'s ``std::seed_seq{seed}``: [rand.util.seedseq] of the standard, whose
@@ -36,7 +39,7 @@ def drawn_seeds(seed: int) -> list[int]:
         words[(k + p) % n] ^= r3
         words[(k + q) % n] ^= r4
         words[k] = r4
-    return words
+    return tuple(words)
 
 
 def _mix(word: int) -> int:

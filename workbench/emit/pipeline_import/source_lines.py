@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import PurePath
 from textwrap import dedent
 from typing import NamedTuple
@@ -39,7 +40,7 @@ class Lines:
 
     def __init__(self, sources: Mapping[str, str], ops: Sequence[TracedOp]) -> None:
         self._sources = sources
-        self._trees = {file: _parse(text) for file, text in sources.items()}
+        self._files = {file: _parse(text) for file, text in sources.items()}
         self._places = {op.name: _own_place(op) for op in ops}
         self._statements = {op.name: self._statement(self._places[op.name]) for op in ops}
         self._conditions = self._find_conditions(ops)
@@ -172,8 +173,7 @@ class Lines:
     def returned(self, ops: Sequence[TracedOp], count: int) -> tuple[str | None, ...]:
         """The variables in the ``return`` of the function that the calls stand in."""
         for place in (op.places[0] for op in ops if op.places):
-            tree = self._trees.get(place.file)
-            for node in ast.walk(tree) if tree else ():
+            for node in self._files.get(place.file, ()):
                 if (
                     isinstance(node, ast.FunctionDef)
                     and node.name == place.function
@@ -185,15 +185,12 @@ class Lines:
         return (None,) * count
 
     def _statement(self, place: SourceLocation | None) -> ast.stmt | None:
-        tree = None if place is None else self._trees.get(place.file)
-        if place is None or tree is None:
+        if place is None:
             return None
         found: ast.stmt | None = None
-        for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.stmt)
-                and node.lineno <= place.line <= (node.end_lineno or node.lineno)
-                and (found is None or node.lineno >= found.lineno)
+        for node in self._files.get(place.file, ()):
+            if node.lineno <= place.line <= (node.end_lineno or node.lineno) and (
+                found is None or node.lineno >= found.lineno
             ):
                 found = node
         return found
@@ -212,11 +209,14 @@ class Lines:
         return place.file, statement.lineno if statement is not None else place.line
 
 
-def _parse(text: str) -> ast.Module | None:
+@lru_cache(maxsize=16)  # of a pipeline's files those that all its imports share
+def _parse(text: str) -> tuple[ast.stmt, ...]:
+    """All statements of a file, the outer ones first; none where it is no Python."""
     try:
-        return ast.parse(text)
+        tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+        return ()
+    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.stmt))
 
 
 def is_library(op: TracedOp) -> bool:

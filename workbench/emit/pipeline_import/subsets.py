@@ -8,7 +8,8 @@ from itertools import pairwise
 
 from workbench.catalog.spec import Value
 from workbench.graph.edit import free_id
-from workbench.graph.model import Body, Graph, Node, Port, running_order
+from workbench.graph.model import Body, Graph, Node, Port
+from workbench.graph.node_order import running_order
 from workbench.graph.one_of import CHOICE, MOST, rescoped
 from workbench.graph.some_of import OP, order_count, orders
 

@@ -17,7 +17,8 @@ from workbench.emit.naming import is_batch_generator
 from workbench.errors import GraphEditError
 from workbench.graph.chance import CONDITION
 from workbench.graph.edit import free_id
-from workbench.graph.model import Graph, Node, Port, Source, region_of, running_order
+from workbench.graph.model import Graph, Node, Port, Source, region_of
+from workbench.graph.node_order import running_order
 from workbench.graph.one_of import CHOICE, rescoped
 from workbench.graph.regions import unwrap_region, wrap_in_region
 from workbench.graph.rename import rename_node

@@ -9,7 +9,8 @@ from workbench.emit.outputs import class_shares, outputs_of_kind, require_images
 from workbench.emit.targets._ragged import DETECTION_LOSS, detection_function, find_detection
 from workbench.emit.targets._shared import Module, squeezed_labels
 from workbench.errors import GraphExportError
-from workbench.graph.model import Source, ancestors
+from workbench.graph.model import Source
+from workbench.graph.node_order import ancestors
 from workbench.graph.tensor_type import TensorType
 
 _CLASSIFIER = (

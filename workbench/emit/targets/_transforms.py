@@ -14,8 +14,9 @@ from workbench.emit.own_code import require_no_own_code
 from workbench.emit.python import INDENT, LINE, constant, literal
 from workbench.emit.template_parts import docstring_title, reached_nodes
 from workbench.emit.transform_export.library import Library, Transforms, differences_text
+from workbench.emit.transform_export.reading import Reading
 from workbench.emit.transform_export.source_text import lines_of
-from workbench.emit.transform_export.steps import OTHERWISE, Chain, Choice, Reading, View, walk
+from workbench.emit.transform_export.steps import OTHERWISE, Chain, Choice, View, walk
 from workbench.errors import GraphExportError
 from workbench.graph.devices import is_decoder
 from workbench.graph.model import Graph, Node, Source

@@ -111,7 +111,7 @@ class _Emitter(Emitter):
             return super().call_lines(node)
         name = self.names[Port(node.id, self.catalog[node.op].outputs[0].name)]
         which, values, dtype, shape = _constant(node)
-        given = self._lifted.get((node.id, which)) if len(values) == prod(shape) else None
+        given = self.constant_of(node, which) if len(values) == prod(shape) else None
         flat = values * (prod(shape) // len(values))
         text = given or (str(list(flat)) if shape else repr(flat[0]))
         arguments = [text, self.batch, f"dtype={self.module}.{_type_name(dtype)}"]

@@ -19,7 +19,37 @@ from workbench.emit.targets._shared import (
 )
 from workbench.graph.model import Graph
 
-_SHARD = '''\
+_SAMPLES = """\
+        shards, batch_size = self.args.actors, self.args.batch_size
+        total = self.pipe.reader_meta("$reader")["epoch_size"]
+        # With each epoch the reader goes on to the next shard.
+        size = shard_size(total, (self.shard_id + epoch) % shards, shards)
+        longest = ceil(total / shards)
+        for start in range(0, longest, batch_size):  # the reader pads the shorter ones
+            outputs = [output.as_cpu() for output in self.pipe.run()]
+            for index in range(min(size - start, batch_size)):
+                arrays = (np.array(output[index]) for output in outputs)
+                key = f"{self.shard_id:05}-{epoch:03}-{start + index:07}"
+                yield key, dict(zip(OUTPUTS, arrays, strict=True))
+"""
+
+_SAMPLES_IN_TURNS = """\
+        shards, batch_size = PIPELINES * self.args.actors, self.args.batch_size
+        total = self.pipes[0].reader_meta("$reader")["epoch_size"]
+        mine = range(PIPELINES * self.shard_id, PIPELINES * (self.shard_id + 1))
+        # With each epoch a reader goes on to the next shard.
+        sizes = [shard_size(total, (shard + epoch) % shards, shards) for shard in mine]
+        longest = ceil(total / shards)
+        for start in range(0, longest, batch_size):  # the reader pads the shorter ones
+            for shard, pipe, size in zip(mine, self.pipes, sizes, strict=True):
+                outputs = [output.as_cpu() for output in pipe.run()]
+                for index in range(min(size - start, batch_size)):
+                    arrays = (np.array(output[index]) for output in outputs)
+                    key = f"{shard:05}-{epoch:03}-{start + index:07}"
+                    yield key, dict(zip(OUTPUTS, arrays, strict=True))
+"""
+
+_SHARD = f'''\
 class Shard:
     """Runs the pipeline on one shard."""
 
@@ -41,71 +71,22 @@ class Shard:
         folder, count = Path(self.args.out), 0
         folder.mkdir(parents=True, exist_ok=True)
         for epoch in range(self.args.epochs):
-            name = f"shard-{self.shard_id:05}-epoch-{epoch:03}"
-            unfinished = folder / f"{name}.part"
+            name = f"shard-{{self.shard_id:05}}-epoch-{{epoch:03}}"
+            unfinished = folder / f"{{name}}.part"
             count += WRITERS[self.args.format](unfinished, self.samples(epoch))
-            unfinished.rename(folder / f"{name}.{self.args.format}")  # it is whole now
+            unfinished.rename(folder / f"{{name}}.{{self.args.format}}")  # it is whole now
         return count
 
     def samples(self, epoch: int) -> Iterator[tuple[str, Sample]]:
         """Every sample of the shard once, with a key that no other has."""
-        shards, batch_size = self.args.actors, self.args.batch_size
-        total = self.pipe.reader_meta("$reader")["epoch_size"]
-        # With each epoch the reader goes on to the next shard.
-        size = shard_size(total, (self.shard_id + epoch) % shards, shards)
-        longest = ceil(total / shards)
-        for start in range(0, longest, batch_size):  # the reader pads the shorter ones
-            outputs = [output.as_cpu() for output in self.pipe.run()]
-            for index in range(min(size - start, batch_size)):
-                arrays = (np.array(output[index]) for output in outputs)
-                key = f"{self.shard_id:05}-{epoch:03}-{start + index:07}"
-                yield key, dict(zip(OUTPUTS, arrays, strict=True))
-'''
+{_SAMPLES}'''
 
-_SHARD_SEVERAL = '''\
-class Shard:
-    """Runs the pipelines on one shard, in turns."""
-
-    def __init__(self, args: argparse.Namespace, shard_id: int) -> None:
-        self.args = args
-        self.shard_id = shard_id
-        self.pipes = build_pipelines(
-«            args.data,»
-            args.batch_size,
-            args.threads,
-            args.device,
-            args.seed,
-            shard_id,
-            args.actors,
-        )
-
-    def write(self) -> int:
-        """Write a file for each epoch; return the number of samples."""
-        folder, count = Path(self.args.out), 0
-        folder.mkdir(parents=True, exist_ok=True)
-        for epoch in range(self.args.epochs):
-            name = f"shard-{self.shard_id:05}-epoch-{epoch:03}"
-            unfinished = folder / f"{name}.part"
-            count += WRITERS[self.args.format](unfinished, self.samples(epoch))
-            unfinished.rename(folder / f"{name}.{self.args.format}")  # it is whole now
-        return count
-
-    def samples(self, epoch: int) -> Iterator[tuple[str, Sample]]:
-        """Every sample of the shard once, with a key that no other has."""
-        shards, batch_size = PIPELINES * self.args.actors, self.args.batch_size
-        total = self.pipes[0].reader_meta("$reader")["epoch_size"]
-        mine = range(PIPELINES * self.shard_id, PIPELINES * (self.shard_id + 1))
-        # With each epoch a reader goes on to the next shard.
-        sizes = [shard_size(total, (shard + epoch) % shards, shards) for shard in mine]
-        longest = ceil(total / shards)
-        for start in range(0, longest, batch_size):  # the reader pads the shorter ones
-            for shard, pipe, size in zip(mine, self.pipes, sizes, strict=True):
-                outputs = [output.as_cpu() for output in pipe.run()]
-                for index in range(min(size - start, batch_size)):
-                    arrays = (np.array(output[index]) for output in outputs)
-                    key = f"{shard:05}-{epoch:03}-{start + index:07}"
-                    yield key, dict(zip(OUTPUTS, arrays, strict=True))
-'''
+_SHARD_SEVERAL = replaced(
+    _SHARD,
+    ("the pipeline on one shard.", "the pipelines on one shard, in turns."),
+    ("self.pipe = build_pipeline(", "self.pipes = build_pipelines("),
+    (_SAMPLES, _SAMPLES_IN_TURNS),
+)
 
 _TEMPLATE = f'''\
 """$title

@@ -31,7 +31,8 @@ from workbench.emit.template_parts import (
 from workbench.errors import GraphExportError
 from workbench.graph.check import check_graph
 from workbench.graph.inference import inference_graph
-from workbench.graph.model import Graph, Node, Port, Source, ancestors
+from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.node_order import ancestors
 
 _MODEL = '''\
 """$title

@@ -11,8 +11,11 @@ from workbench.emit.transform_export.steps import (
     Choice,
     Drawn,
     Step,
+    area_ranges,
     blur_window,
+    crop_place,
     grey_share,
+    kept_bits,
     whole,
 )
 
@@ -108,12 +111,6 @@ def _sampling(step: Step) -> dict[str, Source | str | None]:
     }
 
 
-def _size(step: Step, name: str = "size") -> tuple[int, int]:
-    found = step.fixed(name)
-    sides = found if isinstance(found, tuple) else (found, found)
-    return int(sides[0]), int(sides[-1])
-
-
 @_rule("decoders.image")
 def decode(transforms: Transforms, step: Step) -> None:
     kind = step.fixed("output_type")
@@ -126,7 +123,7 @@ def resize(transforms: Transforms, step: Step) -> None:
     sampling = _sampling(step)
     transforms.measured("resize")
     if "size" in step.given:
-        size, mode = _size(step), step.fixed("mode")
+        size, mode = step.size(), step.fixed("mode")
         if mode == "default":
             transforms.add("Resize", *size, **sampling)
             return
@@ -146,12 +143,10 @@ def resize(transforms: Transforms, step: Step) -> None:
 
 @_rule("random_resized_crop")
 def random_resized_crop(transforms: Transforms, step: Step) -> None:
-    area, ratio = step.fixed("random_area"), step.fixed("random_aspect_ratio")
     transforms.add(
         "RandomResizedCrop",
-        _size(step),
-        scale=area if tuple(area) != (0.08, 1.0) else None,
-        ratio=ratio if abs(ratio[0] - 3 / 4) + abs(ratio[1] - 4 / 3) > 1e-3 else None,
+        step.size(),
+        **area_ranges(step),
         **_sampling(step),
     )
     transforms.measured("resize")
@@ -159,19 +154,15 @@ def random_resized_crop(transforms: Transforms, step: Step) -> None:
 
 @_rule("crop")
 def crop(transforms: Transforms, step: Step) -> None:
-    if "crop" not in step.given:
-        raise step.refusal("crops to a size: give crop", "crop")
-    height, width = _size(step, "crop")
-    places = [step.value("crop_pos_x"), step.value("crop_pos_y")]
-    if all(isinstance(each, Drawn) for each in places):
-        if any((each.low, each.high) != (0, 1) or each.values for each in places):
-            raise step.refusal("crops anywhere (0 to 1) or in the middle (0.5)", "crop_pos_x")
+    place = crop_place(step)
+    height, width = step.size("crop")
+    if place is None:
         transforms.add("RandomCrop", height, width)
-    elif places == [0.5, 0.5]:
+    elif place == (0.5, 0.5):
         transforms.add("CenterCrop", height, width)
         transforms.measured("crop")
         transforms.note("a middle between two pixels is rounded down, not up")
-    elif places == [0.0, 0.0]:
+    elif place == (0.0, 0.0):
         transforms.add("Crop", x_max=width, y_max=height)
     else:
         raise step.refusal("crops anywhere, in the middle or at the upper left", "crop_pos_x")
@@ -400,10 +391,7 @@ def solarize(transforms: Transforms, step: Step, threshold: float) -> None:
 
 @_expression("bitand(x, N)")
 def posterize(transforms: Transforms, step: Step, mask: float) -> None:
-    bits = int(mask).bit_count()
-    if int(mask) != 256 - (1 << (8 - bits)):
-        raise step.refusal(f"keeps the highest bits, and the mask is {mask:g}")
-    transforms.add("Posterize", bits, p=1.0)
+    transforms.add("Posterize", kept_bits(step, mask), p=1.0)
     transforms.measured("posterize")
 
 

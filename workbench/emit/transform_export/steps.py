@@ -1,4 +1,4 @@
-"""A graph as chains of steps for one image, with the ranges from which arguments are drawn.
+"""The steps of one image, with the ranges from which their arguments are drawn.
 
 A library that has no DALI draws inside its transforms, so what matters of a draw is its range, and
 that no other step needs the same draw.
@@ -7,29 +7,18 @@ that no other step needs the same draw.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workbench.catalog.spec import Catalog
-from workbench.emit.outputs import describe_outputs
 from workbench.errors import GraphExportError
-from workbench.graph.devices import is_generator
-from workbench.graph.model import Graph, Node, Port, Source
-from workbench.graph.repeat import TIMES, most_turns
-from workbench.graph.some_of import count_of, is_shuffled
+from workbench.graph.model import Node
 from workbench.graph.tensor_type import TensorType
 
+if TYPE_CHECKING:
+    from workbench.emit.transform_export.reading import Reading
+
 OTHERWISE = "Leave it out, or export for pytorch, which runs DALI."
-_PASSED_ON = ("cast", "math.floor", "math.round")
-"""Operators behind which a draw has the same range."""
-_LINEAR: Mapping[str, Callable[[float, float], float]] = {
-    "math.add": lambda a, b: a + b,
-    "math.sub": lambda a, b: a - b,
-    "math.mul": lambda a, b: a * b,
-    "math.truediv": lambda a, b: a / b if b else math.nan,
-}
-_EXPRESSION = ("math.", "reductions.")
 
 
 class Drawn(NamedTuple):
@@ -86,6 +75,12 @@ class Step:
             raise self.refusal(f"draws no {name}", name)
         return found
 
+    def size(self, name: str = "size") -> tuple[int, int]:
+        """Height and width that an argument says, or one number for both."""
+        found = self.fixed(name)
+        sides = found if isinstance(found, tuple) else (found, found)
+        return int(sides[0]), int(sides[-1])
+
     def span(self, name: str) -> tuple[float, float]:
         """The least and the greatest value of an argument, drawn evenly between them."""
         found = self.value(name)
@@ -141,260 +136,6 @@ class View:
     flow: TensorType
 
 
-class Reading:
-    """Reads chains out of a graph for one target. Raises GraphExportError for what is no chain."""
-
-    def __init__(self, graph: Graph, catalog: Catalog, target: str) -> None:
-        self.graph, self.catalog, self.target = graph, catalog, target
-        self._users: dict[str, str] = {}
-
-    def views(self) -> tuple[list[View], Chain]:
-        """The views of a photo, and the steps that all of them begin with."""
-        flows = describe_outputs(self.graph, self.catalog)
-        found: dict[Port, View] = {}
-        for name, port in self.graph.outputs.items():
-            flow = flows[name]
-            if flow.kind == "image":
-                chain, _ = self.chain(port)
-                found.setdefault(port, View(name, chain, flow))
-            elif not self._is_label(port):
-                raise GraphExportError(
-                    f"{port.node}: {self.target} gives pictures and the class of each, and the "
-                    f"output {name} is neither ({flow.kind}). {OTHERWISE}"
-                )
-        if not found:
-            port = next(iter(self.graph.outputs.values()))
-            raise GraphExportError(
-                f"{port.node}: {self.target} needs an image to work on. Give an image out."
-            )
-        views = list(found.values())
-        common = _common([view.chain for view in views]) if len(views) > 1 else 1
-        shared = views[0].chain[:common]
-        self._require_own_draws(views, common)
-        return [replace(view, chain=view.chain[common:]) for view in views], shared
-
-    def _is_label(self, port: Port) -> bool:
-        node = self.graph.node(port.node)
-        return isinstance(node, Source) and port.output == "labels"
-
-    def _require_own_draws(self, views: Sequence[View], common: int) -> None:
-        """Two views that share a step which draws would each draw for themselves."""
-        seen: dict[str, str] = {}
-        for view in views:
-            for step in view.chain[common:]:
-                drawing = isinstance(step, Choice) or self._draws(step.node)
-                if drawing and step.node.id in seen:
-                    raise GraphExportError(
-                        f"{step.node.id}: {seen[step.node.id]} and {view.name} share what it "
-                        f"draws, and in {self.target} each draws for itself. Give each a node of "
-                        "its own."
-                    )
-                seen[step.node.id] = view.name
-
-    def _draws(self, node: Node) -> bool:
-        return node.seed is not None or any(
-            name in self.catalog[node.op].args for name in node.inputs
-        )
-
-    def chain(self, port: Port, scope: str = "") -> tuple[Chain, Port]:
-        """The steps that lead to a port, and the port that they begin at.
-
-        That is what a body takes in, or the encoded image of a reader.
-        """
-        made: list[Step | Choice] = []
-        while port.node != scope and not isinstance(node := self.graph.node(port.node), Source):
-            step, port = self._choice(node, port) if node.bodies else self._step(node, port)
-            made.append(step)
-        return tuple(reversed(made)), port
-
-    def _step(self, node: Node, port: Port) -> tuple[Step, Port]:
-        spec = self.catalog[node.op]
-        if self._is_arithmetic(node):
-            leaves: set[Port] = set()
-            text = self._text(port, leaves, node.id)
-            if len(leaves) != 1:
-                raise GraphExportError(
-                    f"{node.id}: {self.target} goes from one image to the next, and this takes "
-                    f"{len(leaves)} images together. {OTHERWISE}"
-                )
-            return Step(node, self, text), leaves.pop()
-        images = [port for name, port in node.inputs.items() if name not in spec.args]
-        if isinstance(node, Source) or len(images) != 1:
-            raise GraphExportError(
-                f"{node.id}: {self.target} goes from one decoded image to the next, and {node.op} "
-                f"takes {len(images)}. {OTHERWISE}"
-            )
-        return Step(node, self), images[0]
-
-    def _is_arithmetic(self, node: Node) -> bool:
-        if node.op == "cast":
-            (port,) = node.inputs.values()
-            inner = self.graph.node(port.node) if self.graph.has(port.node) else None
-            return inner is not None and self._is_arithmetic(inner)
-        return node.op.startswith(_EXPRESSION)
-
-    def _text(self, port: Port, leaves: set[Port], user: str) -> str:
-        """An expression as text, in which ``x`` is what is no arithmetic."""
-        node = self.graph.node(port.node) if self.graph.has(port.node) else None
-        if node is not None and is_generator(self.catalog[node.op]):
-            drawn = self._of_generator(node)
-            self._claim(node, user)
-            return f"[{drawn.low:g}, {drawn.high:g}]"
-        if node is None or not (node.op == "cast" or node.op.startswith(_EXPRESSION)):
-            leaves.add(port)
-            return "x"
-        operands = [self._text(source, leaves, user) for source in node.inputs.values()]
-        if node.op == "cast":
-            return operands[0]
-        if "left" in node.args:
-            operands.insert(0, f"{node.args['left']:g}")
-        operands += [f"{node.args[n]:g}" for n in ("right", "lo", "hi") if n in node.args]
-        return f"{node.op.removeprefix('math.')}({', '.join(operands)})"
-
-    def _choice(self, node: Node, port: Port) -> tuple[Choice, Port]:
-        ends = [
-            self.chain(body.outputs[port.output], node.scope(name))
-            for name, body in node.bodies.items()
-        ]
-        chains = tuple(chain for chain, _ in ends)
-        taken = {begin.output for _, begin in ends}
-        if len(taken) != 1:
-            raise GraphExportError(
-                f"{node.id}: {self.target} changes one image, and its bodies begin with "
-                f"{len(taken)}. {OTHERWISE}"
-            )
-        source = node.inputs[taken.pop()]
-        if node.op == "if":
-            p = self._probability(node, "condition")
-            return Choice(node, chains, (p, 1 - p)), source
-        if node.op == "repeat":
-            return Choice(node, chains, times=self._times(node)), source
-        drawn = self._deciding(node, "choice")
-        if node.op == "some_of":
-            return Choice(node, chains, count=count_of(node), shuffled=is_shuffled(node)), source
-        weights = drawn.args.get("p") or (1 / len(chains),) * len(chains)
-        assert isinstance(weights, tuple)
-        return Choice(node, chains, tuple(float(str(each)) for each in weights)), source
-
-    def _deciding(self, region: Node, name: str) -> Node:
-        port = region.inputs[name]
-        node = self.graph.node(port.node)
-        self._claim(node, region.id)
-        if node.op != "random.choice":
-            raise GraphExportError(
-                f"{region.id}.{name}: {self.target} draws what runs, and {node.id} ({node.op}) "
-                f"decides here. {OTHERWISE}"
-            )
-        return node
-
-    def _probability(self, region: Node, name: str) -> float:
-        node = self.graph.node(region.inputs[name].node)
-        if node.op == "random.coin_flip":
-            self._claim(node, region.id)
-            return float(str(node.args.get("probability", 0.5)))
-        below = node.op in ("math.lt", "math.le") and "right" in node.args
-        if below and (drawn := self._drawn(node.inputs["data"], region.id)) is not None:
-            share = (float(str(node.args["right"])) - drawn.low) / (drawn.high - drawn.low)
-            return min(max(share, 0.0), 1.0)
-        raise GraphExportError(
-            f"{region.id}.{name}: {self.target} decides by a probability, and {node.id} "
-            f"({node.op}) decides here. {OTHERWISE}"
-        )
-
-    def _times(self, region: Node) -> tuple[int, int]:
-        most = most_turns(region)
-        if TIMES not in region.inputs:
-            return most, most
-        drawn = self.drawn(region, TIMES)
-        return max(0, math.floor(drawn.low)), min(most, math.ceil(drawn.high) - 1)
-
-    def drawn(self, node: Node, name: str) -> Any:
-        """What an argument is drawn from, or its value where that is constant."""
-        found = self._drawn(node.inputs[name], node.id)
-        if found is None:
-            raise GraphExportError(
-                f"{node.id}.{name}: {self.target} draws it from a range, and "
-                f"{node.inputs[name].node} calculates it. {OTHERWISE}"
-            )
-        return found if found.low != found.high or found.values else found.low
-
-    def _drawn(self, port: Port, user: str) -> Drawn | None:
-        """The range behind a port, through arithmetic with constants; None where it is none."""
-        node = self.graph.node(port.node) if self.graph.has(port.node) else None
-        if node is None:
-            return None
-        if is_generator(self.catalog[node.op]):
-            self._claim(node, user)
-            return self._of_generator(node)
-        if node.op == "constant":
-            numbers = node.args.get("fdata") or node.args.get("idata") or ()
-            if isinstance(numbers, tuple) and len(numbers) == 1:
-                return Drawn(float(str(numbers[0])), float(str(numbers[0])))
-            return None
-        sources = list(node.inputs.values())
-        inner = self._drawn(sources[0], user) if len(sources) == 1 else None
-        if inner is None or inner.values or inner.probability is not None:
-            return None
-        if node.op == "math.neg":
-            return inner._replace(low=-inner.high, high=-inner.low)
-        if node.op == "math.floor":
-            return inner._replace(high=inner.high - 1)
-        if node.op in _PASSED_ON:
-            return inner
-        if node.op not in _LINEAR:
-            return None
-        by = float(str(node.args.get("right", node.args.get("left"))))
-        swap = "left" in node.args
-        ends = [
-            _LINEAR[node.op](by, end) if swap else _LINEAR[node.op](end, by)
-            for end in (inner.low, inner.high)
-        ]
-        if swap and node.op == "math.truediv":
-            return None
-        return inner._replace(low=min(ends), high=max(ends))
-
-    def _of_generator(self, node: Node) -> Drawn:
-        shape = node.args.get("shape", ())
-        sides = shape if isinstance(shape, tuple) else (shape,)
-        count = math.prod(int(str(side)) for side in sides)
-        if node.op == "random.coin_flip":
-            return Drawn(
-                0, 1, probability=float(str(node.args.get("probability", 0.5))), numbers=count
-            )
-        if node.op == "random.uniform" and not node.inputs:
-            values = node.args.get("values")
-            if isinstance(values, tuple):
-                numbers = tuple(float(str(each)) for each in values)
-                return Drawn(min(numbers), max(numbers), numbers, numbers=count)
-            ends = node.args.get("range", (-1.0, 1.0))
-            assert isinstance(ends, tuple)
-            low, high = (float(str(end)) for end in ends)
-            return Drawn(low, high, numbers=count)
-        raise GraphExportError(
-            f"{node.id}: {self.target} draws evenly or by a probability, and has no {node.op}. "
-            f"{OTHERWISE}"
-        )
-
-    def _claim(self, generator: Node, user: str) -> None:
-        """Raise GraphExportError where another step needs the same draw."""
-        first = self._users.setdefault(generator.id, user)
-        if first != user:
-            raise GraphExportError(
-                f"{generator.id}: {first} and {user} need the same draw, and in {self.target} "
-                "each draws for itself. Give each a generator of its own."
-            )
-
-
-def _common(chains: Sequence[Chain]) -> int:
-    """How many steps several chains begin with alike."""
-    count = 0
-    for steps in zip(*chains, strict=False):
-        if len({step.node.id for step in steps}) > 1:
-            break
-        count += 1
-    return count
-
-
 def walk(choice: Choice) -> Iterator[Step | Choice]:
     """Every step inside a region."""
     for option in choice.options:
@@ -424,3 +165,33 @@ def blur_window(window: float, low: float, high: float) -> tuple[int, float, flo
     if not high:
         low = high = ((window - 1) / 2 - 1) * 0.3 + 0.8
     return int(window), low, high
+
+
+def area_ranges(step: Step) -> dict[str, tuple[float, float] | None]:
+    """``scale`` and ``ratio`` of a random resized crop; None where they are the usual ones."""
+    area, ratio = step.fixed("random_area"), step.fixed("random_aspect_ratio")
+    usual = abs(ratio[0] - 3 / 4) + abs(ratio[1] - 4 / 3) <= 1e-3
+    return {
+        "scale": area if tuple(area) != (0.08, 1.0) else None,
+        "ratio": None if usual else ratio,
+    }
+
+
+def crop_place(step: Step) -> tuple[float, float] | None:
+    """Where a crop lies, across and down, from 0 to 1; None for one that lies anywhere."""
+    if "crop" not in step.given:
+        raise step.refusal("crops to a size: give crop", "crop")
+    places = step.value("crop_pos_x"), step.value("crop_pos_y")
+    if not all(isinstance(each, Drawn) for each in places):
+        return places
+    if any((each.low, each.high) != (0, 1) or each.values for each in places):
+        raise step.refusal("crops anywhere (0 to 1) or in the middle (0.5)", "crop_pos_x")
+    return None
+
+
+def kept_bits(step: Step, mask: float) -> int:
+    """How many of the highest bits a mask keeps, where it keeps no others."""
+    bits = int(mask).bit_count()
+    if int(mask) != 256 - (1 << (8 - bits)):
+        raise step.refusal(f"keeps the highest bits, and the mask is {mask:g}")
+    return bits

@@ -10,8 +10,11 @@ from workbench.emit.transform_export.steps import (
     Choice,
     Drawn,
     Step,
+    area_ranges,
     blur_window,
+    crop_place,
     grey_share,
+    kept_bits,
     whole,
 )
 
@@ -103,12 +106,6 @@ def _antialias(step: Step) -> bool | None:
     return None if step.fixed("antialias") else False
 
 
-def _size(step: Step, name: str = "size") -> tuple[int, int]:
-    found = step.fixed(name)
-    sides = found if isinstance(found, tuple) else (found, found)
-    return int(sides[0]), int(sides[-1])
-
-
 @_rule("decoders.image")
 def decode(transforms: Transforms, step: Step) -> None:
     kind = step.fixed("output_type")
@@ -125,7 +122,7 @@ def resize(transforms: Transforms, step: Step) -> None:
     named = {"interpolation": interpolation, "antialias": antialias}
     transforms.measured("resize")
     if "size" in step.given:
-        size = _size(step)
+        size = step.size()
         if step.fixed("mode") == "not_smaller":
             if size[0] != size[1]:
                 raise step.refusal("resizes by one side or both, and mode is not_smaller", "mode")
@@ -153,12 +150,10 @@ def resize(transforms: Transforms, step: Step) -> None:
 
 @_rule("random_resized_crop")
 def random_resized_crop(transforms: Transforms, step: Step) -> None:
-    area, ratio = step.fixed("random_area"), step.fixed("random_aspect_ratio")
     transforms.add(
         "RandomResizedCrop",
-        _size(step),
-        scale=area if tuple(area) != (0.08, 1.0) else None,
-        ratio=ratio if abs(ratio[0] - 3 / 4) + abs(ratio[1] - 4 / 3) > 1e-3 else None,
+        step.size(),
+        **area_ranges(step),
         interpolation=_interpolation(step, "BILINEAR"),
         antialias=_antialias(step),
     )
@@ -167,20 +162,16 @@ def random_resized_crop(transforms: Transforms, step: Step) -> None:
 
 @_rule("crop")
 def crop(transforms: Transforms, step: Step) -> None:
-    if "crop" not in step.given:
-        raise step.refusal("crops to a size: give crop", "crop")
-    size = _size(step, "crop")
-    places = [step.value("crop_pos_x"), step.value("crop_pos_y")]
-    if all(isinstance(each, Drawn) for each in places):
-        if any((each.low, each.high) != (0, 1) or each.values for each in places):
-            raise step.refusal("crops anywhere (0 to 1) or in the middle (0.5)", "crop_pos_x")
+    place = crop_place(step)
+    size = step.size("crop")
+    if place is None:
         transforms.add("RandomCrop", size)
-    elif places == [0.5, 0.5]:
+    elif place == (0.5, 0.5):
         transforms.add("CenterCrop", size)
         transforms.measured("crop")
         transforms.note("a middle between two pixels is rounded to the even one, not up")
-    elif all(each in (0.0, 1.0) for each in places):
-        corner = 2 * int(places[1]) + int(places[0])
+    elif all(each in (0.0, 1.0) for each in place):
+        corner = 2 * int(place[1]) + int(place[0])
         transforms.add("FiveCrop", size)  # upper left, upper right, lower left, lower right
         transforms.made.append(call_of("itemgetter", corner))
         transforms.imports.add("from operator import itemgetter")
@@ -448,10 +439,7 @@ def solarize(transforms: Transforms, step: Step, threshold: float) -> None:
 
 @_expression("bitand(x, N)")
 def posterize(transforms: Transforms, step: Step, mask: float) -> None:
-    bits = int(mask).bit_count()
-    if int(mask) != 256 - (1 << (8 - bits)):
-        raise step.refusal(f"keeps the highest bits, and the mask is {mask:g}")
-    transforms.add("RandomPosterize", bits, p=1.0)
+    transforms.add("RandomPosterize", kept_bits(step, mask), p=1.0)
     transforms.measured("posterize")
 
 

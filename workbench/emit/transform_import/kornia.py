@@ -27,6 +27,7 @@ from workbench.emit.transform_import.pixels import (
     equalize,
     grey,
     invert,
+    jitter_around,
     jitter_colour,
     posterize,
     solarize,
@@ -155,13 +156,7 @@ def random_affine(
 def color_jitter(
     images: Images, brightness: Any = 0.0, contrast: Any = 0.0, saturation: Any = 0.0, hue: Any = 0
 ) -> None:
-    jitter_colour(
-        images,
-        brightness=around(brightness, 1, least=0),
-        contrast=around(contrast, 1, least=0),
-        saturation=around(saturation, 1, least=0),
-        hue=around(hue, 0),
-    )
+    jitter_around(images, brightness, contrast, saturation, hue)
 
 
 @_match("ColorJiggle")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench.emit.transform_import.geometry import as_value, fills
-from workbench.emit.transform_import.images import Images, NoMatchError, uniform
+from workbench.emit.transform_import.images import Images, NoMatchError, around, uniform
 from workbench.graph.data_node import DataNode
 from workbench.graph.read import fn
 
@@ -33,6 +33,19 @@ def jitter_colour(
         images.changed("contrast turns about 128, not about the mean of the image")
     if "hue" in drawn:
         images.changed("the hue is turned in YIQ, not in HSV: strong colours end elsewhere")
+
+
+def jitter_around(
+    images: Images, brightness: Any, contrast: Any, saturation: Any, hue: Any
+) -> None:
+    """Likewise, where each is a range or a number: how far it may lie from 1, the hue from 0."""
+    jitter_colour(
+        images,
+        brightness=around(brightness, 1, least=0),
+        contrast=around(contrast, 1, least=0),
+        saturation=around(saturation, 1, least=0),
+        hue=around(hue, 0),
+    )
 
 
 def grey(images: Images, channels: int) -> None:

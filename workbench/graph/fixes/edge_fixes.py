@@ -21,7 +21,8 @@ from workbench.graph.fixes.fix_candidate import (
 )
 from workbench.graph.fixes.move import offer_move_up
 from workbench.graph.fixes.region_fixes import fix_region
-from workbench.graph.model import Graph, Node, Port, ancestors
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.node_order import ancestors
 from workbench.graph.ports import outputs_of
 from workbench.graph.shapes import infer_types
 from workbench.graph.unfed_inputs import feed_from_new, feed_input, feed_of, fitting_ports

@@ -19,17 +19,8 @@ from workbench.graph.faults import Fault
 from workbench.graph.fixes.fix_candidate import FixCandidate, node_of, removal
 from workbench.graph.fixes.source_fixes import fix_unreadable_source
 from workbench.graph.follower_edits import with_polygons
-from workbench.graph.model import (
-    Body,
-    Edge,
-    Graph,
-    Node,
-    Port,
-    Settings,
-    Source,
-    is_name,
-    topological,
-)
+from workbench.graph.model import Body, Edge, Graph, Node, Port, Settings, Source, is_name
+from workbench.graph.node_order import topological
 from workbench.graph.ports import outputs_of
 
 

@@ -47,6 +47,8 @@ class Rewrite:
         the rewrite there alone. None: it is done everywhere at once.
     needs_gpu:
         Whether it is of use on a machine with a GPU alone.
+    tried_last:
+        Whether it is tried behind the others of its class: what it makes leaves them no place.
     """
 
     title: str
@@ -55,6 +57,7 @@ class Rewrite:
     nodes: Callable[[Graph, Catalog], Iterable[str]] | None = None
     at_node: Callable[[Graph, Catalog, str], Graph | None] = lambda graph, catalog, node: None
     needs_gpu: bool = False
+    tried_last: bool = False
 
     def at(self, node: str) -> Rewrite:
         """This rewrite at one node alone."""
@@ -90,13 +93,16 @@ EVERYWHERE = frozenset({"cpu", "gpu"})
 
 @cache
 def load_rewrites() -> Mapping[str, Rewrite]:
-    """All rewrites by name, in the order in which they are tried: those that are exact first."""
+    """All rewrites by name, in the order in which they are tried: those that are exact first.
+
+    Of each class those that are ``tried_last`` come last.
+    """
     found: dict[str, Rewrite] = {}
     for module in sorted(info.name for info in iter_modules(__path__)):
         if not module.startswith("_"):
             rewrite = import_module(f"{__name__}.{module}").REWRITE
             found[module.replace("_", "-")] = rewrite
-    return dict(sorted(found.items(), key=lambda item: not item[1].exact_on))
+    return dict(sorted(found.items(), key=lambda item: (not item[1].exact_on, item[1].tried_last)))
 
 
 def find_rewrite(name: str) -> Rewrite:

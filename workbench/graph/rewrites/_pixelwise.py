@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from workbench.catalog.spec import Catalog
-from workbench.graph.model import Graph, Node
-from workbench.graph.rewrites._places import flow_into, is_given, is_value, next_node
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.rewrites._places import (
+    data_name,
+    flow_into,
+    is_given,
+    is_value,
+    next_node,
+    output_of,
+)
 from workbench.graph.shapes import infer_types
+from workbench.graph.tensor_type import Extents, TensorType
 
 COLOUR = frozenset(
     {
@@ -30,10 +40,12 @@ def is_pixelwise(graph: Graph, catalog: Catalog, node: Node) -> bool:
     """Whether a node gives for each pixel a function of it and of numbers of the sample.
 
     ``contrast`` counts: its centre is an argument. What draws for each pixel (noise) or looks at
-    others (``equalize``, blur) does not.
+    others (``equalize``, blur) does not. A region counts in which all that works on the image does.
     """
-    if node.muted or node.bodies:
+    if node.muted:
         return False
+    if node.bodies:
+        return leads_through(graph, catalog, node, is_pixelwise)
     if node.op in COLOUR:
         return True
     if node.op == "normalize":
@@ -42,9 +54,17 @@ def is_pixelwise(graph: Graph, catalog: Catalog, node: Node) -> bool:
         return False
     flows = infer_types(graph, catalog)
     first, *others = node.inputs
-    image = flow_into(graph, catalog, node).shape
-    scalars = all(flows[node.inputs[name]].shape == () for name in others)
-    return first == catalog[node.op].inputs[0].name and bool(image) and scalars
+    image = flow_into(graph, catalog, node)
+    same = all(_for_all_pixels(flows[node.inputs[name]].shape, image) for name in others)
+    return first == catalog[node.op].inputs[0].name and bool(image.shape) and same
+
+
+def _for_all_pixels(shape: Extents | None, image: TensorType) -> bool:
+    """Whether an operand is a number, or one for each channel where these stand last."""
+    if shape is None or shape == ():
+        return shape == ()
+    ones = all(extent == 1 for extent in shape[:-1])
+    return ones and image.layout == "HWC" and len(shape) <= 3 and shape[-1] in (1, image.channels)
 
 
 _FIXED = {"mean", "stddev", "scale", "shift", "dtype"}
@@ -60,6 +80,8 @@ def chooses_pixels(graph: Graph, catalog: Catalog, node: Node) -> bool:
     """Whether a node gives pixels of its input as they are, and no others: crops, slices, flips."""
     if node.muted or is_given(node, "dtype", "output_dtype"):
         return False
+    if node.bodies:
+        return leads_through(graph, catalog, node, _flips)
     if node.op == "flip":
         return True
     inside = node.op in _CUTS and is_value(node, catalog, "out_of_bounds_policy", "error")
@@ -83,3 +105,47 @@ def leads_to_cut(graph: Graph, catalog: Catalog, node: Node | None) -> bool:
             return True
         node = next_node(graph, catalog, node)
     return False
+
+
+def _flips(graph: Graph, catalog: Catalog, node: Node) -> bool:
+    return (node.op == "flip" or bool(node.bodies)) and chooses_pixels(graph, catalog, node)
+
+
+def leads_through(
+    graph: Graph, catalog: Catalog, region: Node, test: Callable[[Graph, Catalog, Node], bool]
+) -> bool:
+    """Whether a region gives one value, and each body leads it through nodes that pass a test.
+
+    Nothing else inside may look at it on the way.
+    """
+    name = data_name(region, catalog)
+    if name not in region.inputs or any({*b.outputs} != {name} for b in region.bodies.values()):
+        return False
+    return all(
+        _leads(graph.at_scope(region.scope(key)), catalog, Port(region.scope(key), name), test)
+        for key in region.bodies
+    )
+
+
+def _leads(
+    body: Graph, catalog: Catalog, entry: Port, test: Callable[[Graph, Catalog, Node], bool]
+) -> bool:
+    port = body.outputs[entry.output]
+    on_the_way, expected = {port}, set()
+    while port != entry:
+        node = next((each for each in body.nodes if each.id == port.node), None)
+        name = data_name(node, catalog) if node is not None else ""
+        if node is None or name not in node.inputs or port != output_of(node, catalog):
+            return False
+        if not test(body, catalog, node):
+            return False
+        port = node.inputs[name]
+        on_the_way.add(port)
+        expected.add((node.id, name))
+    looked_at = {
+        (node.id, name)
+        for node in body.nodes
+        for name, fed in node.inputs.items()
+        if fed in on_the_way
+    }
+    return looked_at == expected

@@ -8,6 +8,7 @@ from dataclasses import replace
 from workbench.catalog.spec import Catalog, Value
 from workbench.graph.geometry import value_of
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.ports import outputs_of
 from workbench.graph.shapes import infer_types
 from workbench.graph.tensor_type import TensorType
 
@@ -25,8 +26,7 @@ def pairs(
 
 def fed_by(graph: Graph, catalog: Catalog, node: Node) -> Node | None:
     """The node of this body whose one output feeds the data of another, and nothing else."""
-    spec = catalog.find(node.op)
-    port = node.inputs.get(spec.inputs[0].name) if spec and spec.inputs else None
+    port = node.inputs.get(data_name(node, catalog))
     if port is None or node.muted or not any(each.id == port.node for each in graph.nodes):
         return None
     feeding = graph.node(port.node)
@@ -48,9 +48,21 @@ def _given(graph: Graph) -> set[str]:
     return {port.node for port in graph.outputs.values()}
 
 
+def data_name(node: Node, catalog: Catalog) -> str:
+    """The input that has what a node works on; of a region what it changes and gives again.
+
+    Empty where there is none.
+    """
+    spec = catalog.find(node.op)
+    if spec is None:
+        return ""
+    ports = outputs_of(node, spec) if node.bodies else spec.inputs
+    return ports[0].name if ports else ""
+
+
 def flow_into(graph: Graph, catalog: Catalog, node: Node) -> TensorType:
     """What flows into a node's data."""
-    port = node.inputs.get(catalog[node.op].inputs[0].name)
+    port = node.inputs.get(data_name(node, catalog))
     return infer_types(graph, catalog).get(port, TensorType()) if port else TensorType()
 
 
@@ -85,7 +97,7 @@ def with_given(node: Node, more: Mapping[str, Value | Port], *without: str) -> N
 
 def output_of(node: Node, catalog: Catalog) -> Port:
     """Its first output."""
-    return Port(node.id, catalog[node.op].outputs[0].name)
+    return Port(node.id, outputs_of(node, catalog[node.op])[0].name)
 
 
 def joined(graph: Graph, catalog: Catalog, first: Node, second: Node, made: Node) -> Graph:
@@ -126,9 +138,24 @@ def redirected(graph: Graph, ports: Mapping[Port, Port]) -> Graph:
     return replace(graph, nodes=tuple(nodes), outputs=outputs)
 
 
+def bypassed(graph: Graph, catalog: Catalog, node: Node) -> Graph:
+    """Without a node: what fed its data feeds what it fed."""
+    source = node.inputs[data_name(node, catalog)]
+    after = redirected(graph, {output_of(node, catalog): source})
+    return replace(after, nodes=tuple(other for other in after.nodes if other.id != node.id))
+
+
+def fed_through_flips(graph: Graph, catalog: Catalog, node: Node) -> Node | None:
+    """The node that feeds the data of another and nothing else, but for flips between."""
+    feeding = fed_by(graph, catalog, node)
+    while feeding is not None and feeding.op == "flip":
+        feeding = fed_by(graph, catalog, feeding)
+    return feeding
+
+
 def swapped(graph: Graph, catalog: Catalog, first: Node, second: Node) -> Graph:
     """With two neighbours in the other order: the data of ``first`` go through ``second`` now."""
-    into_first, into_second = (catalog[node.op].inputs[0].name for node in (first, second))
+    into_first, into_second = (data_name(node, catalog) for node in (first, second))
     source, old = first.inputs[into_first], output_of(second, catalog)
     graph = redirected(graph, {old: output_of(first, catalog)})
     earlier = replace(second, inputs={**second.inputs, into_second: source})

@@ -1,7 +1,7 @@
 """Casts into ``crop_mirror_normalize``, which computes with floats and gives any type.
 
 Before it: ``crop_mirror_normalize(cast(x, FLOAT))`` becomes ``crop_mirror_normalize(x)``. Exact
-from whole numbers of 8 or 16 bits: a float holds each of them. Behind it:
+from whole numbers of 8 or 16 bits: a float holds each of them; flips may stand between. Behind it:
 ``cast(crop_mirror_normalize(x), FLOAT16)`` becomes ``crop_mirror_normalize(x, dtype=FLOAT16)``.
 Exact: both round the same float once.
 """
@@ -14,6 +14,8 @@ from workbench.catalog.spec import Catalog
 from workbench.graph.model import Graph
 from workbench.graph.rewrites import EVERYWHERE, Rewrite
 from workbench.graph.rewrites._places import (
+    bypassed,
+    fed_through_flips,
     flow_into,
     is_given,
     is_value,
@@ -29,10 +31,13 @@ _GIVEN = {"FLOAT", "FLOAT16", "UINT8", "INT8"}
 
 
 def _sites(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
-    for cast, normalize in pairs(graph, catalog, {"cast"}, {_NORMALIZE}):
+    for normalize in graph.nodes:
+        cast = fed_through_flips(graph, catalog, normalize)
+        if normalize.op != _NORMALIZE or cast is None or cast.op != "cast":
+            continue
         held = flow_into(graph, catalog, cast).dtype in _HELD
         if held and is_value(cast, catalog, "dtype", "FLOAT"):
-            yield joined(graph, catalog, cast, normalize, normalize)
+            yield bypassed(graph, catalog, cast)
     for normalize, cast in pairs(graph, catalog, {_NORMALIZE}, {"cast"}):
         dtype = cast.args.get("dtype")
         floats = is_value(normalize, catalog, "dtype", "FLOAT")

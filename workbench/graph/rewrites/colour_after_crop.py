@@ -4,7 +4,8 @@
 of that pixel and of numbers of the sample, and a crop, a slice or a flip gives pixels as they are,
 so it does not matter which comes first. Not where a crop may reach beyond the image, for it fills
 with a colour of its own, nor where it changes the element type. A flip is passed only on the way to
-something that cuts.
+something that cuts. A region in which nothing but colour works on the image moves as a whole: what
+decides, and what is drawn inside, does not look at the image.
 """
 
 from __future__ import annotations

@@ -2,35 +2,50 @@
 
 ``resize(colour(x))`` becomes ``colour(resize(x))``, for ``random_resized_crop`` too, which draws
 from its seed and the size alone. Near: colour is rounded and cut to its range once more, before
-or behind the mean of pixels. Not for tables, whose values have no mean.
+or behind the mean of pixels. Not for tables, whose values have no mean. Regions of nothing else (an
+``if`` around colour) move as a whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from workbench.catalog.spec import Catalog
 from workbench.graph.model import Graph, Node
 from workbench.graph.rewrites import Rewrite
-from workbench.graph.rewrites._pixelwise import COLOUR, chooses_pixels, is_pixelwise
-from workbench.graph.rewrites._places import is_given, pairs, swapped
+from workbench.graph.rewrites._pixelwise import (
+    COLOUR,
+    chooses_pixels,
+    is_pixelwise,
+    leads_through,
+)
+from workbench.graph.rewrites._places import fed_by, is_given, swapped
 
 _RESIZE = {"resize", "random_resized_crop", "resize_crop_mirror"}
 _ARITHMETIC = {"math.add", "math.sub", "math.mul", "math.truediv"}
-_MOVED = COLOUR - {"lookup_table"} | _ARITHMETIC | {"flip", "normalize"}
+_MOVED = COLOUR - {"lookup_table"} | _ARITHMETIC | {"normalize"}
 
 
 def _sites(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
-    for node, resize in pairs(graph, catalog, _MOVED, _RESIZE):
-        if is_given(resize, "dtype", "roi_start", "roi_end", "mirror"):
+    for resize in graph.nodes:
+        if resize.op not in _RESIZE or is_given(resize, "dtype", "roi_start", "roi_end", "mirror"):
             continue
-        if is_pixelwise(graph, catalog, node) or _turns(graph, catalog, node, resize):
+        node = fed_by(graph, catalog, resize)
+        # only a resize takes the whole image, and so flipped the same of it
+        moves = partial(_moves, turned=resize.op == "resize")
+        if node is not None and moves(graph, catalog, node):
             yield swapped(graph, catalog, node, resize)
 
 
-def _turns(graph: Graph, catalog: Catalog, node: Node, resize: Node) -> bool:
-    """A flip, before a resize that takes the whole image."""
-    return resize.op == "resize" and node.op == "flip" and chooses_pixels(graph, catalog, node)
+def _moves(graph: Graph, catalog: Catalog, node: Node, turned: bool) -> bool:
+    if node.bodies:
+        return not node.muted and leads_through(
+            graph, catalog, node, partial(_moves, turned=turned)
+        )
+    if node.op == "flip":
+        return turned and chooses_pixels(graph, catalog, node)
+    return node.op in _MOVED and is_pixelwise(graph, catalog, node)
 
 
 REWRITE = Rewrite("Colour and flips after the resize", _sites)

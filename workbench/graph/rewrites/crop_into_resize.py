@@ -1,6 +1,7 @@
 """Crops and flips behind a resize into ``resize_crop_mirror``: only what is left is resized.
 
 ``crop(resize(x))`` becomes ``resize_crop_mirror(x)``, and ``flip`` behind either its ``mirror``.
+The crop of a ``crop_mirror_normalize`` goes there too; it mirrors and normalises as before.
 Near: each pixel is found at the same place with other roundings (1 of 255 at most, 88 dB).
 """
 
@@ -30,14 +31,27 @@ def _sites(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
         if cut.op == "flip" and sideways and not is_given(resize, "mirror"):
             horizontal = given(cut, "horizontal").get("horizontal", 1)
             yield from _into(graph, catalog, resize, cut, {"mirror": horizontal})
+    for resize, normalize in pairs(graph, catalog, {"resize", _OP}, {"crop_mirror_normalize"}):
+        inside = is_value(normalize, catalog, "out_of_bounds_policy", "error")
+        cuts = is_given(normalize, "crop", "crop_h", "crop_w") and inside
+        made = _made(catalog, resize, given(normalize, *_WINDOW))
+        if cuts and made is not None and not is_given(resize, *_WINDOW, "mirror"):
+            left = with_given(normalize, {}, *WINDOW)
+            yield graph.replace_node(made).replace_node(left)
 
 
 def _into(
     graph: Graph, catalog: Catalog, resize: Node, cut: Node, more: Mapping[str, Value | Port]
 ) -> Iterator[Graph]:
-    made = with_given(replace(resize, op=_OP), more)
-    if {*made.args, *made.inputs} <= catalog[_OP].args.keys() | {"data"}:
+    made = _made(catalog, resize, more)
+    if made is not None:
         yield joined(graph, catalog, resize, cut, made)
 
 
-REWRITE = Rewrite("Crops and flips into the resize", _sites)
+def _made(catalog: Catalog, resize: Node, more: Mapping[str, Value | Port]) -> Node | None:
+    made = with_given(replace(resize, op=_OP), more)
+    known = {*made.args, *made.inputs} <= catalog[_OP].args.keys() | {"data"}
+    return made if known else None
+
+
+REWRITE = Rewrite("Crops and flips into the resize", _sites, tried_last=True)

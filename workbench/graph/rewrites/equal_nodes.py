@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.catalog.spec import Catalog
-from workbench.graph.model import Graph, Node, Port, Source, topological
+from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.node_order import topological
 from workbench.graph.ports import output_ports
 from workbench.graph.rewrites import EVERYWHERE, Rewrite
 from workbench.graph.rewrites._places import redirected

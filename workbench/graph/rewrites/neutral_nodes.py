@@ -8,14 +8,13 @@ or 1 that gives the type that comes in. Exact.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from workbench.catalog.fused import FUSED_FORMS
 from workbench.catalog.spec import Catalog
 from workbench.graph.edit import without_idle_generators
 from workbench.graph.model import Graph, Node
 from workbench.graph.rewrites import EVERYWHERE, Rewrite
-from workbench.graph.rewrites._places import flow_into, is_given, is_value, output_of, redirected
+from workbench.graph.rewrites._places import bypassed, flow_into, is_given, is_value, output_of
 from workbench.graph.shapes import infer_types
 
 _ARITHMETIC = {"math.add": 0, "math.sub": 0, "math.mul": 1, "math.truediv": 1}
@@ -25,11 +24,8 @@ def _sites(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
     for node in graph.nodes:
         if node.muted or node.device is not None or node.bodies or node.op not in catalog:
             continue
-        source = node.inputs.get("data")
-        if source is not None and is_neutral(graph, catalog, node):
-            bypassed = redirected(graph, {output_of(node, catalog): source})
-            left = tuple(other for other in bypassed.nodes if other.id != node.id)
-            yield without_idle_generators(replace(bypassed, nodes=left), catalog, node)
+        if "data" in node.inputs and is_neutral(graph, catalog, node):
+            yield without_idle_generators(bypassed(graph, catalog, node), catalog, node)
 
 
 def is_neutral(graph: Graph, catalog: Catalog, node: Node) -> bool:

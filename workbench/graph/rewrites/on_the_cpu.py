@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
 from workbench.graph.devices import device_of, infer_devices
-from workbench.graph.model import Graph, Node, topological
+from workbench.graph.model import Graph, Node
+from workbench.graph.node_order import topological
 from workbench.graph.rewrites import placement
 from workbench.graph.rewrites.on_the_gpu import may_move, worked_on
 

@@ -13,7 +13,8 @@ from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, Device
 from workbench.graph.devices import device_of, infer_devices, is_decoder, port_device, port_kind
-from workbench.graph.model import Graph, Node, Port, Source, ancestors, topological
+from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.node_order import ancestors, topological
 from workbench.graph.rewrites import placement
 from workbench.graph.rewrites._places import output_of
 

@@ -1,7 +1,8 @@
 """A factor before ``crop_mirror_normalize`` into its mean and deviation.
 
 ``crop_mirror_normalize(x / 255, mean=m, std=s)`` becomes ``crop_mirror_normalize(x, mean=255 m,
-std=255 s)``, and likewise with a product. Near: the same number but for the last bit of a float.
+std=255 s)``, and likewise with a product; flips may stand between. Near: the same number but for
+the last bit of a float.
 """
 
 from __future__ import annotations
@@ -11,13 +12,24 @@ from collections.abc import Iterator
 from workbench.catalog.spec import Catalog, Value
 from workbench.graph.model import Graph, Node
 from workbench.graph.rewrites import Rewrite
-from workbench.graph.rewrites._places import flow_into, is_given, joined, pairs, with_given
+from workbench.graph.rewrites._places import (
+    bypassed,
+    fed_through_flips,
+    flow_into,
+    is_given,
+    with_given,
+)
 
 _SCALING = {"math.truediv", "math.mul"}
 
 
 def _sites(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
-    for scale, normalize in pairs(graph, catalog, _SCALING, {"crop_mirror_normalize"}):
+    for normalize in graph.nodes:
+        if normalize.op != "crop_mirror_normalize":
+            continue
+        scale = fed_through_flips(graph, catalog, normalize)
+        if scale is None or scale.op not in _SCALING:
+            continue
         factor = _factor(scale)
         mean, std = (
             _times(normalize.args.get(name, default), factor)
@@ -28,7 +40,7 @@ def _sites(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
         filled = is_given(normalize, "fill_values")
         if mean is not None and std is not None and not linked and image and not filled:
             made = with_given(normalize, {"mean": mean, "std": std})
-            yield joined(graph, catalog, scale, normalize, made)
+            yield bypassed(graph.replace_node(made), catalog, scale)
 
 
 def _factor(scale: Node) -> float:

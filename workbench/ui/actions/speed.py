@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from workbench.ui.actions.base import Action, Redo, SelectNode, Undo
 
 
@@ -10,6 +12,8 @@ class Measure(Action, tag="measure", frozen=True):
 
     what: str
     """compare, stages, rewrites, peers, threads or workers."""
+    peers: list[str] = msgspec.field(default_factory=list)
+    """The names of those that ``peers`` is to measure; none means all."""
 
 
 class MeasureFused(Action, tag="measure_fused", frozen=True):

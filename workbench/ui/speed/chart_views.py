@@ -116,6 +116,9 @@ def bars(report: Report, source: str = "") -> list[SpeedBar]:
         for made, row in zip(found, report.measurements, strict=True):
             if row.config.program == "DALI":
                 made["label"] = f"DALI, {made['label']}"
+    if report.kind == "operators":
+        for made, row in zip(found, report.measurements, strict=True):
+            made["group"] = row.name.partition(":")[0]
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -12,7 +13,12 @@ from workbench.bench import Benchmark
 from workbench.bench.config import REGIMES, config_of
 from workbench.bench.context import gpu_command
 from workbench.bench.grid import grid_for, mapping_values
-from workbench.bench.measurement_config import COARSE_CONFIG, QUICK_CONFIG, MeasurementConfig
+from workbench.bench.measurement_config import (
+    COARSE_CONFIG,
+    QUICK_CONFIG,
+    MeasurementConfig,
+    config_within,
+)
 from workbench.bench.peers import PEERS
 from workbench.bench.scaling import (
     GpuScalingExperiment,
@@ -38,6 +44,8 @@ MEASUREMENT_CONFIGS = {"quick": QUICK_CONFIG, "usual": MeasurementConfig()}
 """How carefully: short rounds for a first look, or those of METHOD.md."""
 STAGE_CONFIGS = {"quick": COARSE_CONFIG, "usual": QUICK_CONFIG}
 """Where the time goes takes a measurement for each stage."""
+PEER_SECONDS = {"quick": 12.0, "usual": 30.0}
+"""For each that takes part in a comparison with peers, at most: libraries take seconds to load."""
 MOST_VALUES = 32
 _FIELDS = {
     "threads": "threads",
@@ -51,9 +59,17 @@ WHATS = ("compare", "stages", "rewrites", "peers", "threads", "pipelines", "work
 
 
 def experiment_for(
-    what: str, graph: Graph, data: Datasets, effort: str, machine: Machine
+    what: str,
+    graph: Graph,
+    data: Datasets,
+    effort: str,
+    machine: Machine,
+    peers: Sequence[str] = (),
 ) -> SpeedExperiment:
-    """A run of the graph on its own settings. Raises GraphEditError for what cannot be."""
+    """A run of the graph on its own settings; without ``peers``, of all of them.
+
+    Raises GraphEditError for what cannot be.
+    """
     measurement_config = MEASUREMENT_CONFIGS[effort]
     match what:
         case "compare":
@@ -64,9 +80,8 @@ def experiment_for(
             return OptimisationExperiment(graph, data)
         case "peers":
             devices: tuple[DecodeDevice, ...] = ("cpu",) if machine.no_gpu else ("cpu", "mixed")
-            return Benchmark(
-                graph, data, devices, measurement_config=measurement_config, peers=tuple(PEERS)
-            )
+            how = config_within(PEER_SECONDS[effort])
+            return Benchmark(graph, data, devices, measurement_config=how, peers=_known(peers))
         case "threads":
             return ThreadScalingExperiment(graph, data, measurement_config=measurement_config)
         case "pipelines":
@@ -78,6 +93,14 @@ def experiment_for(
                 graph, data, affinity="split", measurement_config=measurement_config
             )
     raise GraphEditError(f"{what[:40]!r} cannot be measured. There are: {', '.join(WHATS)}.")
+
+
+def _known(names: Sequence[str]) -> tuple[str, ...]:
+    """The peers of these names, all where none is given."""
+    for name in names:
+        if name not in PEERS:
+            raise GraphEditError(f"{name[:40]!r} is none of {', '.join(PEERS)}.")
+    return tuple(name for name in PEERS if name in names or not names)
 
 
 def tuner_for(
@@ -148,6 +171,7 @@ def limits_of(graph: Graph, machine: Machine) -> SpeedLimits:
         "hint": hint,
         "workers": no_workers(machine),
         "peers": [{"name": name, "value": why} for name, why in peers_here(machine)],
+        "peer_seconds": PEER_SECONDS,
         "grid": {
             field: ", ".join(f"{v:g}" for v in usual.values(knob) if v is not None)
             for field, knob in _FIELDS.items()

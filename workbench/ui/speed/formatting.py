@@ -19,6 +19,7 @@ KINDS = {
     "threads": "threads",
     "pipelines": "pipelines",
     "workers": "processes",
+    "operators": "operator by operator",
 }
 PARTS = {
     "stages": "stages",
@@ -26,6 +27,7 @@ PARTS = {
     "sweep": "tune",
     "tune": "tune",
     "threads": "scaling",
+    "operators": "peers",
 }
 """Kind of a record -> the part of the panel that shows it; all others are not listed."""
 

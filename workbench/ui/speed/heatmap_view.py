@@ -31,7 +31,7 @@ def tune_view(on: MeasuredOn, report: Report, own: Config | None) -> TuneView:
 def running_view(on: MeasuredOn, report: Report, own: Config, now: Config | None) -> TuneView:
     """The same of a run that goes on; ``now`` is what it measures."""
     rows = [row for row in report.measurements if row.rounds]
-    best = max(rows, key=lambda row: row.median or 0.0, default=None)
+    best = max(rows, key=lambda row: row.rate, default=None)
     view = _view(on, report, own, best, now)
     count = len(Grid.from_json(report.extra["grid"]))
     tried = f"{len(report.measurements)} of {count} settings tried so far"

@@ -50,6 +50,8 @@ def _tells(row: Measurement, kind: str, now: Config) -> bool:
         return False
     if config.program != "DALI" or config.workers != 1:
         return False
+    if kind == "operators":  # no row of it is
+        return False
     if kind == "stages":
         return row.name == WHOLE
     return kind in OWN_SETTINGS or _knobs(config) == _knobs(now)

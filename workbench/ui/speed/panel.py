@@ -1,17 +1,15 @@
-"""The speed panel: what may be asked of it, and the value of its fields."""
+"""The speed panel: what may be asked of it, and what it says."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, assert_never
 
 from workbench.bench import Report
-from workbench.bench.compare import compare_reports
-from workbench.bench.config import Config, adopt_config, config_of
-from workbench.bench.context import graph_hash
+from workbench.bench.config import adopt_config
 from workbench.bench.record import load_report
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.summary import best_measurement
@@ -19,39 +17,29 @@ from workbench.engine.machine import Machine
 from workbench.errors import GraphEditError, SaveError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.roots import Roots
-from workbench.sources import Datasets, describe_datasets
+from workbench.sources import Datasets
 from workbench.ui.actions import speed
 from workbench.ui.binary_payload import pack_payload
 from workbench.ui.fused_speed_job import FusedSpeed
 from workbench.ui.measurement_job import JobListener
-from workbench.ui.speed.chart_views import measured_on
 from workbench.ui.speed.experiment_factory import (
     MEASUREMENT_CONFIGS,
     experiment_for,
-    limits_of,
     tuner_for,
 )
 from workbench.ui.speed.experiment_job import EXPERIMENT_JOBS, ExperimentJob
-from workbench.ui.speed.formatting import machine_words, name_of, part_of
-from workbench.ui.speed.heatmap_view import running_view, tune_view
-from workbench.ui.speed.last_speeds import last_speeds
+from workbench.ui.speed.formatting import name_of, part_of
 from workbench.ui.speed.record_export import export_file
+from workbench.ui.speed.record_figures import Choice, RecordFigures
 from workbench.ui.speed.record_store import RecordStore
 from workbench.ui.speed.record_views import (
-    compare_view,
-    comparison_view,
-    partial_view,
-    record_entry,
     require_drawable,
-    view_of,
 )
-from workbench.ui.speed.rewrites_view import rewrites_view, take_rewrites
-from workbench.ui.speed_views import FileHeader, RecordEntry
+from workbench.ui.speed.rewrites_view import take_rewrites
+from workbench.ui.speed_views import FileHeader
 from workbench.ui.status_views import LastSpeed
 
 PARTS = ("compare", "stages", "rewrites", "tune", "scaling", "peers", "records")
-FIGURES = ("compare", "stages", "rewrites", "tune", "scaling", "peers")
-"""The parts that show a record."""
 EFFORTS = tuple(MEASUREMENT_CONFIGS)
 RunAction = (
     speed.Measure | speed.MeasureFused | speed.StopFused | speed.Tune | speed.Cancel
@@ -87,13 +75,12 @@ class SpeedPanel:
         self.selected_records: list[str] = []
         self.store = RecordStore(folder)
         self.machine = machine
+        self._figures = RecordFigures(self.store, machine)
         self.run: ExperimentJob | None = None
         self._owner = ""
         self._listener: JobListener[Report] = JobListener(lock, changed, self._on_end)
         self._lock = lock
         self._changed = changed
-        self._graph: Graph | None = None
-        self._entries: dict[str, tuple[Report, RecordEntry]] = {}
         self._shown: dict[str, str] = {}
         """Part -> the id of the record that it shows."""
         self._what = ""
@@ -103,11 +90,7 @@ class SpeedPanel:
         self._failed = False
         self._file = b""
         self._files = 0
-        self._views: tuple[Any, dict[str, Any]] = (None, {})
-        self._partial: tuple[tuple[Any, Any, Any], Any] = ((None, None, None), {})
         self._version = 0
-        self._hash: tuple[Graph | None, str] = (None, "")
-        self._speeds: tuple[Any, list[LastSpeed]] = (None, [])
         self.fused = FusedSpeed(lock, changed, roots)
         self._look()
 
@@ -202,9 +185,9 @@ class SpeedPanel:
     def _carry_out(self, action: RunAction, graph: Graph, data: Datasets) -> str | None:
         """Returns what to say, or None to leave what is said."""
         match action:
-            case speed.Measure(what=what):
+            case speed.Measure(what=what, peers=peers):
                 part = "scaling" if what in ("threads", "pipelines", "workers") else what
-                return self._start(part, lambda: self._experiment(what, graph, data))
+                return self._start(part, lambda: self._experiment(what, graph, data, peers))
             case speed.MeasureFused():
                 self.fused.start(action.region, graph, data)
                 return None
@@ -232,8 +215,10 @@ class SpeedPanel:
                 return None
         assert_never(action)
 
-    def _experiment(self, what: str, graph: Graph, data: Datasets) -> SpeedExperiment:
-        return experiment_for(what, graph, data, self.effort, self.machine)
+    def _experiment(
+        self, what: str, graph: Graph, data: Datasets, peers: Sequence[str]
+    ) -> SpeedExperiment:
+        return experiment_for(what, graph, data, self.effort, self.machine, peers)
 
     def _start(self, part: str, make: Callable[[], SpeedExperiment]) -> str | None:
         if self.run is not None:
@@ -266,7 +251,7 @@ class SpeedPanel:
                 self._message = f"Cancelled{shown}."
             return
         if report.extra.get("interrupted"):
-            self._message = "Stopped early. What was tried until then is kept."
+            self._message = "Stopped early. What was measured until then is kept."
         try:
             key = self.store.add(report)
         except WorkbenchError as error:
@@ -340,14 +325,12 @@ class SpeedPanel:
     def fields(self, graph: Graph, data: Datasets) -> dict[str, Any]:
         """Every field of the component but for the three that are the graph's settings."""
         run = self.run
-        figures = self._figures(graph, data)
+        self._leave_dropped()
+        choice = Choice(self.part, self._shown, self.overlay, self.selected_records)
+        figures = self._figures.of(self._version, choice, graph, data)
         if run is not None and run.experiment.partial_report is not None:
-            figures = {
-                **figures,
-                run.part: self._partial_figures(
-                    run.part, run.experiment.partial_report, run.experiment.current_config, graph
-                ),
-            }
+            so_far, now = run.experiment.partial_report, run.experiment.current_config
+            figures = {**figures, run.part: self._figures.partial(run.part, so_far, now, graph)}
         return {
             "running": run is not None,
             "what": run.part if run else self._what,
@@ -362,110 +345,13 @@ class SpeedPanel:
             **figures,
         }
 
-    def last_speeds(self, graph: Graph, data: Datasets) -> list[LastSpeed]:
-        """What was last measured of this very graph, on these data and this machine."""
-        of = (self._version, graph, data)
-        if self._speeds[0] is None or any(
-            one is not other for one, other in zip(self._speeds[0], of, strict=True)
-        ):
-            records, where = self.store.records.values(), describe_datasets(data)
-            found = last_speeds(records, graph, where, self.machine, lambda: self._sha(graph))
-            self._speeds = of, found
-        return self._speeds[1]
-
-    def _figures(self, graph: Graph, data: Datasets) -> dict[str, Any]:
-        """What follows from records, graph and folder; made anew only where one has changed."""
-        of = (self._version, id(graph), data)
-        if self._views[0] != of:
-            self._views = of, self._make(graph, data)
-            self._graph = graph  # so that no other graph gets its id
-        return self._views[1]
-
-    def _make(self, graph: Graph, data: Datasets) -> dict[str, Any]:
+    def _leave_dropped(self) -> None:
+        """Look at no record any more that is not there."""
         records = self.store.records
         self.overlay = self.overlay if self.overlay in records else ""
         self.selected_records = [key for key in self.selected_records if key in records]
         self._shown = {part: key for part, key in self._shown.items() if key in records}
-        shown = set(self._shown.values()) | {self.overlay}
-        found: dict[str, Any] = {
-            "records": [
-                {**self._entry(key, report), "shown": key in shown}
-                for key, report in records.items()
-            ],
-            "comparison": {},
-            "limits": limits_of(graph, self.machine),
-            **{part: {} for part in FIGURES},
-        }
-        for part, key in self._shown.items():
-            found[part] = self._figure(part, key, records[key], graph, data)
-        if len(self.selected_records) == 2:
-            (one, first), (two, second) = ((key, records[key]) for key in self.selected_records)
-            found["comparison"] = comparison_view(
-                measured_on(one, first), measured_on(two, second), compare_reports(first, second)
-            )
-        return found
 
-    def _entry(self, key: str, report: Report) -> RecordEntry:
-        known = self._entries.get(key)
-        if known is None or known[0] is not report:
-            known = report, record_entry(key, report, machine_words(self.machine))
-            self._entries[key] = known
-        return known[1]
-
-    def _figure(self, part: str, key: str, report: Report, graph: Graph, data: Datasets) -> Any:
-        earlier = self._earlier(report, graph, data)
-        if part == "tune":
-            own = config_of(graph, report.measurements[0].device)
-            return tune_view(measured_on(key, report, earlier), report, own)
-        if part == "rewrites":
-            sought = graph if self.part == part else None  # takes a while: only where it is seen
-            return rewrites_view(measured_on(key, report, earlier), report, sought)
-        other = self.store.get(self.overlay)
-        if part in ("compare", "peers") and other is not None and part_of(other) == part:
-            there = measured_on(self.overlay, other, self._earlier(other, graph, data))
-            return compare_view(measured_on(key, report, earlier), report, (there, other))
-        return view_of(key, report, earlier, [node.id for node in graph.nodes])
-
-    def _partial_figures(self, part: str, report: Report, now: Config | None, graph: Graph) -> Any:
-        """What a run that goes on has found, made anew only where something has changed."""
-        of = report, now, graph
-        if any(one is not other for one, other in zip(self._partial[0], of, strict=True)):
-            if part == "tune":
-                on = measured_on("", report)
-                self._partial = of, running_view(on, report, config_of(graph), now)
-            else:
-                nodes = [node.id for node in graph.nodes]
-                self._partial = of, partial_view(report, nodes)
-        return self._partial[1]
-
-    def _earlier(self, report: Report, graph: Graph, data: Datasets) -> str:
-        """What has changed since a record was made, in words; empty where nothing has."""
-        found = []
-        known = report.context.get("graph_sha256")
-        if report.graph != graph.name:
-            found.append(f"of another graph, {report.graph}")
-        elif known is None:
-            found.append("its graph is not recorded")
-        elif known != self._sha(graph):
-            found.append("of an earlier graph: it has been edited since")
-        if report.measurements and report.kind not in ("sweep", "tune"):
-            config, now = report.measurements[0].config, config_of(graph)
-            if report.kind in ("threads", "pipelines"):
-                config = replace(config, **{report.kind: getattr(now, report.kind)})
-            if _settings(config) != _settings(now):
-                found.append(f"of other settings: the graph now has {now.settings}")
-        if report.machine != self.machine:
-            found.append("made on another machine or with other versions")
-        elif report.data != describe_datasets(data):
-            found.append(f"of other data, {report.data}")
-        return "; ".join(found)
-
-    def _sha(self, graph: Graph) -> str:
-        if self._hash[0] is not graph:
-            self._hash = graph, graph_hash(graph)
-        return self._hash[1]
-
-
-def _settings(config: Config) -> tuple[object, ...]:
-    known = config.batch_size, config.threads, config.prefetch, config.pipelines
-    return *known, config.executor, config.dont_use_mmap
+    def last_speeds(self, graph: Graph, data: Datasets) -> list[LastSpeed]:
+        """What was last measured of this very graph, on these data and this machine."""
+        return self._figures.last_speeds(self._version, graph, data)

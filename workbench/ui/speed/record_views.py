@@ -10,6 +10,7 @@ from workbench.bench import Report
 from workbench.bench.compare import Comparison, compare_reports
 from workbench.bench.pixels import pixel_words
 from workbench.bench.record import WHOLE
+from workbench.bench.report_text import interrupted_words
 from workbench.bench.stage_report import stages_of
 from workbench.bench.summary import scaled_over, scaling_series, speedup_curve
 from workbench.engine.machine import describe_machine
@@ -89,7 +90,7 @@ def compare_view(
             "on": [on],
             "bars": bars(report),
             "ratios": ratios(report),
-            "notes": pixel_words(report.extra),
+            "notes": _notes(report),
         }
     there, other = beside
     names = _source(on, report), _source(there, other)
@@ -105,11 +106,26 @@ def compare_view(
             *mixed_over_cpu_ratios(report, other, names),
         ],
         "notes": [
-            *(f"{words} ({names[0]})" for words in pixel_words(report.extra)),
-            *(f"{words} ({names[1]})" for words in pixel_words(other.extra)),
+            *(f"{words} ({names[0]})" for words in _notes(report)),
+            *(f"{words} ({names[1]})" for words in _notes(other)),
             *(words[:1].upper() + words[1:] for words in warnings),
         ],
     }
+
+
+def _notes(report: Report) -> list[str]:
+    return [*filter(None, [_interrupted_sentence(report)]), *pixel_words(report.extra)]
+
+
+def _as_interrupted(on: MeasuredOn, report: Report) -> MeasuredOn:
+    """Marked where the run was ended early."""
+    words = _interrupted_sentence(report)
+    return {**on, "partial": words} if words else on
+
+
+def _interrupted_sentence(report: Report) -> str:
+    words = interrupted_words(report)
+    return words[:1].upper() + words[1:]
 
 
 def _source(on: MeasuredOn, report: Report) -> str:
@@ -123,7 +139,7 @@ def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesV
     if found is None or whole is None:
         raise ValueError("it has no stages")
     return {
-        "on": [on],
+        "on": [_as_interrupted(on, report)],
         "stages": [
             {
                 "name": stage.stage,
@@ -164,7 +180,7 @@ def scaling_view(on: MeasuredOn, report: Report) -> ScalingView:
     device = rows[0].device if rows else "cpu"
     workers = "GPUs" if device == "mixed" else "processes"
     return {
-        "on": [on],
+        "on": [_as_interrupted(on, report)],
         "unit": workers if over == "workers" else over,
         "kind": device,
         "frames": report.frames,
@@ -193,8 +209,8 @@ def comparison_view(first: MeasuredOn, second: MeasuredOn, found: Comparison) ->
         "pairs": [
             {
                 "name": pair.name,
-                "first": pair.first.median or 0.0,
-                "second": pair.second.median or 0.0,
+                "first": pair.first.rate,
+                "second": pair.second.rate,
                 "frames": pair.second.config.frames,
                 "ratio": pair.ratio.median,
                 "low": pair.ratio.low,

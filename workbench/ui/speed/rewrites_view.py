@@ -12,6 +12,7 @@ from workbench.errors import GraphEditError, RecordFormatError
 from workbench.graph.model import Graph
 from workbench.graph.rewrites import law_of, rewritten
 from workbench.optimiser import Proposal, optimisation_of
+from workbench.optimiser.difference import WorstSample
 from workbench.optimiser.proposal import difference_words
 from workbench.ui.rewrite_views import RewriteEntry, RewritesView
 from workbench.ui.speed.formatting import ratio_text
@@ -24,10 +25,14 @@ def rewrites_view(on: MeasuredOn, report: Report, graph: Graph | None = None) ->
         return {"on": [on], "rewrites": [], "control": "", "total": ""}
     found = optimisation_of(graph, report)
     titles = {one.name: one.title for one in found.proposals}
+    pictures = found.pictures
     gains = [_gain(one) if one else ("", "") for one in (found.control, found.total)]
     return {
         "on": [on],
-        "rewrites": [_entry(one, graph, titles) for one in (*found.proposals, *found.rejected)],
+        "rewrites": [
+            _entry(one, graph, titles, pictures.get(one.name, ()))
+            for one in (*found.proposals, *found.rejected)
+        ],
         "control": " ".join(gains[0]),
         "total": " ".join(gains[1]) if found.proposals else "",
     }
@@ -48,7 +53,9 @@ def take_rewrites(report: Report, graph: Graph, names: Sequence[str]) -> Graph:
     return after
 
 
-def _entry(one: Proposal, graph: Graph, titles: dict[str, str]) -> RewriteEntry:
+def _entry(
+    one: Proposal, graph: Graph, titles: dict[str, str], pictures: Sequence[WorstSample]
+) -> RewriteEntry:
     gain, interval = _gain(one.gain) if one.gain else ("", "")
     return {
         "name": one.name,
@@ -66,8 +73,7 @@ def _entry(one: Proposal, graph: Graph, titles: dict[str, str]) -> RewriteEntry:
                 "before": _url(worst.before),
                 "after": _url(worst.after),
             }
-            for worst in one.difference.worst
-            if worst.before and worst.after and not one.rejected
+            for worst in pictures
         ],
         "taken": not one.rejected and _is_done(graph, (*one.needs, one.name)),
         "rejected": one.rejected,

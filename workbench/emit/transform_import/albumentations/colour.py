@@ -29,7 +29,7 @@ from workbench.emit.transform_import.pixels import (
     equalize,
     grey,
     invert,
-    jitter_colour,
+    jitter_around,
     posterize,
     power,
     sharpen_by_kernel,
@@ -75,13 +75,7 @@ def color_jitter(
     saturation: Any = (0.8, 1.2),
     hue: Any = (-0.5, 0.5),
 ) -> None:
-    jitter_colour(
-        images,
-        brightness=around(brightness, 1, least=0),
-        contrast=around(contrast, 1, least=0),
-        saturation=around(saturation, 1, least=0),
-        hue=around(hue, 0),
-    )
+    jitter_around(images, brightness, contrast, saturation, hue)
 
 
 @_match("HueSaturationValue")

@@ -220,6 +220,24 @@ export interface ArgumentSearchEntry {
   summary: string;
 }
 
+/** What a graph may be exported to. */
+export interface TargetEntry {
+  name: string;
+  about: string;
+}
+
+/** One file of an export. */
+export interface CodeFile {
+  path: string;
+  text: string;
+}
+
+/** Why the present graph cannot go to the target; empty texts where it can. */
+export interface CodeFault {
+  message: string;
+  node: string;
+}
+
 /** A random argument. */
 export interface RandomView {
   op: string;
@@ -300,24 +318,6 @@ export interface InspectorView {
   numbered: boolean;
   weights: number[];
   bodies: BodyEntry[];
-}
-
-/** What a graph may be exported to. */
-export interface TargetEntry {
-  name: string;
-  about: string;
-}
-
-/** One file of an export. */
-export interface CodeFile {
-  path: string;
-  text: string;
-}
-
-/** Why the present graph cannot go to the target; empty texts where it can. */
-export interface CodeFault {
-  message: string;
-  node: string;
 }
 
 /** A kind that gives targets which are not read now. */
@@ -905,6 +905,7 @@ export interface SpeedLimits {
   hint: string;
   workers: string;
   peers: SpeedFact[];
+  peer_seconds: Record<string, number>;
   grid: Record<string, string>;
   now: string;
 }
@@ -937,18 +938,6 @@ export interface FusedSpeedEntry {
   stale: boolean;
 }
 
-/** What a record was measured on: the line under its figure, and the rest on demand. */
-export interface MeasuredOn {
-  id: string;
-  name: string;
-  line: string;
-  facts: SpeedFact[];
-  quality_flags: string[];
-  quick: string;
-  partial: string;
-  earlier: string;
-}
-
 /** A sample far from the original: both as data URLs. */
 export interface WorstSampleEntry {
   name: string;
@@ -978,16 +967,6 @@ export interface RewritesView {
   rewrites: RewriteEntry[];
   control: string;
   total: string;
-}
-
-/** One reason why the graph cannot run. */
-export interface FaultEntry {
-  node: string;
-  arg: string;
-  message: string;
-  remedy: string;
-  fixes: string[];
-  warning: boolean;
 }
 
 /** The last measured speed of the present graph on this machine. */
@@ -1128,7 +1107,7 @@ export interface CanvasActions {
   recipe: { name: string };
   open: { path: string };
   verify: {};
-  measure: { what: string };
+  measure: { what: string; peers?: string[] };
   undo: {};
   redo: {};
 }
@@ -1275,7 +1254,7 @@ export interface SpeedFields {
 }
 
 export interface SpeedActions {
-  measure: { what: string };
+  measure: { what: string; peers?: string[] };
   tune: { search: string; threads: string; batches: string; prefetch: string; loads: string; pipelines: string; files: string; memory: string };
   cancel: {};
   open: { text: string; name: string };

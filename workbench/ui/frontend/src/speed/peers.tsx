@@ -1,24 +1,50 @@
-// Other libraries at the same work, where they are installed.
+// Other libraries at the same work, where they are installed: those that are ticked.
 
+import { useState } from "preact/hooks";
 import { useField } from "../lib/hooks";
 import { Bars } from "./bars";
 import { Effort, Head, StartButton, type Speed } from "./controls";
 
 export function Peers({ link }: { link: Speed }) {
-  const peers = useField(link, "limits", {}).peers ?? [];
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
+  const { peers = [], peer_seconds: seconds = {} } = useField(link, "limits", {});
+  const present = peers.filter(({ value }) => !value).map(({ name }) => name);
   const absent = peers.filter(({ value }) => value);
-  const none = absent.length === peers.length;
+  const chosen = present.filter((name) => !left.has(name));
+  const most = seconds[useField(link, "effort", "usual")];
+  const tick = (name: string) =>
+    setLeft((names) => {
+      const others = [...names].filter((other) => other !== name);
+      return new Set(names.has(name) ? others : [...others, name]);
+    });
   return (
     <>
-      <Head line="torchvision and OpenCV on the same files, sizes and workers, in turns with DALI.">
+      <Head
+        line={`Other libraries on the same files and sizes, in turns with DALI, each with the workers that are best for it${
+          most ? `: ${most} s for each at most, and DALI counts twice` : ""
+        }.`}
+      >
         <Effort link={link} />
         <StartButton
           link={link}
           words="Measure"
-          run={() => link.ask("measure", { what: "peers" })}
-          impossible={none ? "No peer is installed" : ""}
+          run={() => link.ask("measure", { what: "peers", peers: chosen })}
+          impossible={impossible(present, chosen)}
         />
       </Head>
+      <div class="wb-speed-chosen" role="group" aria-label="Libraries" hidden={!present.length}>
+        {present.map((name) => (
+          <label key={name} class="wb-control">
+            <input
+              type="checkbox"
+              data-wb="peer"
+              checked={!left.has(name)}
+              onChange={() => tick(name)}
+            />
+            {name}
+          </label>
+        ))}
+      </div>
       <Bars {...useField(link, "peers", {})} />
       <dl class="wb-speed-peers" data-wb="peers" hidden={!absent.length}>
         {absent.map(({ name, value }) => (
@@ -30,4 +56,9 @@ export function Peers({ link }: { link: Speed }) {
       </dl>
     </>
   );
+}
+
+function impossible(present: readonly string[], chosen: readonly string[]): string {
+  if (!present.length) return "No peer is installed";
+  return chosen.length ? "" : "Tick one or more libraries";
 }

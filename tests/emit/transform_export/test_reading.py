@@ -13,8 +13,8 @@ from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.emit.transform_export.albumentations import ALBUMENTATIONS
 from workbench.emit.transform_export.library import Library, Transforms
+from workbench.emit.transform_export.reading import Reading
 from workbench.emit.transform_export.source_text import flat
-from workbench.emit.transform_export.steps import Reading
 from workbench.emit.transform_export.torchvision import TORCHVISION
 from workbench.emit.transform_import.graph import import_transforms
 from workbench.emit.transform_import.transform_call import TransformCall

@@ -1,0 +1,167 @@
+"""What the panel draws of records and of a run that goes on, made anew only where it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.bench import Report
+from workbench.bench.compare import compare_reports
+from workbench.bench.config import Config, config_of
+from workbench.bench.context import graph_hash
+from workbench.engine.machine import Machine
+from workbench.graph.model import Graph
+from workbench.sources import Datasets, describe_datasets
+from workbench.ui.speed.chart_views import measured_on
+from workbench.ui.speed.experiment_factory import limits_of
+from workbench.ui.speed.formatting import machine_words, part_of
+from workbench.ui.speed.heatmap_view import running_view, tune_view
+from workbench.ui.speed.last_speeds import last_speeds
+from workbench.ui.speed.record_store import RecordStore
+from workbench.ui.speed.record_views import (
+    compare_view,
+    comparison_view,
+    partial_view,
+    record_entry,
+    view_of,
+)
+from workbench.ui.speed.rewrites_view import rewrites_view
+from workbench.ui.speed_views import RecordEntry
+from workbench.ui.status_views import LastSpeed
+
+FIGURES = ("compare", "stages", "rewrites", "tune", "scaling", "peers")
+"""The parts that show a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which records are looked at: of each part the one shown, the one laid over, those chosen."""
+
+    part: str
+    shown: Mapping[str, str]
+    overlay: str
+    selected: Sequence[str]
+
+
+class RecordFigures:
+    """The figures of the records in a store, for the machine that they are looked at on.
+
+    A ``version`` is another one whenever the records or the choice have changed.
+    """
+
+    def __init__(self, store: RecordStore, machine: Machine) -> None:
+        self._store = store
+        self._machine = machine
+        self._entries: dict[str, tuple[Report, RecordEntry]] = {}
+        self._views: tuple[Any, dict[str, Any]] = (None, {})
+        self._graph: Graph | None = None
+        self._partial: tuple[tuple[Any, Any, Any], Any] = ((None, None, None), {})
+        self._hash: tuple[Graph | None, str] = (None, "")
+        self._speeds: tuple[Any, list[LastSpeed]] = (None, [])
+
+    def of(self, version: int, choice: Choice, graph: Graph, data: Datasets) -> dict[str, Any]:
+        """The fields that follow from records, graph and folder."""
+        of = (version, id(graph), data)
+        if self._views[0] != of:
+            self._views = of, self._make(choice, graph, data)
+            self._graph = graph  # so that no other graph gets its id
+        return self._views[1]
+
+    def _make(self, choice: Choice, graph: Graph, data: Datasets) -> dict[str, Any]:
+        records = self._store.records
+        shown = {*choice.shown.values(), choice.overlay}
+        found: dict[str, Any] = {
+            "records": [
+                {**self._entry(key, report), "shown": key in shown}
+                for key, report in records.items()
+            ],
+            "comparison": {},
+            "limits": limits_of(graph, self._machine),
+            **{part: {} for part in FIGURES},
+        }
+        for part, key in choice.shown.items():
+            found[part] = self._figure(part, key, choice, graph, data)
+        if len(choice.selected) == 2:
+            (one, first), (two, second) = ((key, records[key]) for key in choice.selected)
+            found["comparison"] = comparison_view(
+                measured_on(one, first), measured_on(two, second), compare_reports(first, second)
+            )
+        return found
+
+    def _entry(self, key: str, report: Report) -> RecordEntry:
+        known = self._entries.get(key)
+        if known is None or known[0] is not report:
+            known = report, record_entry(key, report, machine_words(self._machine))
+            self._entries[key] = known
+        return known[1]
+
+    def _figure(self, part: str, key: str, choice: Choice, graph: Graph, data: Datasets) -> Any:
+        report = self._store.records[key]
+        earlier = self._earlier(report, graph, data)
+        if part == "tune":
+            own = config_of(graph, report.measurements[0].device)
+            return tune_view(measured_on(key, report, earlier), report, own)
+        if part == "rewrites":
+            sought = graph if choice.part == part else None  # takes a while: only where it is seen
+            return rewrites_view(measured_on(key, report, earlier), report, sought)
+        other = self._store.get(choice.overlay)
+        if part in ("compare", "peers") and other is not None and part_of(other) == part:
+            there = measured_on(choice.overlay, other, self._earlier(other, graph, data))
+            return compare_view(measured_on(key, report, earlier), report, (there, other))
+        return view_of(key, report, earlier, [node.id for node in graph.nodes])
+
+    def partial(self, part: str, report: Report, now: Config | None, graph: Graph) -> Any:
+        """What a run that goes on has found."""
+        of = report, now, graph
+        if any(one is not other for one, other in zip(self._partial[0], of, strict=True)):
+            if part == "tune":
+                on = measured_on("", report)
+                self._partial = of, running_view(on, report, config_of(graph), now)
+            else:
+                nodes = [node.id for node in graph.nodes]
+                self._partial = of, partial_view(report, nodes)
+        return self._partial[1]
+
+    def last_speeds(self, version: int, graph: Graph, data: Datasets) -> list[LastSpeed]:
+        """What was last measured of this very graph, on these data and this machine."""
+        of = (version, graph, data)
+        if self._speeds[0] is None or any(
+            one is not other for one, other in zip(self._speeds[0], of, strict=True)
+        ):
+            records, where = self._store.records.values(), describe_datasets(data)
+            found = last_speeds(records, graph, where, self._machine, lambda: self._sha(graph))
+            self._speeds = of, found
+        return self._speeds[1]
+
+    def _earlier(self, report: Report, graph: Graph, data: Datasets) -> str:
+        """What has changed since a record was made, in words; empty where nothing has."""
+        found = []
+        known = report.context.get("graph_sha256")
+        if report.graph != graph.name:
+            found.append(f"of another graph, {report.graph}")
+        elif known is None:
+            found.append("its graph is not recorded")
+        elif known != self._sha(graph):
+            found.append("of an earlier graph: it has been edited since")
+        if report.measurements and report.kind not in ("sweep", "tune"):
+            config, now = report.measurements[0].config, config_of(graph)
+            if report.kind in ("threads", "pipelines"):
+                config = replace(config, **{report.kind: getattr(now, report.kind)})
+            if _settings(config) != _settings(now):
+                found.append(f"of other settings: the graph now has {now.settings}")
+        if report.machine != self._machine:
+            found.append("made on another machine or with other versions")
+        elif report.data != describe_datasets(data):
+            found.append(f"of other data, {report.data}")
+        return "; ".join(found)
+
+    def _sha(self, graph: Graph) -> str:
+        if self._hash[0] is not graph:
+            self._hash = graph, graph_hash(graph)
+        return self._hash[1]
+
+
+def _settings(config: Config) -> tuple[object, ...]:
+    known = config.batch_size, config.threads, config.prefetch, config.pipelines
+    return *known, config.executor, config.dont_use_mmap
