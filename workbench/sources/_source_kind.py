@@ -75,6 +75,8 @@ class Header(NamedTuple):
     """Why DALI's reader cannot give it."""
     size: tuple[int, int] | None = None
     """Columns and rows of its pictures, where they are told."""
+    remarks: tuple[tuple[str, str], ...] = ()
+    """What is unusual in a file that DALI reads: the kind of the finding, and a description."""
 
 
 class Index(NamedTuple):
