@@ -14,7 +14,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from workbench.catalog.spec import Value
 from workbench.errors import DataError
 from workbench.sources import Dataset, Header, Sample, SourceKind
 from workbench.sources._class_folders import class_folders, files_of, watched_class_folders
@@ -66,7 +65,7 @@ def _float_rate(head: bytes) -> int:
     return int(rate) if code == _FLOAT else 0
 
 
-def silence_reason(head: bytes, args: Mapping[str, Value | None]) -> str:
+def silence_reason(head: bytes, args: Mapping[str, object]) -> str:
     """Why ``decoders.audio`` with these arguments decodes a sound to silence; empty for others.
 
     DALI 2.4 rounds floats from -1 to 1 to whole numbers unless it resamples (16, 8, 24 and 32 bit
