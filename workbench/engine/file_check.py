@@ -19,7 +19,7 @@ from workbench.catalog.python_decoder import decode_with_pillow
 from workbench.engine.encoded_images import corruption_reason, misread_reason, open_image
 from workbench.engine.findings import CheckedFile, Finding
 from workbench.engine.image_hash import image_hash
-from workbench.engine.image_targets import LAST_UPRIGHT, orientation, targets_fit
+from workbench.engine.image_targets import orientation, targets_fit, upright_size
 from workbench.engine.pipelines import plain_reason
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
@@ -104,8 +104,7 @@ def _look(image: ImageFile.ImageFile, file: Sample) -> Iterator[Finding]:
         yield Finding("animated", "several pictures; the first is decoded")
     if wrong := misread_reason(image):
         yield Finding("wrong pixels", wrong)
-    sides = image.size[::-1] if (turned or 0) > LAST_UPRIGHT else image.size
-    yield from targets_fit(file, sides)
+    yield from targets_fit(file, upright_size(image))
 
 
 def _has_trailer(file: Any, trailer: bytes) -> bool:
