@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import workbench as wb
 from tests.helpers import arrays_of, built, import_script, same
+from workbench.cli import main
 from workbench.engine.batch_store import Batch
 from workbench.errors import DataError
 from workbench.graph import Graph, Node, Port, Settings
@@ -259,3 +261,21 @@ def test_a_check_names_sounds_of_floats(tmp_path: Path) -> None:
     assert {file.file for file in found.files} == {name for name in WAVS if "float" in name}
     assert {file.level for file in found.files} == {"unusual"}
     assert found.counts == {"float sound": 3}
+
+
+@pytest.mark.parametrize("dtype", ["INT16", "FLOAT"])
+def test_an_export_names_sounds_that_it_decodes_to_silence(dtype: str, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    for name, content in WAVS.items():
+        (data / name).write_bytes(content)
+    reader = Source("reader", "readers.file", seed=0, kind="sounds")
+    decode = Node("decode", "decoders.audio", {"dtype": dtype}, {"data": Port("reader", "jpegs")})
+    graph = Graph("sound", nodes=(reader, decode), outputs={"audio": Port("decode", "audio")})
+    saved = tmp_path / "graph.json"
+    saved.write_text(wb.dump_graph(graph))
+    command = ["export", str(saved), "--data", str(data), "-o", str(tmp_path / "pipe.py")]
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 0, done.output
+    named = {line.split()[1].strip(":") for line in done.stderr.splitlines() if "silence" in line}
+    assert named == ({name for name in WAVS if "float" in name} if dtype == "INT16" else set())

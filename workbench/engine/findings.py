@@ -43,6 +43,10 @@ KINDS: dict[str, Level] = {
 }
 
 
+MISREAD = frozenset({"wrong pixels", "other colours", "float sound"})
+"""Kinds of files that DALI decodes without a word to other values than they hold."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Something found in a file: its kind, one of ``KINDS``, and what exactly."""
