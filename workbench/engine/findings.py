@@ -44,7 +44,7 @@ KINDS: dict[str, Level] = {
 
 
 MISREAD = frozenset({"wrong pixels", "other colours", "float sound"})
-"""Kinds of files that DALI decodes without a word to other values than they hold."""
+"""Kinds of files that DALI silently decodes to other values than they hold."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ class Plan:
         return "" if decoder is None else decoder.op
 
     def decoder_of(self, port: Port) -> Node | None:
-        """The first node to which encoded data go, where all of these have one operator."""
+        """The first node that encoded data feed, if all that they feed have the same operator."""
         fed = [node for node in self.nodes if port in node.inputs.values()]
         return fed[0] if len({node.op for node in fed}) == 1 else None
 

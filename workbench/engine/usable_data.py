@@ -58,7 +58,7 @@ class UsableData:
         self.datasets = datasets
         """The same without the bad files."""
         self.misread: dict[str, Finding] = {}
-        """What is decoded without a word to other values, by file; it is not left out."""
+        """Files that are silently decoded to other values, which are not left out."""
         self._bad: dict[Dataset, dict[str, CheckedFile]] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 

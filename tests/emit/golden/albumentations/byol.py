@@ -182,7 +182,7 @@ def seed_transforms(seed: int) -> None:
 
 
 def seed_worker(worker: int) -> None:
-    """Seed the transforms of a worker process: of each epoch and worker differently."""
+    """Seed the transforms of a worker process; each epoch and worker has another seed."""
     seed_transforms(torch.initial_seed())
 
 
