@@ -315,11 +315,11 @@ def export(graph: str, data: Datasets, target: str, with_: str | None, output: s
         for path in write_folder(output, files):
             click.echo(path)
     if data:
-        _tell_bad_files(read_as(opened, datasets or data))
+        _tell_bad_files(read_as(opened, datasets or data), opened)
 
 
-def _tell_bad_files(data: Datasets) -> None:
-    """Name what would end the program, and say how to leave it out."""
+def _tell_bad_files(data: Datasets, graph: Graph) -> None:
+    """Name what would end the program or be decoded wrongly, and say how to leave it out."""
     from workbench.engine.exit_status import printable
     from workbench.engine.usable_data import UsableData
     from workbench.sources import load_source
@@ -328,6 +328,10 @@ def _tell_bad_files(data: Datasets) -> None:
     usable.leave_out(full=False)
     for bad in usable.left_out:
         click.echo(f"bad: {printable(bad.file)}: {printable(bad.reason)}", err=True)
+    whole = any(node.args.get("dtype") in ("INT16", "INT32") for node in graph.walk())
+    for file, found in usable.misread.items():
+        if found.kind != "float sound" or whole:
+            click.echo(f"note: {printable(file)}: {printable(found.reason)}", err=True)
     if usable.left_out:
         first = next(iter(data.values()))
         place = shlex.quote(str(first))

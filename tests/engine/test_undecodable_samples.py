@@ -1,8 +1,12 @@
 from __future__ import annotations
 
-import numpy as np
+import io
 
-from workbench.engine.encoded_images import placeholder_jpeg
+import numpy as np
+import pytest
+import tifffile
+
+from workbench.engine.encoded_images import crash_reason, placeholder_jpeg
 from workbench.engine.undecodable_samples import (
     Sample,
     check_samples,
@@ -41,3 +45,20 @@ def test_a_bad_sample_is_replaced_by_a_good_neighbour() -> None:
 def test_where_none_is_good_a_plain_picture_stands_in() -> None:
     (only,) = replace_samples([BAD], [Sample("a", "bad")])
     assert np.array_equal(only, GOOD)
+
+
+@pytest.mark.parametrize("turned", range(1, 9))
+def test_turned_tiffs_on_which_dali_crashes_without_turning_are_named(turned: int) -> None:
+    grey = np.zeros((4, 6), np.uint8)
+    kinds = {"minisblack": (grey,), "miniswhite": (grey, grey.astype(np.uint16))}
+    for photometric, images in kinds.items():
+        for pixels in images:
+            buffer = io.BytesIO()
+            tags = [(0x0112, "H", 1, turned, True)]
+            tifffile.imwrite(buffer, pixels, photometric=photometric, extratags=tags)
+            crashes = photometric == "miniswhite" and turned >= 5
+            assert bool(crash_reason(buffer.getvalue())) == crashes
+            encoded = [np.frombuffer(buffer.getvalue(), np.uint8)]
+            for args, named in (({"adjust_orientation": False}, crashes), ({}, False)):
+                (sample,) = check_samples(["a.tif"], encoded, {}, "decoders.image", args)
+                assert ("adjust_orientation" in sample.error) == named

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from hypothesis import given
 
 from tests.helpers import VALUES
 from workbench.catalog import ArgSpec, Value, load_catalog
 from workbench.catalog.spec import ArgKind
+from workbench.emit.targets import export
+from workbench.errors import GraphFaultsError
+from workbench.graph import Graph, Node, Port, Settings, check_graph
+from workbench.graph.model import Source
 from workbench.graph.values import describe_kind, value_fault
 
 ALL_ARGS = [arg for op in load_catalog().values() for arg in op.args.values()]
@@ -83,3 +89,28 @@ def test_a_range_goes_from_low_to_high(value: Value) -> None:
     assert fault[0].endswith("is not a range")
     assert "low then high" in fault[1]
     assert value_fault(arg, (-10, 10)) is None
+
+
+@pytest.mark.parametrize("way", ["image", "image_crop", "image_slice", "image_random_crop"])
+@pytest.mark.parametrize("device", ["cpu", "mixed"])
+def test_any_data_that_overflows_in_dali_is_refused_with_the_reason(
+    way: str, device: Literal["cpu", "mixed"]
+) -> None:
+    crop: dict[str, Value] = {"crop": (8, 8)} if way == "image_crop" else {}
+    args: dict[str, Value] = {"output_type": "ANY_DATA", **crop}
+    nodes = (
+        Source("reader", "readers.file", seed=0, kind="folder"),
+        Node("decode", f"decoders.{way}", args, {"data": Port("reader", "jpegs")}, seed=None),
+    )
+    outputs = {"images": Port("decode", "output")}
+    graph = Graph("any", nodes=nodes, outputs=outputs, settings=Settings(device=device))
+    arg = load_catalog()[f"decoders.{way}"].args["output_type"]
+    assert "ANY_DATA" not in arg.choices
+    (fault,) = (fault for fault in check_graph(graph) if fault.arg == "output_type")
+    assert str(fault) == (
+        "decode.output_type: 'ANY_DATA' makes DALI 2.4 write past the end of the image of a "
+        "greyscale JPEG: wrong pixels, or a crash. Give one of RGB, BGR, GRAY, YCbCr."
+    )
+    for target in ("script", "dynamic"):
+        with pytest.raises(GraphFaultsError, match=r"decode\.output_type: 'ANY_DATA'"):
+            export(graph, target)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import tifffile
 from PIL import Image
 
 from tests.fuzzed_images import KINDS, write_fuzzed
@@ -75,3 +78,42 @@ def test_good_files_in_every_format_are_good(
     found = check_folder(str(tmp_path))
     assert found.count > count
     assert [(one.file, one.reason) for one in found.files if one.level != "unusual"] == []
+
+
+def _tiffs() -> dict[str, tuple[Any, dict[str, Any]]]:
+    rows, columns = np.mgrid[0:40, 0:60].astype(np.uint8)
+    grey = columns * 4
+    colours = np.stack([grey, rows * 6, 255 - grey], -1)
+    planes = np.moveaxis(colours, -1, 0).copy()
+    separate = {"planarconfig": "separate"}
+    inks = np.dstack([colours, rows])
+    return {
+        "planar.tif": (planes, {"photometric": "rgb", **separate}),
+        "cmyk.tif": (inks, {"photometric": "separated"}),
+        "planar_cmyk.tif": (
+            np.moveaxis(inks, -1, 0).copy(),
+            {"photometric": "separated", **separate},
+        ),
+        "white_is_zero.tif": (grey, {"photometric": "miniswhite"}),
+        "tiled.tif": (colours, {"photometric": "rgb", "tile": (16, 16)}),
+        "bad_planar.tif": (planes.astype(np.uint16) * 257, {"photometric": "rgb", **separate}),
+        "bad_white.tif": (grey.astype(np.uint16) * 257, {"photometric": "miniswhite"}),
+        "bad_two.tif": (
+            np.dstack([grey, rows]),
+            {"photometric": "minisblack", "planarconfig": "contig"},
+        ),
+    }
+
+
+def test_tiffs_are_damaged_only_where_dali_decodes_them_to_wrong_pixels(tmp_path: Path) -> None:
+    for name, (pixels, options) in _tiffs().items():
+        tifffile.imwrite(tmp_path / name, pixels, **options)
+    Image.fromarray(_tiffs()["tiled.tif"][0]).convert("YCbCr").save(tmp_path / "ycc.tif")
+    found = check_folder(str(tmp_path))
+    damaged = found.of_level("bad", "damaged")
+    assert {file.file for file in damaged} == {"bad_planar.tif", "bad_white.tif", "bad_two.tif"}
+    assert {f.kind for file in damaged for f in file.findings if f.level == "damaged"} >= {
+        "wrong pixels"
+    }
+    good = [line.rpartition(b" ")[0] for line in found.good_list().splitlines()]
+    assert len(good) == 6

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.helpers import chain_graph
-from tests.preview.sheets import COUNT, augmented, originals, pictures, show, write, write_exact
+from tests.preview.sheets import COUNT, augmented, originals, pictures, show, write_exact
 from workbench.catalog import Value
 from workbench.engine import Engine
 from workbench.graph import Graph
@@ -102,25 +102,6 @@ def test_gray_pictures_are_shown_gray(engine: Engine, folder: Path) -> None:
         assert np.array_equal(mine[..., 0], mine[..., 2])
         assert np.abs(mine[..., 0].astype(int) - np.asarray(image.convert("L"))).max() <= 2
     assert preview.facts["decode"].endswith("×1 u8")
-
-
-def test_a_fourth_channel_is_left_out(engine: Engine, tmp_path: Path) -> None:
-    images = pictures("RGBA")
-    graph = chain_graph(decode={"output_type": "ANY_DATA"})
-    preview = show(engine, graph, write(tmp_path / "images", images))
-    for mine, image in zip(originals(preview), images, strict=True):
-        assert np.array_equal(mine, np.asarray(image)[..., :3])
-
-
-def test_pictures_of_different_channels_in_one_batch(engine: Engine, tmp_path: Path) -> None:
-    images = [pictures(mode)[number] for number, mode in enumerate(["L", "RGB", "RGBA", "L", "L"])]
-    graph = chain_graph(decode={"output_type": "ANY_DATA"})
-    preview = show(engine, graph, write(tmp_path / "images", images))
-    for mine, image in zip(originals(preview), images, strict=True):
-        pixels = np.asarray(image)
-        pixels = pixels.reshape(*pixels.shape[:2], -1)
-        expected = pixels[..., :3] if pixels.shape[2] > 2 else pixels[..., [0, 0, 0]]
-        assert np.array_equal(mine, expected)
 
 
 def test_exif_rotation_is_applied(

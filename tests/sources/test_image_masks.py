@@ -13,6 +13,7 @@ from PIL import Image
 
 from tests.helpers import script_batches, with_settings
 from workbench.catalog import load_catalog
+from workbench.catalog.python_decoder import decode_with_pillow
 from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.engine.importing import from_file
@@ -179,3 +180,26 @@ def test_it_is_imported_back(copied: Path, tmp_path: Path) -> None:
     (reader,) = imported.graph.sources
     assert (reader.op, reader.kind) == ("readers.image_masks", "image_masks")
     assert len(imported.graph.nodes) == len(graph.nodes)
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+@pytest.mark.parametrize("form", ["PNG", "TIFF"])
+def test_a_mask_is_turned_by_its_exif_as_dali_turns_the_photo(
+    form: str, number: int, copied: Path
+) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = number
+    image = sorted((copied / "images").iterdir())[0]
+    mask = sorted((copied / "masks").iterdir())[0]
+    with Image.open(image) as photo, Image.open(mask) as drawn:
+        pixels = photo.copy(), drawn.copy()
+    mask.unlink()
+    mask = mask.with_suffix(f".{form.lower()}")
+    image.unlink()
+    photo_form = {"PNG": "JPEG", "TIFF": "TIFF"}[form]
+    pixels[0].save(image.with_suffix(".jpg" if form == "PNG" else ".tif"), photo_form, exif=exif)
+    pixels[1].save(mask, form, exif=exif)
+    wanted = np.asarray(decode_with_pillow(mask.read_bytes(), grey=True))
+    np.testing.assert_array_equal(mask_numbers(mask.read_bytes()), wanted)
+    kinds = {f.kind for each in check_folder(copied, full=False).files for f in each.findings}
+    assert kinds - {"duplicate"} == ({"EXIF turned"} if number > 1 else set())

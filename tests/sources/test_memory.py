@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,13 +18,14 @@ from tests.thorough import one_in
 from workbench.bench import Benchmark
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
+from workbench.catalog.python_decoder import decode_with_pillow
 from workbench.engine import Engine
 from workbench.engine.runner import Runner
 from workbench.errors import DataError
 from workbench.health import check_folder, scan_folder
 from workbench.preview.verify import Verifier
 from workbench.sources import class_names, list_samples, open_dataset, require_dataset
-from workbench.sources.memory import ImageBatches, split_row
+from workbench.sources.memory import ImageBatches, encode_image, split_row
 
 LABELLED = ("labels", "pairs", "tensors", "table", "frame")
 SHORT = MeasurementConfig(
@@ -50,6 +52,22 @@ def test_every_form_gives_its_pixels_and_labels(form: str) -> None:
         assert labels == (list(range(COUNT)) if form.endswith(LABELLED) else [0] * COUNT) or (
             form.startswith(LABELLED)
         )
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "TIFF"])
+def test_an_opened_pil_image_is_turned_as_its_bytes_are(form: str, orientation: int) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    buffer = io.BytesIO()
+    Image.fromarray(PIXELS[0]).save(buffer, form, exif=exif)
+    opened = Image.open(buffer)
+    expected = decode_with_pillow(buffer.getvalue())
+    with Image.open(io.BytesIO(encode_image(opened))) as image:
+        assert np.array_equal(np.asarray(image), expected)
+    changed = opened.convert("L")  # it keeps the tag, and the pixels may have been turned by hand
+    with Image.open(io.BytesIO(encode_image(changed))) as image:
+        assert np.array_equal(np.asarray(image), np.asarray(changed))
 
 
 @pytest.mark.parametrize("form", one_in(8, FORMS))

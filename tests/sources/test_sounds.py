@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import struct
 import wave
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import workbench as wb
 from tests.helpers import arrays_of, built, import_script, same
+from workbench.cli import main
 from workbench.engine.batch_store import Batch
 from workbench.errors import DataError
+from workbench.graph import Graph, Node, Port, Settings
 from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.model import Source
 from workbench.preview.sound_pictures import axes_note, is_sound, sound_pictures
 from workbench.preview.steps import render_steps
 from workbench.preview.verify import verify
@@ -188,3 +194,88 @@ def test_files_that_a_node_names_are_read_but_by_pages(sounds: Path, tmp_path: P
         pytest.raises(DataError, match="may open any file"),
     ):
         wb.preview_batch(kept, request)
+
+
+def _wav(code: int, bits: int, samples: bytes) -> bytes:
+    form = struct.pack("<HHIIHH", min(code, 0xFFFE), 1, RATE, RATE * bits // 8, bits // 8, bits)
+    if code > 0xFFFE:  # extensible: the code is in the sub-format
+        form += struct.pack("<HHIH", 22, bits, 4, code - 0xFFFE)
+        form += bytes.fromhex("000000001000800000aa00389b71")
+    body = b"WAVEfmt " + struct.pack("<I", len(form)) + form
+    body += b"data" + struct.pack("<I", len(samples)) + samples
+    return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
+TONE = 0.5 * np.sin(np.arange(4000) / 6)
+WAVS = {
+    "8.wav": _wav(1, 8, (TONE * 127 + 128).astype(np.uint8).tobytes()),
+    "16.wav": _wav(1, 16, (TONE * 32767).astype("<i2").tobytes()),
+    "24.wav": _wav(
+        1, 24, (TONE * 2**23).astype("<i4").view(np.uint8).reshape(-1, 4)[:, :3].tobytes()
+    ),
+    "32.wav": _wav(1, 32, (TONE * 2**31).astype("<i4").tobytes()),
+    "float.wav": _wav(3, 32, TONE.astype("<f4").tobytes()),
+    "float64.wav": _wav(3, 64, TONE.tobytes()),
+    "float_extensible.wav": _wav(0xFFFE + 3, 32, TONE.astype("<f4").tobytes()),
+}
+
+
+@pytest.mark.parametrize(
+    ("args", "silent"),
+    [
+        ({"dtype": "INT16"}, True),
+        ({"dtype": "INT32"}, True),
+        ({"dtype": "INT16", "sample_rate": float(RATE)}, True),
+        ({"dtype": "INT16", "sample_rate": 8000.0}, False),
+        ({"dtype": "FLOAT"}, False),
+        ({}, False),
+    ],
+)
+def test_what_would_be_silence_is_named_and_nothing_else(
+    args: dict[str, Any], silent: bool, tmp_path: Path, engine: wb.Engine
+) -> None:
+    for name, content in WAVS.items():
+        (tmp_path / name).write_bytes(content)
+    nodes = (
+        Source("reader", "readers.file", seed=0, kind="sounds"),
+        Node("decode", "decoders.audio", args, {"data": Port("reader", "jpegs")}),
+    )
+    settings = Settings(batch_size=len(WAVS), num_threads=1)
+    outputs = {"audio": Port("decode", "audio")}
+    graph = Graph("sound", nodes=nodes, outputs=outputs, settings=settings)
+    shown = wb.preview_batch(engine, wb.PreviewRequest(graph, str(tmp_path), tiles=len(WAVS)))
+    named = {tile.sample.file: tile.sample.error for tile in shown.tiles if tile.sample.error}
+    assert named.keys() == ({name for name in WAVS if "float" in name} if silent else set())
+    assert all("set dtype to FLOAT" in error for error in named.values())
+    (audio,) = built(import_script(wb.emit_script(graph).text, tmp_path), tmp_path).run()
+    for name, wave_of in zip(sorted(WAVS), arrays_of(audio), strict=True):
+        assert (np.abs(wave_of).max() < 2 and args.get("dtype", "FLOAT") != "FLOAT") == (
+            silent and "float" in name
+        ), name
+
+
+def test_a_check_names_sounds_of_floats(tmp_path: Path) -> None:
+    for name, content in WAVS.items():
+        (tmp_path / name).write_bytes(content)
+    found = wb.check_folder(str(tmp_path), full=False)
+    assert {file.file for file in found.files} == {name for name in WAVS if "float" in name}
+    assert {file.level for file in found.files} == {"unusual"}
+    assert found.counts == {"float sound": 3}
+
+
+@pytest.mark.parametrize("dtype", ["INT16", "FLOAT"])
+def test_an_export_names_sounds_that_it_decodes_to_silence(dtype: str, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    for name, content in WAVS.items():
+        (data / name).write_bytes(content)
+    reader = Source("reader", "readers.file", seed=0, kind="sounds")
+    decode = Node("decode", "decoders.audio", {"dtype": dtype}, {"data": Port("reader", "jpegs")})
+    graph = Graph("sound", nodes=(reader, decode), outputs={"audio": Port("decode", "audio")})
+    saved = tmp_path / "graph.json"
+    saved.write_text(wb.dump_graph(graph))
+    command = ["export", str(saved), "--data", str(data), "-o", str(tmp_path / "pipe.py")]
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 0, done.output
+    named = {line.split()[1].strip(":") for line in done.stderr.splitlines() if "silence" in line}
+    assert named == ({name for name in WAVS if "float" in name} if dtype == "INT16" else set())

@@ -29,6 +29,7 @@ A file holds one table per operator, named as in ``nvidia.dali.fn``::
     whole_batch = true          # what a sample becomes depends on the others of its batch
     args.angle = { low = -180, high = 180, unit = "°", start = 15, advanced = false }
     args.size = { form = "fields", parts = ["h", "w"] }   # how it is edited, see ``Form``
+    args.dtype.refused.INT8 = "overflows"   # a value that must not be used, with the reason
 
 The inspector and the code have an operator's arguments in the order of its rows.
 ``[shared.args]`` holds rows for arguments that mean the same wherever they occur; an operator's
@@ -70,7 +71,7 @@ _OP_KEYS = (
 _ARG_KEYS = (
     *("label", "unit", "low", "high", "step", "minimum", "maximum"),
     *("choices", "start", "draw", "constant", "advanced", "form", "parts", "items", "elements"),
-    "volume_items",
+    *("volume_items", "refused"),
 )
 _GIVES_KEYS = ("dtype", "layout", "shape")
 _FEED_KEYS = ("op", "args", "output")

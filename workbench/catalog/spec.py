@@ -134,6 +134,8 @@ class ArgSpec:
     maximum: float | None = None
     """Largest value that DALI accepts."""
     choices: tuple[Scalar, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Values that DALI accepts and that must not be used, each with the reason."""
     start: Value | None = None
     """The value a freshly added node gets; None leaves the argument out."""
     draw: tuple[float, float] | None = None

@@ -89,6 +89,33 @@ def _not_for_dali(name: str) -> Finding:
     return Finding("not for DALI", f"{name}, which DALI does not decode{remedy}")
 
 
+def misread_reason(image: ImageFile.ImageFile) -> str:
+    """Why DALI decodes an image to wrong pixels, or empty (tried with 2.4.0)."""
+    tags = getattr(image, "tag_v2", {})
+    deep = max(tags.get(258, (1,))) > 8
+    if deep and tags.get(284) == 2:
+        return "a planar TIFF of more than 8 bits, whose channels DALI mixes up"
+    if deep and tags.get(262) == 0:
+        return "a TIFF of more than 8 bits whose 0 is white, which DALI does not invert"
+    if tags.get(277) == 2:
+        return "a TIFF of 2 channels, to which DALI adds a third of random values (not with GRAY)"
+    return ""
+
+
+def crash_reason(data: bytes) -> str:
+    """Why DALI writes past the end of an image that it does not turn, or empty (tried with 2.4.0).
+
+    A TIFF that its own decoder does not support is decoded by OpenCV, which turns it always.
+    """
+    if data[:2] not in (b"II", b"MM"):
+        return ""
+    tags = getattr(_open(io.BytesIO(data), data[:16]), "tag_v2", {})
+    fallback = tags.get(284) == 2 or tags.get(262) not in (1, 2, 3)
+    if tags.get(274, 1) < 5 or not fallback:
+        return ""
+    return "a turned TIFF on which DALI crashes with adjust_orientation=False: set it to True"
+
+
 def corruption_reason(data: bytes) -> str | None:
     """What is wrong with image data that DALI may still decode, or None.
 

@@ -16,10 +16,10 @@ import numpy as np
 from PIL import ImageFile
 
 from workbench.catalog.python_decoder import decode_with_pillow
-from workbench.engine.encoded_images import corruption_reason, open_image
+from workbench.engine.encoded_images import corruption_reason, misread_reason, open_image
 from workbench.engine.findings import CheckedFile, Finding
 from workbench.engine.image_hash import image_hash
-from workbench.engine.image_targets import LAST_UPRIGHT, orientation, targets_fit
+from workbench.engine.image_targets import orientation, targets_fit, upright_size
 from workbench.engine.pipelines import plain_reason
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
@@ -43,6 +43,10 @@ _METADATA = re.compile(
     r"iCCP|sRGB|cHRM|gAMA|tEXt|zTXt|iTXt|tIME|eXIf|pHYs|bKGD|sBIT|unknown field|ICC", re.IGNORECASE
 )
 """Warnings about what is no pixel."""
+_FALLBACK = re.compile(r"not supported|unsupported", re.IGNORECASE)
+"""Messages of a decoder after which nvImageCodec tries the next, which may succeed."""
+_ROUNDING = 4
+"""Levels by which two decoders of YCbCr differ."""
 _NOISE = re.compile(r"\x1b\[[0-9;]*m|^\[[A-Z]+\] |^libpng warning: |\(\d+@\S+\) global \S+ ")
 _KEY = "file_check"
 
@@ -56,8 +60,9 @@ def check_header(file: Sample) -> CheckedFile:
     if reason:
         return CheckedFile(file.name, findings=(Finding(_unreadable_kind(file.path), reason),))
     if (header := header_of(file.path)) is not None:
-        refused = (Finding("not for DALI", header.fault),) if header.fault else ()
-        return CheckedFile(file.name, file.size, os.stat(file.path).st_mtime_ns, refused)
+        faults = [("not for DALI", header.fault)] if header.fault else []
+        findings = tuple(Finding(*each) for each in (*faults, *header.remarks))
+        return CheckedFile(file.name, file.size, os.stat(file.path).st_mtime_ns, findings)
     try:
         with file.open() as opened:
             size, modified = file.size, os.stat(file.path).st_mtime_ns
@@ -97,8 +102,9 @@ def _look(image: ImageFile.ImageFile, file: Sample) -> Iterator[Finding]:
         yield Finding("EXIF turned", f"to be turned before it is shown (EXIF orientation {turned})")
     if kind != "MPO" and getattr(image, "is_animated", False):
         yield Finding("animated", "several pictures; the first is decoded")
-    sides = image.size[::-1] if (turned or 0) > LAST_UPRIGHT else image.size
-    yield from targets_fit(file, sides)
+    if wrong := misread_reason(image):
+        yield Finding("wrong pixels", wrong)
+    yield from targets_fit(file, upright_size(image))
 
 
 def _has_trailer(file: Any, trailer: bytes) -> bool:
@@ -163,6 +169,8 @@ def _decode(file: Sample, decoder: _Decoder, printed: int) -> CheckedFile:
         kind = "cut short" if said.startswith("ends early") else "undecodable"
         more.append(Finding(kind, f"DALI does not decode it: {said}"))
     elif not refusal:
+        if warnings and all(map(_FALLBACK.search, warnings)) and _is_right(image, content):
+            warnings = []
         more += [
             Finding("odd metadata" if _METADATA.search(words) else "damaged", words)
             for words in warnings
@@ -171,6 +179,15 @@ def _decode(file: Sample, decoder: _Decoder, printed: int) -> CheckedFile:
             more.append(Finding("damaged", wrong))
     hashed = b"" if image is None else image_hash(image)
     return CheckedFile(file.name, found.size, found.modified, (*found.findings, *more), hashed)
+
+
+def _is_right(image: Any, content: bytes) -> bool:
+    """Whether Pillow decodes an image to the same pixels, but for rounding."""
+    try:
+        other = np.asarray(decode_with_pillow(content))
+    except (OSError, SyntaxError, ValueError):
+        return False
+    return other.shape == image.shape and bool(np.abs(other.astype(int) - image).max() <= _ROUNDING)
 
 
 def _decode_with_pillow(found: CheckedFile, content: bytes) -> CheckedFile:

@@ -7,8 +7,8 @@ from typing import Literal
 
 Level = Literal["bad", "damaged", "unusual"]
 """``bad``: DALI cannot read or decode it, and one such file ends an exported program; or its
-mask is of another size. ``damaged``: it is decoded, but a decoder warned, or its annotations are
-for another size. ``unusual``: worth knowing, nothing is wrong."""
+mask is of another size. ``damaged``: it is decoded, but a decoder warned, its pixels are wrong, or
+its annotations are for another size. ``unusual``: worth knowing, nothing is wrong."""
 
 KINDS: dict[str, Level] = {
     "missing": "bad",
@@ -24,6 +24,7 @@ KINDS: dict[str, Level] = {
     "crashes the decoder": "bad",
     "of no sample": "bad",
     "damaged": "damaged",
+    "wrong pixels": "damaged",
     "not finite": "damaged",
     "annotated size": "damaged",
     "wrong ending": "unusual",
@@ -33,11 +34,17 @@ KINDS: dict[str, Level] = {
     "CMYK": "unusual",
     "EXIF turned": "unusual",
     "animated": "unusual",
+    "other colours": "unusual",
+    "float sound": "unusual",
     "odd metadata": "unusual",
     "line break": "unusual",
     "duplicate": "unusual",
     "near duplicate": "unusual",
 }
+
+
+MISREAD = frozenset({"wrong pixels", "other colours", "float sound"})
+"""Kinds of files that DALI silently decodes to other values than they hold."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from PIL import ExifTags, Image, ImageFile
 from workbench.engine.findings import KINDS, Finding
 from workbench.sources import Sample
 
-LAST_UPRIGHT = 4
+_LAST_UPRIGHT = 4
 """EXIF's orientations beyond are turned by a quarter."""
 
 
@@ -25,6 +25,13 @@ def orientation(image: ImageFile.ImageFile) -> Any:
         return None  # EXIF that cannot be read turns nothing
 
 
+def upright_size(image: ImageFile.ImageFile) -> tuple[int, int]:
+    """Width and height as turned by EXIF; Pillow may have exchanged those of a TIFF already."""
+    tags = getattr(image, "tag_v2", {})
+    size = (tags[256], tags[257]) if image.format == "TIFF" else image.size
+    return size[::-1] if (orientation(image) or 0) > _LAST_UPRIGHT else size
+
+
 def targets_fit(file: Sample, sides: tuple[int, int]) -> Iterator[Finding]:
     """Whether the targets of an image were written for one of its width and height."""
     shown = "×".join(map(str, sides))
@@ -34,8 +41,8 @@ def targets_fit(file: Sample, sides: tuple[int, int]) -> Iterator[Finding]:
     if file.mask:
         try:
             with file.open_mask() as opened, Image.open(opened) as mask:
-                if mask.size != sides:
-                    size = "×".join(map(str, mask.size))
+                if (found := upright_size(mask)) != sides:
+                    size = "×".join(map(str, found))
                     yield Finding("other size", f"its mask is {size}, and it is {shown}")
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
             yield Finding("unreadable", "its mask cannot be opened")
@@ -50,8 +57,7 @@ def header_findings(file: Sample) -> Iterator[Finding]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with file.open() as opened, Image.open(opened) as image:
-                turned = (orientation(image) or 0) > LAST_UPRIGHT
-                sides = image.size[::-1] if turned else image.size
+                sides = upright_size(image)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
         return
     yield from targets_fit(file, sides)

@@ -96,8 +96,9 @@ class OpenReaders:
         samples = tuple(map(Sample, files))
         if encoded is not None:
             port = output_ports(source, self.catalog[source.op])[encoded]
-            decoder = plan.feeds_alone(port)
-            samples = check_samples(files, map(np.asarray, outputs[encoded]), bad, decoder)
+            node, decoder = plan.decoder_of(port), plan.feeds_alone(port)
+            args = {**node.args, **dict.fromkeys(node.inputs)} if node is not None else {}
+            samples = check_samples(files, map(np.asarray, outputs[encoded]), bad, decoder, args)
             outputs[encoded] = replace_samples(outputs[encoded], samples, decoder)
         times = plan.count // len(chosen)
         return ReadSamples([output * times for output in outputs], samples * times)

@@ -63,8 +63,13 @@ class Plan:
 
     def feeds_alone(self, port: Port) -> str:
         """The operator to which encoded data go, where it is one and no other; else empty."""
-        fed = {node.op for node in self.nodes if port in node.inputs.values()}
-        return fed.pop() if len(fed) == 1 else ""
+        decoder = self.decoder_of(port)
+        return "" if decoder is None else decoder.op
+
+    def decoder_of(self, port: Port) -> Node | None:
+        """The first node that encoded data feed, if all that they feed have the same operator."""
+        fed = [node for node in self.nodes if port in node.inputs.values()]
+        return fed[0] if len({node.op for node in fed}) == 1 else None
 
     def dataset(self, source: Source) -> Dataset | None:
         """What a source reads; None for one that names its data itself."""

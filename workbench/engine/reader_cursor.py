@@ -158,7 +158,9 @@ class ReaderCursor:
         self._rest: tempfile.TemporaryDirectory[str] | None = None
         self._left_out = ""
         """How many samples the reader cannot give, and the first: the others are read."""
-        if data is not None and load_source(data.kind).undecodable is not None:
+        kind = None if data is None else load_source(data.kind)
+        self._remark = kind.remark(data, self._device) if kind and data and kind.remark else ""
+        if kind is not None and kind.undecodable is not None:
             self._read_rest()  # DALI passes over some without a word, and ends at others
 
     def batch(self, index: int) -> ReadBatch:
@@ -390,14 +392,14 @@ class ReaderCursor:
     @property
     def left_out(self) -> str:
         """What it leaves out, or reads in silence though it is at fault, in words; or empty."""
-        if not self._other_size:
-            return self._left_out
-        name, words = next(iter(self._other_size.items()))
-        sizes = (
-            f"{len(self._other_size):,} of {self._compared:,} images read are of another size than "
-            f"their targets; of the first, {name}, {words}"
-        )
-        return "; ".join(filter(None, (self._left_out, sizes)))
+        sizes = ""
+        if self._other_size:
+            name, words = next(iter(self._other_size.items()))
+            sizes = (
+                f"{len(self._other_size):,} of {self._compared:,} images read are of another size "
+                f"than their targets; of the first, {name}, {words}"
+            )
+        return "; ".join(filter(None, (self._left_out, self._remark, sizes)))
 
     def _name(self, path: str) -> str:
         """Of a sample as its reader tells it, relative to the data that were given."""

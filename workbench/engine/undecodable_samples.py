@@ -9,15 +9,22 @@ import io
 import wave
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog.python_decoder import PILLOW_DECODER
-from workbench.engine.encoded_images import corruption_reason, placeholder_jpeg, reject_reason
+from workbench.catalog.spec import Value
+from workbench.engine.encoded_images import (
+    corruption_reason,
+    crash_reason,
+    placeholder_jpeg,
+    reject_reason,
+)
 from workbench.engine.pipelines import plain_reason
-from workbench.sources.sounds import sound_fault
+from workbench.sources.sounds import SOUND_HEAD, silence_reason, sound_fault
 
 AUDIO_DECODER = "decoders.audio"
 
@@ -36,20 +43,25 @@ def check_samples(
     encoded: Iterable[NDArray[np.uint8]],
     unreadable: Mapping[str, str],
     decoder: str = "",
+    args: Mapping[str, Value | None] = MappingProxyType({}),
 ) -> tuple[Sample, ...]:
     """One Sample for each of the encoded arrays, shape (bytes,).
 
-    ``decoder`` is the operator that decodes them: of ``decoders.audio`` they are sounds, else
-    images; empty: DALI's decoders of images.
+    ``decoder`` is the operator that decodes them, with the arguments ``args``: of
+    ``decoders.audio`` they are sounds, else images; empty: DALI's decoders of images.
     """
     samples = []
     with_pillow = decoder == PILLOW_DECODER.name
     for file, array in zip(files, encoded, strict=True):
         if decoder == AUDIO_DECODER:
-            samples.append(Sample(file, unreadable.get(file) or sound_fault(array[:64].tobytes())))
+            head = array[:SOUND_HEAD].tobytes()
+            fault = unreadable.get(file) or sound_fault(head) or silence_reason(head, args)
+            samples.append(Sample(file, fault))
             continue
         data = array.tobytes()
         error = unreadable.get(file) or reject_reason(data, with_pillow) or ""
+        if not error and args.get("adjust_orientation") is False and not with_pillow:
+            error = crash_reason(data)
         warning = "" if error else corruption_reason(data) or ""
         if with_pillow:
             error, warning = error or warning, ""

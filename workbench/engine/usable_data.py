@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.engine.file_check_pool import check_each
-from workbench.engine.findings import LINE_BREAK, CheckedFile
+from workbench.engine.findings import LINE_BREAK, MISREAD, CheckedFile, Finding
 from workbench.engine.heartbeat import warn_of_silence
 from workbench.errors import DataError
 from workbench.roots import Roots
@@ -57,6 +57,8 @@ class UsableData:
         self._on_silence = on_silence
         self.datasets = datasets
         """The same without the bad files."""
+        self.misread: dict[str, Finding] = {}
+        """Files that are silently decoded to other values, which are not left out."""
         self._bad: dict[Dataset, dict[str, CheckedFile]] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
@@ -83,6 +85,9 @@ class UsableData:
                 count += 1
                 if one.level == "bad":
                     known[one.file] = one
+                for finding in one.findings:
+                    if finding.kind in MISREAD:
+                        self.misread[one.file] = finding
             if not count:
                 raise DataError(no_files_reason(dataset))
             if len(known) > before:

@@ -30,7 +30,8 @@ _TAKEN = frozenset(
             "shard",
         ),
         *("augment", "trainer", "lightning", "pipeline_def", "time", "types"),
-        *("kwargs", "num_workers", "seed_worker", "torch", "transform"),
+        *("kwargs", "num_workers", "seed_transforms", "seed_worker", "torch", "transform"),
+        *("decode_with_pillow", "read_photo"),
         "dict",  # with regions AutoGraph writes a call of it for **
     }
 )

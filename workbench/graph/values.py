@@ -67,7 +67,8 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
     for item in items:
         fault = _item_fault(arg, element, item)
         if fault:
-            near = get_close_matches(str(item), [*map(str, arg.choices), *arg.members], n=1)
+            known = [*map(str, arg.choices), *arg.members]
+            near = [] if item in arg.refused else get_close_matches(str(item), known, n=1)
             hint = f" Did you mean {near[0]}?" if near else ""
             return fault, f"Give {describe_kind(arg)}.{hint}"
     if arg.form == "index":
@@ -115,6 +116,8 @@ def _item_fault(arg: ArgSpec, element: str, item: Value) -> str | None:
             arg.maximum is not None and item > arg.maximum
         ):
             return f"{_show(item)} is out of range"
+    if isinstance(item, str) and item in arg.refused:
+        return f"{_show(item)} {arg.refused[item]}"
     allowed = arg.members if element == "enum" else arg.choices if element == "str" else ()
     if allowed and item not in allowed:
         return f"{_show(item)} is not among the choices"

@@ -75,6 +75,8 @@ class Header(NamedTuple):
     """Why DALI's reader cannot give it."""
     size: tuple[int, int] | None = None
     """Columns and rows of its pictures, where they are told."""
+    remarks: tuple[tuple[str, str], ...] = ()
+    """What is unusual in a file that DALI reads: the kind of the finding, and a description."""
 
 
 class Index(NamedTuple):
@@ -226,6 +228,8 @@ class SourceKind:
     """Given a dataset and what DALI said when its reader failed: why, and what to do, or empty."""
     undecodable: Callable[[Dataset, str], str] | None = None
     """Given a dataset and ``cpu`` or ``mixed``: why its reader cannot decode it there, or empty."""
+    remark: Callable[[Dataset, str], str] | None = None
+    """Given a dataset and ``cpu`` or ``mixed``: what its reader decodes wrongly, or empty."""
     read_header: Callable[[str], Header] | None = None
     """Of a file of ``suffixes`` that is no image: what its header tells."""
     read_content: Callable[[str], str] | None = None

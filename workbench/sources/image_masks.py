@@ -62,10 +62,11 @@ def find_pairs(data: str) -> dict[str, Any]:
 def mask_numbers(content: bytes) -> Any:
     """The numbers of a mask, int32 (height, width, 1): of colours red + 256 green + 65,536 blue."""
     import numpy as np
-    from PIL import Image
+    from PIL import Image, ImageOps
 
     with Image.open(io.BytesIO(content)) as image:
-        numbers = np.array(image, np.int32)
+        turned = ImageOps.exif_transpose(image) if "exif" in image.info else image
+        numbers = np.array(turned, np.int32)  # turned as DALI turns the photo
     if numbers.ndim == 2:
         return numbers[..., None]
     first = numbers[..., :1]

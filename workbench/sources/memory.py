@@ -124,6 +124,10 @@ def encode_image(image: Any) -> Any:
     if isinstance(image, bytes | bytearray | memoryview):
         return np.frombuffer(image, np.uint8)
     if hasattr(image, "convert") and hasattr(image, "mode"):  # of Pillow
+        if image.format and "exif" in image.info:  # a file as it was opened
+            from PIL import ImageOps
+
+            image = ImageOps.exif_transpose(image)
         deep = image.mode[0] in "IF"
         image = image if deep or image.mode in ("L", "RGB") else image.convert("RGB")
     pixels = np.asarray(image)

@@ -39,6 +39,14 @@ ON_GPU = frozenset(
     | {"mp4v"}
 )
 """Codecs that DALI decodes on a GPU: not AV1 and motion JPEG (2.4.0 on an H200, tried)."""
+_MATRICES = {0: "RGB", 1: "BT.709", 7: "SMPTE 240M", 8: "YCoCg", 9: "BT.2020", 10: "BT.2020"}
+"""Colour matrices other than BT.601, by their number in ITU-T H.273."""
+_UNSPECIFIED = 2
+_COLOUR_TAGS = _MATRIX, _RANGE = b"\x55\xb1\x81", b"\x55\xb9\x81"
+"""Elements of Matroska's Colour, with their length of a byte."""
+_FULL = 2
+_VP9_MATRICES = {2: 1, 4: 7, 5: 9, 7: 0}
+"""The same by their number in VP9."""
 _HEAD = 2**16
 """Bytes in which AVI and Matroska tell their codec."""
 _UNKNOWN = 2**32 - 1
@@ -54,7 +62,7 @@ def find_videos(data: Any) -> dict[str, Any]:
 
 
 def read_videos(device: str, **options: Any) -> Any:
-    """Sequences, decoded on the CPU or on the GPU, and their labels."""
+    """Sequences, decoded on the CPU (colours always as BT.601) or on the GPU, and their labels."""
     side = "cpu" if device == "cpu" else "gpu"
     read: Any = fn.experimental.readers.video(device=side, **options)
     frames, labels = read
@@ -220,8 +228,52 @@ def _missing_bytes(path: str) -> int:
     return max(0, 8 + told - os.path.getsize(path))
 
 
+@lru_cache(maxsize=4096)
+def _colour_loss(path: str, stamp: int) -> str:
+    """What DALI's CPU decoder ignores of the colours of a video of ``stamp``; empty for nothing.
+
+    It converts by BT.601, and from limited range but for VP9 (tried with 2.4.0). A Matroska file
+    names its matrix and range in the element Colour, VP9 its matrix in its first frame.
+    """
+    with open(path, "rb") as file:
+        head = file.read(_HEAD)
+    container, codec = codec_of(path)
+    if container != "matroska":
+        return ""
+    at = head.find(b"\x55\xb0")
+    colour = head[at : at + 64] if at > 0 else b""
+    values = {tag: colour[i + 3] for tag in _COLOUR_TAGS if 0 < (i := colour.find(tag)) < 61}
+    matrix = values.get(_MATRIX, _UNSPECIFIED)
+    frame = head.find(b"\x49\x83\x42")  # in the header of a key frame of VP9
+    if codec == "vp9" and matrix == _UNSPECIFIED and 0 < frame < len(head) - 3:
+        matrix = _VP9_MATRICES.get(head[frame + 3] >> 5, matrix)
+    if matrix in _MATRICES:
+        return f"{_MATRICES[matrix]}, which DALI decodes as BT.601 on the CPU"
+    if codec == "vp8" and values.get(_RANGE) == _FULL:
+        return "of full range, which DALI decodes as limited range on the CPU"
+    return ""
+
+
 def _read_header(path: str) -> Header:
-    return Header(_fault(path))
+    if (fault := _fault(path)) or not os.path.isfile(path):
+        return Header(fault)
+    loss = _colour_loss(path, os.stat(path).st_mtime_ns)
+    words = f"{loss}: colours are up to 22 of 255 off"
+    return Header(remarks=(("other colours", words),) if loss else ())
+
+
+def _remark(dataset: Dataset, device: str) -> str:
+    """Which videos are decoded to other colours there, in words; empty for none."""
+    if device != "cpu":
+        return ""
+    found = [
+        (path, remark) for path, _ in _files(dataset) for _, remark in _read_header(path).remarks
+    ]
+    if not found:
+        return ""
+    path, words = found[0]
+    more = f" ({len(found):,} videos)" if len(found) > 1 else ""
+    return f"{os.path.relpath(path, folder_of(dataset))} is {words}{more}"
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
@@ -286,6 +338,7 @@ SOURCE = SourceKind(
     begins={"sequence_length": 8, "initial_fill": 64},
     read_header=_read_header,
     undecodable=_undecodable,
+    remark=_remark,
     helpers="\n\n".join([_VIDEOS_SOURCE, *map(inspect.getsource, _HELPERS)]),
     imports=("os",),
     suffixes=VIDEOS,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
 
+from workbench.catalog.python_decoder import SOURCE as DECODER
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code, Lines
 from workbench.emit.outputs import first_reader
@@ -37,8 +38,6 @@ class TransformModule:
     """Whether ``photo`` is what the transform ``SHARED`` gives, which all views begin with."""
     names: Sequence[str]
     """The variables of the transforms."""
-    grey: bool
-    """Whether photos are decoded to grey."""
     fields: Mapping[str, str]
     lines: Mapping[str, range]
     """For each node its lines in the field ``transforms``, from 0."""
@@ -78,7 +77,9 @@ def transform_module(
     above = [
         line for name, made in transforms.options.items() for line in lines_of(made, f"{name} = ")
     ]
-    above = ["", *classes, *above] if classes else above
+    above = [*classes, *above]
+    written = "\n".join([*above, *text.text])
+    own_imports = {"import cv2"} if "cv2." in written else set()
     expressions = {
         graph.outputs[view]: library.applied.format(variable) if variable else "photo"
         for view, variable in variables.items()
@@ -88,10 +89,9 @@ def transform_module(
         **root,
         "BATCH_SIZE": str(graph.settings.batch_size),
         "NUM_WORKERS": str(graph.settings.num_threads),
-        "SEED": str(graph.settings.seed),
+        "SEED": f'{graph.settings.seed} + int(os.environ.get("RANK", "0"))',
         **transforms.constants,
     }
-    any_import = {"from typing import Any"} if classes else set()
     *most, last = graph.outputs
     listed = f"{', '.join(most)} and {last}" if most else last
     loop = ", ".join(graph.outputs) + ("" if most else ",")
@@ -100,15 +100,15 @@ def transform_module(
         sample,
         shared,
         [*definitions],
-        begin[0].node.args.get("output_type") == "GRAY",
         {
             "title": docstring_title(graph),
             "differences": differences_text(library.name, [*transforms.cases], [*transforms.notes]),
-            "imports": _sorted({*imports, *transforms.imports, *any_import}),
+            "imports": _sorted({*imports, *_IMPORTS, *own_imports, *transforms.imports}),
+            "read_photo": DECODER + _read_photo(begin[0].node),
             "constants": "\n".join(
                 line for name, value in constants.items() for line in constant(name, value)
             ),
-            "transforms": "\n".join([*above, *text.text]),
+            "transforms": written,
             "parameter": "" if root else "data: str, ",
             "data": "DATA" if root else "data",
             "example": "" if root else '"DIR"',
@@ -148,6 +148,27 @@ def _definitions(
     return definitions, variables, bool(head.made)
 
 
+_IMPORTS = ("import os", "from pathlib import Path", "from typing import Any")
+
+
+def _read_photo(decoder: Node) -> str:
+    """A function of the module that decodes a file with the arguments of the graph's decoder."""
+    given = {
+        "grey": decoder.args.get("output_type") == "GRAY" or None,
+        "adjust_orientation": None if decoder.args.get("adjust_orientation", True) else False,
+    }
+    named = "".join(f", {name}={value}" for name, value in given.items() if value is not None)
+    return f'''
+
+def read_photo(path: str) -> Any:
+    """Decode a photo to the pixels of DALI's CPU decoder."""
+    encoded = Path(path).read_bytes()
+    try:
+        return decode_with_pillow(encoded{named})
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ValueError(f"{{path}} cannot be decoded: {{error}}") from None'''
+
+
 def sample_lines(module: TransformModule) -> str:
     """What a data set returns of one photo, as a statement eight columns in."""
     if len(module.sample) == 1:
@@ -178,7 +199,7 @@ def _composed(name: str, transforms: Transforms) -> Lines:
 
 def _sorted(imports: set[str]) -> str:
     """Lines of imports as ruff sorts them: the standard library first, a line between."""
-    standard = ("collections", "itertools", "operator", "pathlib", "random", "typing")
+    standard = ("collections", "itertools", "operator", "os", "pathlib", "random", "typing")
     groups: list[list[str]] = [[], []]
     for line in sorted(imports, key=lambda line: (line.startswith("from"), line.lower())):
         groups[line.split()[1].split(".")[0] not in standard].append(line)

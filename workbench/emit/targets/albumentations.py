@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
@@ -21,13 +21,17 @@ same ranges, not the same numbers.
     for $loop in make_loader($example):
         ...
 $differences
-Needs albumentations, which brings cv2, and torch.
+Needs torch, Pillow (PIL) and albumentations, which brings cv2.
 """
 
 $imports
 
 $constants
 SUFFIXES = {".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"}
+
+
+$read_photo
+
 
 $transforms
 
@@ -53,16 +57,26 @@ class Photos(Dataset):
         $sample
 
 
+def seed_transforms(seed: int) -> None:
+    """Seed each transform with a sequence of its own."""
+$names
+    sequences = np.random.SeedSequence(seed).spawn(len(transforms))
+    for each, sequence in zip(transforms, sequences, strict=True):
+        state = int(sequence.generate_state(1, np.uint64)[0])
+        each.set_random_state(np.random.default_rng(sequence), random.Random(state))
+
+
 def seed_worker(worker: int) -> None:
-    """Let each worker draw apart, and each transform: ``seed=`` gives all the same."""
-    seed = torch.initial_seed()
-$seeded
+    """Seed the transforms of a worker process; each epoch and worker has another seed."""
+    seed_transforms(torch.initial_seed())
 
 
 def make_loader(
     ${parameter}batch_size: int = BATCH_SIZE, num_workers: int = NUM_WORKERS
 ) -> DataLoader:
     """Batches of $listed."""
+    if not num_workers:
+        seed_transforms(SEED)
     return DataLoader(
         Photos($data),
         batch_size,
@@ -74,10 +88,7 @@ def make_loader(
 '''
 _IMPORTS = (
     "import random",
-    "from pathlib import Path",
-    "from typing import Any",
     "import albumentations as A",
-    "import cv2",
     "import numpy as np",
     "import torch",
     "from torch.utils.data import DataLoader, Dataset",
@@ -87,9 +98,7 @@ _IMPORTS = (
 def emit_albumentations(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``dataset.py``."""
     module = transform_module(graph, catalog, ALBUMENTATIONS, _IMPORTS)
-    photo = "cv2.imread(path, cv2.IMREAD_COLOR_RGB)"
-    if module.grey:
-        photo = "cv2.imread(path, cv2.IMREAD_GRAYSCALE)[..., None]"
+    photo = "read_photo(path)"
     if module.shared:
         photo = f'transform(image={photo})["image"]'
     return {
@@ -97,17 +106,9 @@ def emit_albumentations(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
             _TEMPLATE,
             photo=photo,
             sample=sample_lines(module),
-            seeded=_seeded(module.names),
+            names="\n".join(lines_of([*module.names], "transforms = ", indent="    ")),
         )
     }
-
-
-def _seeded(names: Sequence[str]) -> str:
-    states = "np.random.default_rng(seed), random.Random(seed)"
-    if len(names) == 1:
-        return f"    {names[0]}.set_random_state({states})"
-    head = lines_of([*names], "for each in ", ":", "    ")
-    return "\n".join([*head, f"        each.set_random_state({states})"])
 
 
 TARGET = Target("the same in Albumentations' transforms, without DALI", emit_albumentations)

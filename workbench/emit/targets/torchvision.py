@@ -21,12 +21,16 @@ ranges, not the same numbers, and images are (C, H, W).
     for $loop in make_loader($example):
         ...
 $differences
-Needs torch and torchvision.
+Needs torch and torchvision, which brings Pillow (PIL).
 """
 
 $imports
 
 $constants
+
+
+$read_photo
+
 
 $transforms
 
@@ -35,8 +39,10 @@ ${dataset}def make_loader(
     ${parameter}batch_size: int = BATCH_SIZE, num_workers: int = NUM_WORKERS
 ) -> DataLoader:
     """Batches of $listed; $folder has a folder of photos for each class."""
+    if not num_workers:  # worker processes are seeded by the loader
+        torch.manual_seed(SEED)
     return DataLoader(
-        $kind($data$of),
+        $kind($data$of, loader=read_photo),
         batch_size,
         shuffle=$shuffle,
         num_workers=num_workers,
@@ -68,8 +74,6 @@ def emit_torchvision(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
         return {
             "dataset.py": module.fill(_TEMPLATE, dataset="", kind="ImageFolder", of=", transform")
         }
-    imports = (*_IMPORTS, "from typing import Any")
-    module = transform_module(graph, catalog, TORCHVISION, imports)
     dataset = Template(_DATASET).substitute(module.fields, sample=sample_lines(module))
     shared = ", transform" if module.shared else ""
     return {"dataset.py": module.fill(_TEMPLATE, dataset=dataset, kind="Photos", of=shared)}

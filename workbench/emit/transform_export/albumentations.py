@@ -14,6 +14,7 @@ from workbench.emit.transform_export.steps import (
     area_ranges,
     blur_window,
     crop_place,
+    decoded_with_pillow,
     grey_share,
     kept_bits,
     whole,
@@ -113,9 +114,7 @@ def _sampling(step: Step) -> dict[str, Source | str | None]:
 
 @_rule("decoders.image")
 def decode(transforms: Transforms, step: Step) -> None:
-    kind = step.fixed("output_type")
-    if kind not in ("RGB", "GRAY"):
-        raise step.refusal(f"is given RGB or grey, and output_type is {kind}", "output_type")
+    decoded_with_pillow(step)
 
 
 @_rule("resize")

@@ -151,6 +151,14 @@ def whole(ends: tuple[float, float]) -> tuple[float, float]:
     return low, high
 
 
+def decoded_with_pillow(step: Step) -> None:
+    """Read the arguments of a decoder that ``decode_with_pillow`` replaces."""
+    step.fixed("adjust_orientation")
+    kind = step.fixed("output_type")
+    if kind not in ("RGB", "GRAY"):
+        raise step.refusal(f"decodes to RGB or GRAY, and output_type is {kind}", "output_type")
+
+
 def grey_share(step: Step) -> float:
     """How often the saturation is 0, where it is nothing but 0 and 1; else 0."""
     found = step.value("saturation")

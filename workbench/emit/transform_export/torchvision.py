@@ -13,6 +13,7 @@ from workbench.emit.transform_export.steps import (
     area_ranges,
     blur_window,
     crop_place,
+    decoded_with_pillow,
     grey_share,
     kept_bits,
     whole,
@@ -108,12 +109,8 @@ def _antialias(step: Step) -> bool | None:
 
 @_rule("decoders.image")
 def decode(transforms: Transforms, step: Step) -> None:
-    kind = step.fixed("output_type")
+    decoded_with_pillow(step)
     transforms.add("ToImage")
-    if kind == "GRAY":
-        transforms.add("Grayscale", 1)
-    elif kind != "RGB":
-        raise step.refusal(f"decodes to RGB, and output_type is {kind}", "output_type")
 
 
 @_rule("resize")

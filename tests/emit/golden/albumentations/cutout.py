@@ -13,25 +13,80 @@ Mean and largest difference from DALI's pixels, of 255, with all draws fixed: re
 Otherwise than DALI: the window is wholly inside, where DALI's begins in the drawn
 range.
 
-Needs albumentations, which brings cv2, and torch.
+Needs torch, Pillow (PIL) and albumentations, which brings cv2.
 """
 
+import os
 import random
 from pathlib import Path
 from typing import Any
 
 import albumentations as A
-import cv2
 import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset
 
 BATCH_SIZE = 64
 NUM_WORKERS = 4
-SEED = 42
+SEED = 42 + int(os.environ.get("RANK", "0"))
 MEAN = [0.485, 0.456, 0.406]
 STD = [0.229, 0.224, 0.225]
 SUFFIXES = {".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"}
+
+
+def decode_with_pillow(
+    encoded: bytes, grey: bool = False, adjust_orientation: bool = True
+) -> object:
+    """Decode the first picture of an image file to the pixels of DALI's CPU decoder.
+
+    Returns uint8 of shape (height, width, 3), or (height, width, 1) with ``grey``. The
+    EXIF orientation is applied, an alpha channel is dropped, and 16 bits and floats from
+    0 to 1 are scaled to 8 bits. Raises ValueError, OSError or SyntaxError for an image
+    that Pillow decodes differently or not at all.
+    """
+    from io import BytesIO
+
+    import numpy as np
+    from PIL import Image, ImageOps
+
+    with Image.open(BytesIO(encoded)) as image:
+        kind, mode, tags = image.format, image.mode, getattr(image, "tag_v2", {})
+        if 2 in tags.get(339, ()) or (mode == "I" and kind not in ("PNG", "PPM")):
+            raise ValueError("its pixels are signed, or whole numbers of 32 bits")
+        if tags.get(284) == 2 and max(tags.get(258, (8,))) > 8:
+            raise ValueError("a planar TIFF of more than 8 bits a channel")
+        largest = tuple(image.tile[0].args or "")[-1] if kind == "PPM" else 255
+        if largest not in ("L", "B", "I", 255, 65535):
+            raise ValueError(f"its largest value is {largest}, not 255 or 65535")
+        if kind == "JPEG2000" and mode not in ("L", "I;16"):
+            head = bytes(encoded[:4096])
+            bits = head[head.find(b"\xff\x4f\xff\x51") + 42] & 127  # less 1
+            if bits > 7 or b"colr\1\0\0\0\0\0\x12" in head:
+                raise ValueError("a JPEG 2000 of more than 8 bits or of YCC colours")
+        for other in ("xmp", "XML:com.adobe.xmp", "Raw profile type exif"):
+            image.info.pop(other, None)  # DALI reads the orientation from EXIF alone
+        exif = image.getexif()
+        if not adjust_orientation:
+            exif.pop(0x0112, None)  # before Pillow loads: it turns a TIFF by itself
+        upright = ImageOps.exif_transpose(image)
+    if upright.mode == "F":
+        scaled = np.clip(np.nan_to_num(np.asarray(upright)), 0, 1) * 255
+        upright = Image.fromarray(np.rint(scaled).astype(np.uint8))
+    elif upright.mode.startswith("I"):
+        scaled = np.asarray(upright) / 257
+        upright = Image.fromarray(np.rint(scaled).astype(np.uint8))
+    pixels = np.array(upright.convert("L" if grey else "RGB"))
+    return pixels[..., None] if grey else pixels
+
+
+def read_photo(path: str) -> Any:
+    """Decode a photo to the pixels of DALI's CPU decoder."""
+    encoded = Path(path).read_bytes()
+    try:
+        return decode_with_pillow(encoded)
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ValueError(f"{path} cannot be decoded: {error}") from None
+
 
 transform = A.Compose(
     [
@@ -67,20 +122,30 @@ class Photos(Dataset):
 
     def __getitem__(self, index: int) -> tuple[Any, ...]:
         path, label = self.samples[index]
-        photo = cv2.imread(path, cv2.IMREAD_COLOR_RGB)
+        photo = read_photo(path)
         return transform(image=photo)["image"], label
 
 
+def seed_transforms(seed: int) -> None:
+    """Seed each transform with a sequence of its own."""
+    transforms = [transform]
+    sequences = np.random.SeedSequence(seed).spawn(len(transforms))
+    for each, sequence in zip(transforms, sequences, strict=True):
+        state = int(sequence.generate_state(1, np.uint64)[0])
+        each.set_random_state(np.random.default_rng(sequence), random.Random(state))
+
+
 def seed_worker(worker: int) -> None:
-    """Let each worker draw apart, and each transform: ``seed=`` gives all the same."""
-    seed = torch.initial_seed()
-    transform.set_random_state(np.random.default_rng(seed), random.Random(seed))
+    """Seed the transforms of a worker process; each epoch and worker has another seed."""
+    seed_transforms(torch.initial_seed())
 
 
 def make_loader(
     data: str, batch_size: int = BATCH_SIZE, num_workers: int = NUM_WORKERS
 ) -> DataLoader:
     """Batches of images and labels."""
+    if not num_workers:
+        seed_transforms(SEED)
     return DataLoader(
         Photos(data),
         batch_size,
