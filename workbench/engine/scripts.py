@@ -104,6 +104,7 @@ def trace_source(
     cells = read_source_cells(path)
     files = [cell.file for cell in cells]
     made: list[Any] = []
+    script = Path(path).absolute()  # a notebook's folder becomes the current one
     module = new_module(path)
     stopped = ""
     assumed: Mapping[str, Any] = {}
@@ -111,7 +112,7 @@ def trace_source(
     preload_imports()
     lines = ScriptRun(StandIns(lambda values: _note_pipelines(values, made)))
     trees = parsed_cells(cells, lines)
-    made_up = with_made_up_data(trees, Path(path).absolute().parent)
+    made_up = with_made_up_data(trees, script.parent)
     notes = [note_of_data(made_up.values())] if made_up else []
     with (
         ScriptSandbox(files, seconds, worker.reply_error) as sandbox,
@@ -120,11 +121,11 @@ def trace_source(
         noted_numba_functions(),
         older_names_in_dali(),
         command_line(arguments, lines) as taken,
-        found_modules(Path(path), lines.run_file, lines.stand_ins),
+        found_modules(script, lines.run_file, lines.stand_ins),
     ):
         try:
             paths = list(sys.path)
-            module.__package__ = package_of(Path(path), trees)
+            module.__package__ = package_of(script, trees)
             stopped = run_cells(trees, module, lines)
             sys.path[:] = paths
             found = ScriptResult(module, made, Path(path).name, stopped, lines.stand_ins, TREES)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -67,8 +68,14 @@ class _Callee:
     owner: str = ""
     """The class of a method; a constructor is called by this name."""
 
-    def matches(self, call: ast.Call, classes: Sequence[ast.ClassDef]) -> bool:
-        """Whether a call that is inside ``classes``, innermost last, calls this function."""
+    def matches(
+        self, call: ast.Call, classes: Sequence[ast.ClassDef], several: Collection[str]
+    ) -> bool:
+        """Whether a call that is inside ``classes``, innermost last, calls this function.
+
+        ``several`` are names that the file defines more than once: of ``value.name()`` it is not
+        known which of them is called.
+        """
         match call.func:
             case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
                 bases = [ast.unparse(base) for base in classes[-1].bases] if classes else []
@@ -81,7 +88,7 @@ class _Callee:
                 return False  # of Base.__init__(self, ...) the first argument is self
             case ast.Attribute(attr=name):
                 constructs = self.owner and self.name == "__init__"
-                return name == (self.owner if constructs else self.name)
+                return name not in several and name == (self.owner if constructs else self.name)
         return False
 
 
@@ -92,11 +99,15 @@ class _Calls:
         self.tree = tree
         self.known = known
         self.calls = list(_calls_in(tree, ()))
+        defined = Counter(
+            node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        )
+        self.several = {name for name, count in defined.items() if count > 1}
 
     def given(self, callee: _Callee, wanted: str, depth: int) -> Iterator[Any]:
         """The values of a parameter in each call that passes one."""
         for call, around in self.calls:
-            if not callee.matches(call, _classes(around)):
+            if not callee.matches(call, _classes(around), self.several):
                 continue
             given = dict(zip(callee.parameters, call.args, strict=False))
             given |= {each.arg: each.value for each in call.keywords if each.arg}
