@@ -85,8 +85,8 @@ def test_a_pipeline_that_the_script_makes(trace: Any) -> None:
 
 
 def test_nothing_is_built_and_no_data_are_read(trace: Any) -> None:
-    text = HEAD + ONE + "p = one('nowhere')\np.build()\nprint(p.epoch_size())\nraise ValueError\n"
-    assert "train.py:14" in trace(text).notes[0]
+    text = HEAD + ONE + "p = one('nowhere')\np.build()\nprint(p.epoch_size())\np.run()\nraise ValueError\n"
+    assert trace(text).notes == ("the script was stopped at train.py:15, where it runs a pipeline",)
 
 
 def test_after_the_stop_definitions_are_read(trace: Any) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from workbench.engine.parameter_uses import text_of
 from workbench.engine.stand_ins import Settings, StandIns
 from workbench.engine.usual_values import UsualValues, is_of_any_process, written
-from workbench.engine.written_calls import MISSING, written_value
+from workbench.engine.written_calls import MISSING, written_values
 
 CONFIGURATIONS = (
     *("args", "arg", "cfg", "config", "conf", "params", "parameters", "hparams", "opt", "opts"),
@@ -117,10 +117,16 @@ def call_arguments(
             continue
         value = MISSING
         if not is_of_any_process(name):
-            value = written_value(maker.__name__, list(parameters), name, trees.values())
+            passed = written_values(maker.__name__, list(parameters), name, trees.values())
+            value = passed[0] if passed else MISSING
+            if len(passed) > 1:
+                usual.assumed[name] = value
+            elif passed:
+                called[name] = value
         if value is not MISSING:
-            called[name] = value
-        elif (value := usual.find(name)) is MISSING:
+            values[name] = value
+            continue
+        if (value := usual.find(name)) is MISSING:
             missing.append(name)
         values[name] = value
     said = ", ".join(f"{name}={written(value)}" for name, value in called.items())

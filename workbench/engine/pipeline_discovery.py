@@ -80,6 +80,8 @@ class FoundPipeline:
     """What is not given, and can only be given; it is stood in for."""
     shard: tuple[str, ...] = ()
     """Arguments of readers with which a program of ours says that it reads the only shard."""
+    choice: list[str] = field(default_factory=list)
+    """Which pipeline was read, if the call made several; complete once the pipeline was made."""
 
 
 def find_pipeline(
@@ -167,14 +169,22 @@ def _factory(
     values = {**{one: script.stand_ins.value(one) for one in call.missing}, **call.values}
     _complete_configurations(script, call.setting)
 
+    choice: list[str] = []
+
     def make() -> Any:
         before = len(script.made)
         pipe = value(**{**values, **own})  # a dictionary of its own is no settings
         if name == SIDE_BY_SIDE and isinstance(pipe, list) and pipe:
             pipe = pipe[0]
-        inside = [] if is_pipeline(pipe) else [*script.made[before:], *pipelines_within(pipe)]
-        if inside:
-            pipe = inside[0]
+        if not is_pipeline(pipe):
+            inside = list(pipelines_within(pipe)) or script.made[before:]
+            different = _different(inside)
+            if len(different) > 1:
+                choice.append(
+                    f"{name} makes {len(different)} different pipelines, and the first one is "
+                    "read. Name the function or class of the one that you want: --pipeline NAME"
+                )
+            pipe = inside[0] if inside else pipe
         if not is_pipeline(pipe):
             raise ImportFailedError(
                 f"{file}: {name} gives a {type(pipe).__name__}, not an nvidia.dali.Pipeline."
@@ -184,7 +194,45 @@ def _factory(
     count = getattr(script.module, "PIPELINES", 1) if name == SIDE_BY_SIDE else 1
     several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
     notes = (*notes, *_other_definitions(name, value, script.trees), *call.notes)
-    return FoundPipeline(make, notes, tuple(placeholders), several, call.assumed, lacking, shard)
+    return FoundPipeline(
+        make, notes, tuple(placeholders), several, call.assumed, lacking, shard, choice
+    )
+
+
+def _different(pipelines: Sequence[Any]) -> list[Any]:
+    """The pipelines that differ in their class or in the lines of the source that made them."""
+    return list({(type(pipe), *sorted(_lines_of(pipe))): pipe for pipe in pipelines[::-1]}.values())
+
+
+def _lines_of(pipe: Any) -> set[str]:
+    """Where the source calls the operators of a pipeline, as DALI notes it."""
+    outputs = getattr(pipe, "_graph_out", None) or ()
+    waiting = [node.source for node in outputs if hasattr(node, "source")]
+    found: dict[int, str] = {}
+    while waiting:
+        op = waiting.pop()
+        if id(op) not in found and hasattr(op, "spec"):
+            said = str(op.spec)
+            found[id(op)] = said[said.find("_origin_stack_filename") :]
+            waiting += [node.source for node in op.inputs]
+    return set(found.values())
+
+
+def other_makers(script: ScriptResult, traced: Traced, pipe: Any) -> tuple[str, ...]:
+    """What to say of pipelines that a stopped script defines beside the one that it ran first."""
+    functions = {place.function for op in traced.pipeline.ops for place in op.places}
+    others = [
+        name
+        for name, maker in makers_of(script.module).items()
+        if maker is not type(pipe) and unwrap(maker).__name__ not in functions
+    ]
+    if not others:
+        return ()
+    named = ", ".join(others)
+    return (
+        f"the script ran this pipeline first, at {script.stopped}, and it also defines {named}. "
+        f"If you want another one, name it: --pipeline {others[-1]}",
+    )
 
 
 def _lacking(file: str, name: str, missing: Sequence[str]) -> tuple[str, ...]:

@@ -23,6 +23,14 @@ _MOST_FOLDERS = 8
 """Above a script, up to its project's root."""
 _WORKBENCH = Path(__file__).parents[1]
 _CATCHING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+_PLUGINS: Mapping[str, str] = {
+    "nvidia.dali.plugin.pytorch": "torch",
+    "nvidia.dali.plugin.jax": "jax",
+    "nvidia.dali.plugin.tf": "tensorflow",
+    "nvidia.dali.plugin.paddle": "paddle",
+    "nvidia.dali.plugin.mxnet": "mxnet",
+}
+"""DALI's plugins, and the framework that each needs: it fails to import without it."""
 
 Run = Callable[[str, ModuleType], None]
 """Runs a file as a module."""
@@ -116,6 +124,9 @@ class _Finder(MetaPathFinder):
             inside = [str(self._folders[0])]
         else:
             inside = [str(folder) for folder in self._folders[1:]]
+        framework = _PLUGINS.get(name, "") if self._first else ""
+        if framework and PathFinder.find_spec(framework) is None:
+            return self._stand_in(name, *where)
         found = PathFinder.find_spec(name, inside) if inside else None
         if found is not None:
             origin = found.origin or ""
@@ -124,7 +135,9 @@ class _Finder(MetaPathFinder):
             return found
         if self._first or catches_import_errors(*where):
             return None
-        file, line = where
+        return self._stand_in(name, *where)
+
+    def _stand_in(self, name: str, file: str, line: int) -> ModuleSpec:
         loader = _StandInLoader(self._stand_ins, f"{Path(file).name}:{line}")
         return ModuleSpec(name, loader, is_package=True)
 

@@ -30,7 +30,11 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import,
 
 
 class EnoughError(BaseException):
-    """The script came to where it runs a pipeline. No ``except Exception`` catches it."""
+    """The script reached a line that runs ``pipeline``. No ``except Exception`` catches it."""
+
+    def __init__(self, pipeline: Any) -> None:
+        super().__init__()
+        self.pipeline = pipeline
 
 
 @dataclass
@@ -54,8 +58,19 @@ class ScriptRun:
                 if is_memory_refusal(error):
                     raise
                 self._note_failure(error, file, statement.lineno)
+                self._import_again(statement, file, flags, module)
                 for name in _bound(statement):
                     module.__dict__.setdefault(name, self.stand_ins.value(name))
+
+    def _import_again(self, statement: ast.stmt, file: str, flags: int, module: ModuleType) -> None:
+        """Run the single imports of a compound statement in which something else failed."""
+        if isinstance(statement, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
+            return
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                part = ast.Module([node], [])
+                with suppress(Exception, SystemExit):
+                    exec(compile(part, file, "exec", flags, dont_inherit=True), module.__dict__)
 
     def run_file(self, path: str, module: ModuleType) -> None:
         """Run a module of the script's project."""

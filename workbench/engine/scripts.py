@@ -37,6 +37,7 @@ from workbench.engine.pipeline_discovery import (
     has_pipeline,
     name_of,
     note_of_data,
+    other_makers,
     unread_part_note,
     with_made_up_data,
 )
@@ -75,6 +76,8 @@ _RUNS = (
     "save_graph_to_dot_file",
 )
 """Methods of a pipeline for which it must run, or that write it to a file."""
+_MOST_RUNS = 100
+"""Runs of pipelines that one call may ask for: a loop over a pipeline must end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,7 @@ def trace_source(
     cells = read_source_cells(path)
     files = [cell.file for cell in cells]
     made: list[Any] = []
+    script = Path(path).absolute()  # a notebook's folder becomes the current one
     module = new_module(path)
     stopped = ""
     assumed: Mapping[str, Any] = {}
@@ -108,20 +112,20 @@ def trace_source(
     preload_imports()
     lines = ScriptRun(StandIns(lambda values: _note_pipelines(values, made)))
     trees = parsed_cells(cells, lines)
-    made_up = with_made_up_data(trees, Path(path).absolute().parent)
+    made_up = with_made_up_data(trees, script.parent)
     notes = [note_of_data(made_up.values())] if made_up else []
     with (
         ScriptSandbox(files, seconds, worker.reply_error) as sandbox,
-        kept_from_running(made),
+        kept_from_running(made, lines.stand_ins) as held,
         noted_calls() as noted,
         noted_numba_functions(),
         older_names_in_dali(),
         command_line(arguments, lines) as taken,
-        found_modules(Path(path), lines.run_file, lines.stand_ins),
+        found_modules(script, lines.run_file, lines.stand_ins),
     ):
         try:
             paths = list(sys.path)
-            module.__package__ = package_of(Path(path), trees)
+            module.__package__ = package_of(script, trees)
             stopped = run_cells(trees, module, lines)
             sys.path[:] = paths
             found = ScriptResult(module, made, Path(path).name, stopped, lines.stand_ins, TREES)
@@ -130,7 +134,7 @@ def trace_source(
             assumed = chosen.assumed
             with one_process(), unknown_values_left_out() as unknown:
                 passed = PassedLines(TREES, lines.stand_ins, unread_part_note(stopped))
-                pipe, traced = _traced(chosen, made, passed, unknown)
+                pipe, traced = _traced(chosen, held, passed, unknown)
             traced = with_noted(traced, noted)
         except ImportFailedError as error:
             if error.__cause__ is None:
@@ -140,6 +144,7 @@ def trace_source(
         except BaseException as error:  # SystemExit and KeyboardInterrupt too
             raise sandbox.describe_error(error, _hint(error, stopped, assumed)) from None
     name, about = name_of(traced, module.__doc__, Path(path).stem, type(pipe))
+    others = other_makers(found, traced, pipe) if stopped and pipeline is None else ()
     if stopped:
         notes.append(f"the script was stopped at {stopped}, where it runs a pipeline")
     asked = ", ".join(lines.stand_ins.answered)
@@ -149,7 +154,7 @@ def trace_source(
         name=name,
         about=about,
         notes=(*notes, *lines.told(), *chosen.notes),
-        changed=(*chosen.changed, *passed.told, *unknown, *counted),
+        changed=(*chosen.changed, *chosen.choice, *others, *passed.told, *unknown, *counted),
         placeholders=(*chosen.placeholders, *made_up),
         pipelines=chosen.pipelines,
         assumed={name: written(value) for name, value in chosen.assumed.items()},
@@ -194,7 +199,7 @@ def _hint(error: BaseException, stopped: str, assumed: Mapping[str, Any]) -> str
 
 
 def _traced(
-    chosen: FoundPipeline, made: list[Any], passed: PassedLines, unknown: dict[str, None]
+    chosen: FoundPipeline, held: _HeldBack, passed: PassedLines, unknown: dict[str, None]
 ) -> tuple[Any, Traced]:
     """The pipeline and its calls, made without lines that fail.
 
@@ -204,11 +209,13 @@ def _traced(
     while True:
         passed.stand_ins.answered.clear()  # what was asked so far was not this pipeline's affair
         unknown.clear()
+        chosen.choice.clear()
         try:
             try:
-                pipe = chosen.make()
-            except EnoughError:
-                pipe = made[-1]
+                with held.stand_in_for_results():
+                    pipe = chosen.make()
+            except EnoughError as enough:
+                pipe = enough.pipeline
             _require_known_outputs(pipe)
             return pipe, trace_pipeline(pipe)
         except Exception as error:
@@ -358,36 +365,71 @@ def run_cells(trees: Mapping[str, ast.Module], module: ModuleType, lines: Script
     return ""
 
 
+@dataclass
+class _HeldBack:
+    """What the script is answered where it would run a pipeline."""
+
+    made: list[Any]
+    stand_ins: StandIns
+    _left: int = 0
+    """Calls that are answered with a stand-in before the script is stopped."""
+
+    @contextmanager
+    def stand_in_for_results(self) -> Iterator[None]:
+        """Answer with stand-ins, so that a helper pipeline does not end what makes the other one.
+
+        The iterators of DALI still stop: they run the pipeline that they are given, which is the
+        one that is read.
+        """
+        self._left = _MOST_RUNS
+        try:
+            yield
+        finally:
+            self._left = 0
+
+    def note(self, pipe: Any) -> None:
+        """Note a pipeline that the script would build or run."""
+        if not any(pipe is other for other in self.made):
+            self.made.append(pipe)
+
+    def run(self, pipe: Any, name: str) -> Any:
+        """Answer a call that needs a running pipeline, or raise EnoughError."""
+        self.note(pipe)
+        caller = sys._getframe(2).f_code.co_filename
+        counts_samples = name in ("epoch_size", "reader_meta")
+        if "/nvidia/dali/" in caller or not (self._left or counts_samples):
+            raise EnoughError(pipe)
+        self._left = max(0, self._left - 1)
+        return self.stand_ins.value(f"{type(pipe).__name__}.{name}(...)")
+
+
 @contextmanager
-def kept_from_running(made: list[Any]) -> Iterator[None]:
+def kept_from_running(made: list[Any], stand_ins: StandIns) -> Iterator[_HeldBack]:
     """Pipelines that would be built are noted in ``made``; running one stops the script."""
     from nvidia.dali.pipeline import Pipeline, pipeline_def
 
+    held = _HeldBack(made, stand_ins)
     experimental: Any = import_module("nvidia.dali.pipeline.experimental")
     with_debug_mode = experimental.pipeline_def
 
     def without_debug_mode(*function: Any, debug: bool = False, **settings: Any) -> Any:
         return pipeline_def(*function, **settings)  # in debug mode there is no graph
 
-    def note(pipe: Any) -> None:
-        if not any(pipe is other for other in made):
-            made.append(pipe)
-
     def build(pipe: Any, *_: Any, **__: Any) -> None:
-        note(pipe)
+        held.note(pipe)
 
-    def stop(pipe: Any, *_: Any, **__: Any) -> None:
-        note(pipe)
-        raise EnoughError
+    def running(name: str) -> Any:
+        return lambda pipe, *_, **__: held.run(pipe, name)
 
-    patched = {"build": build, "start_py_workers": build, **dict.fromkeys(_RUNS, stop)}
+    patched = {"build": build, "start_py_workers": build}
+    patched |= {name: running(name) for name in _RUNS}
     usual = {name: getattr(Pipeline, name) for name in patched}
     for name, function in patched.items():
         setattr(Pipeline, name, function)
     experimental.pipeline_def = without_debug_mode
     Pipeline.__bool__ = lambda pipe: True  # DALI asks, and a __len__ of the user's would run it
     try:
-        yield
+        yield held
     finally:
         del Pipeline.__bool__
         experimental.pipeline_def = with_debug_mode

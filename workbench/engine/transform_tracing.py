@@ -73,18 +73,19 @@ def trace_transform(
     tempfile.gettempdir()  # it is kept from now on, whatever the script does to the environment
     lines = ScriptRun(StandIns())
     trees = parsed_cells(cells, lines)
+    file = Path(path).absolute()  # a notebook's folder becomes the current one
     module = new_module(path)
     with (
         ScriptSandbox([cell.file for cell in cells], seconds, worker.reply_error) as sandbox,
         command_line(arguments, lines) as taken,
-        found_modules(Path(path), lines.run_file, lines.stand_ins),
+        found_modules(file, lines.run_file, lines.stand_ins),
         recorded_libraries(tuple(LIBRARIES), lines.stand_ins) as calls,
         _dali_kept_from_running(trees),
         recorded_sequences(lines.stand_ins) if _has(trees, "Sequential") else nullcontext(),
     ):
         try:
             paths = list(sys.path)
-            module.__package__ = package_of(Path(path), trees)
+            module.__package__ = package_of(file, trees)
             run_cells(trees, module, lines)
             sys.path[:] = paths
             given = {name: each for name, each in arguments.items() if name not in taken()}

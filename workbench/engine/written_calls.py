@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +22,7 @@ _OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Mult: operator.mul,
 }
+_Around = tuple[ast.FunctionDef | ast.ClassDef, ...]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -30,39 +33,90 @@ def written_value(
     trees: Iterable[ast.Module],
     known: Mapping[str, Any] = _NOTHING,
 ) -> Any:
-    """What the first call that says it as a literal gives for a parameter, else MISSING.
+    """The first value that a call passes as a literal for a parameter, else MISSING.
 
     ``parameters`` are the function's, in order, without ``self``; ``known`` are values of
     variables. Of literals there may be sums and products.
     """
+    return next(iter(written_values(function, parameters, wanted, trees, known)), MISSING)
+
+
+def written_values(
+    function: str,
+    parameters: Sequence[str],
+    wanted: str,
+    trees: Iterable[ast.Module],
+    known: Mapping[str, Any] = _NOTHING,
+) -> list[Any]:
+    """The different values that calls pass for a parameter; see ``written_value``."""
+    found: list[Any] = []
     for tree in trees:
-        value = _Calls(tree, known).given(function, parameters, wanted, _DEPTH)
-        if value is not MISSING:
-            return value
-    return MISSING
+        calls = _Calls(tree, known)
+        for value in calls.given(_Callee(function, tuple(parameters)), wanted, _DEPTH):
+            if value not in found:
+                found.append(value)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Callee:
+    """A function whose calls are looked for."""
+
+    name: str
+    parameters: tuple[str, ...]
+    """Its parameters, without ``self``."""
+    owner: str = ""
+    """The class of a method; a constructor is called by this name."""
+
+    def matches(
+        self, call: ast.Call, classes: Sequence[ast.ClassDef], several: Collection[str]
+    ) -> bool:
+        """Whether a call that is inside ``classes``, innermost last, calls this function.
+
+        ``several`` are names that the file defines more than once: of ``value.name()`` it is not
+        known which of them is called.
+        """
+        match call.func:
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
+                bases = [ast.unparse(base) for base in classes[-1].bases] if classes else []
+                above = {base.rpartition(".")[2] for base in bases}
+                return name == self.name and self.owner in above
+            case ast.Name(id=name):
+                is_method = self.owner and self.name != "__init__"
+                return not is_method and name == (self.owner or self.name)
+            case ast.Attribute(attr="__init__"):
+                return False  # of Base.__init__(self, ...) the first argument is self
+            case ast.Attribute(attr=name):
+                constructs = self.owner and self.name == "__init__"
+                return name not in several and name == (self.owner if constructs else self.name)
+        return False
 
 
 class _Calls:
-    """The calls of a file, each with the functions that it stands in, innermost last."""
+    """The calls of a file, each with the definitions around it, innermost last."""
 
     def __init__(self, tree: ast.Module, known: Mapping[str, Any]) -> None:
         self.tree = tree
         self.known = known
         self.calls = list(_calls_in(tree, ()))
+        defined = Counter(
+            node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        )
+        self.several = {name for name, count in defined.items() if count > 1}
 
-    def given(self, function: str, parameters: Sequence[str], wanted: str, depth: int) -> Any:
+    def given(self, callee: _Callee, wanted: str, depth: int) -> Iterator[Any]:
+        """The values of a parameter in each call that passes one."""
         for call, around in self.calls:
-            if function != (getattr(call.func, "id", "") or getattr(call.func, "attr", "")):
+            if not callee.matches(call, _classes(around), self.several):
                 continue
-            given = dict(zip(parameters, call.args, strict=False))
+            given = dict(zip(callee.parameters, call.args, strict=False))
             given |= {each.arg: each.value for each in call.keywords if each.arg}
             if wanted in given:
                 value = self._value(given[wanted], around, depth)
                 if value is not MISSING:
-                    return value
-        return MISSING
+                    yield value
 
-    def _value(self, node: ast.expr, around: tuple[ast.FunctionDef, ...], depth: int) -> Any:
+    def _value(self, node: ast.expr, around: _Around, depth: int) -> Any:
         try:
             return ast.literal_eval(node)
         except ValueError:
@@ -75,10 +129,12 @@ class _Calls:
             return MISSING
         if node.id in self.known:
             return self.known[node.id]
-        for place in (*reversed(around), self.tree):
-            names = _parameters(place)
-            if node.id in names:
-                return self._parameter(place, names, node.id, depth)  # type: ignore[arg-type]
+        functions = [
+            (place, around[:at]) for at, place in enumerate(around) if not _is_class(place)
+        ]
+        for place, outside in (*reversed(functions), (self.tree, ())):
+            if isinstance(place, ast.FunctionDef) and node.id in _parameters(place):
+                return self._parameter(place, outside, node.id, depth)
             set_to = [
                 each.value
                 for each in ast.walk(place)
@@ -90,10 +146,16 @@ class _Calls:
         return MISSING
 
     def _parameter(
-        self, function: ast.FunctionDef, names: Sequence[str], wanted: str, depth: int
+        self, function: ast.FunctionDef, outside: _Around, wanted: str, depth: int
     ) -> Any:
+        """The value of a parameter of a function that is defined inside ``outside``."""
+        names = _parameters(function)
+        owner = outside[-1] if outside and _is_class(outside[-1]) else None
+        static = any(ast.unparse(each) == "staticmethod" for each in function.decorator_list)
+        called = names[1:] if owner is not None and not static else names
         if depth:
-            value = self.given(function.name, names, wanted, depth - 1)
+            callee = _Callee(function.name, tuple(called), owner.name if owner is not None else "")
+            value = next(self.given(callee, wanted, depth - 1), MISSING)
             if value is not MISSING:
                 return value
         args = function.args
@@ -103,18 +165,22 @@ class _Calls:
         return MISSING if default is None else self._value(default, (), 0)
 
 
-def _parameters(node: ast.AST) -> list[str]:
-    if not isinstance(node, ast.FunctionDef):
-        return []
-    args = node.args
+def _parameters(function: ast.FunctionDef) -> list[str]:
+    args = function.args
     return [each.arg for each in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
 
 
-def _calls_in(
-    node: ast.AST, around: tuple[ast.FunctionDef, ...]
-) -> Iterator[tuple[ast.Call, tuple[ast.FunctionDef, ...]]]:
+def _is_class(place: ast.AST) -> bool:
+    return isinstance(place, ast.ClassDef)
+
+
+def _classes(around: _Around) -> list[ast.ClassDef]:
+    return [place for place in around if isinstance(place, ast.ClassDef)]
+
+
+def _calls_in(node: ast.AST, around: _Around) -> Iterator[tuple[ast.Call, _Around]]:
     if isinstance(node, ast.Call):
         yield node, around
-    inner = (*around, node) if isinstance(node, ast.FunctionDef) else around
+    inner = (*around, node) if isinstance(node, ast.FunctionDef | ast.ClassDef) else around
     for child in ast.iter_child_nodes(node):
         yield from _calls_in(child, inner)
