@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.graph import ImportedGraph
-from workbench.emit.pipeline_import.report import ImportReport
+from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
 from workbench.emit.transform_import.albumentations import ALBUMENTATIONS
 from workbench.emit.transform_import.images import Images
 from workbench.emit.transform_import.kornia import KORNIA
@@ -107,6 +107,7 @@ def import_transforms(
     notes: Sequence[str] = (),
     kind: str = "folder",
     assumed: Mapping[str, str] = FrozenDict(),
+    losses: Sequence[ImportIssue] = (),
 ) -> ImportedGraph:
     """The graph of a composition, behind a folder of images that are decoded.
 
@@ -128,7 +129,7 @@ def import_transforms(
     exact = tuple(node.id for node in graph.walk() if node.id not in images.inexact)
     report = ImportReport(
         exact,
-        tuple(images.issues),
+        (*images.issues, *losses),
         notes=tuple(notes),
         assumed=FrozenDict(assumed),
         changed_nodes=inexact,

@@ -182,11 +182,11 @@ def _equal(value: Any, usual: Any) -> bool:
 def written(value: Any) -> str:
     """A value as in the source, shortened."""
     if isinstance(value, TransformCall):
-        args = [*map(_written, value.args)]
+        args = [*map(written, value.args)]
         args += [f"{name}={written(each)}" for name, each in value.kwargs.items()]
         text = f"{value.short_name}({', '.join(args)})"
     elif isinstance(value, list | tuple):
-        text = f"[{', '.join(map(_written, value))}]"
+        text = f"[{', '.join(map(written, value))}]"
     elif isinstance(value, Mapping):
         text = "{" + ", ".join(f"{key!r}: {written(each)}" for key, each in value.items()) + "}"
     else:
