@@ -7,6 +7,10 @@ from copy import deepcopy
 
 STAND_IN = "__stand_in__"
 """The name in the module of what makes stand-ins by name."""
+SKIPPED = "__skipped__"
+"""The name in the module of the function that is called with the line of a skipped statement and
+its error."""
+_ERROR = "__error__"
 
 
 def skip_failing_statements(definition: ast.FunctionDef | ast.ClassDef) -> ast.Module:
@@ -46,7 +50,8 @@ class _Skipping(ast.NodeTransformer):
         names = dict.fromkeys(bound if isinstance(statement, ast.Assign | ast.AnnAssign) else ())
         handler = [ast.parse(f"{name} = {STAND_IN}({name!r})").body[0] for name in names]
         caught = ast.Name("Exception", ast.Load())
-        passed = ast.ExceptHandler(type=caught, name=None, body=handler or [ast.Pass()])
+        report = ast.parse(f"{SKIPPED}({statement.lineno}, {_ERROR})").body[0]
+        passed = ast.ExceptHandler(type=caught, name=_ERROR, body=[report, *handler])
         tried = ast.Try(body=[statement], handlers=[passed], orelse=[], finalbody=[])
         for part in ast.walk(tried):
             ast.copy_location(part, statement) if not hasattr(part, "lineno") else None

@@ -14,6 +14,7 @@ from typing import Any
 from workbench.arguments import MAPPING, NUMBER, PATH, TEXT, checked
 from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
+from workbench.emit.pipeline_import.report import ImportIssue
 from workbench.emit.pipeline_import.serialized_pipeline import LARGEST, read_pipeline
 from workbench.emit.pipeline_import.traced import Traced
 from workbench.emit.transform_import.graph import (
@@ -119,7 +120,12 @@ def from_file(
             assert isinstance(made, TracedTransform)
             call = from_plain(made.call)
             return import_transforms(
-                call, made.name or file.stem, made.notes, kind or "folder", made.assumed
+                call,
+                made.name or file.stem,
+                made.notes,
+                kind or "folder",
+                made.assumed,
+                [ImportIssue("changed", "", place, why) for place, why in made.losses],
             )
 
         _refuse_dynamic_mode(file)

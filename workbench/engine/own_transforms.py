@@ -158,10 +158,14 @@ def read_own_transform(
         return None
     if any(each != found[0] for each in found):
         return None
-    return TransformCall("own.steps", (found[0],), place=_place_of(transform))
+    return TransformCall("own.steps", (found[0],), place=place_of(transform))
 
 
-def _place_of(transform: Callable[..., Any]) -> str:
+def place_of(transform: Callable[..., Any]) -> str:
+    """The line where a function, or the ``__call__`` of an object, is defined: ``train.py:7``."""
+    base = vars(transform).get("_base_call") if hasattr(transform, "__dict__") else None
+    if base is not None:
+        return str(base._place)
     code = getattr(_function_of(transform), "__code__", None)
     return f"{Path(code.co_filename).name}:{code.co_firstlineno}" if code is not None else ""
 

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
+from workbench.emit.transform_import.graph import LIBRARIES
 from workbench.emit.transform_import.timm import CONSTANTS
 from workbench.engine.stand_ins import StandIn, StandInModule, StandIns
 
@@ -36,6 +37,49 @@ class RecordedName(StandIn):
         call = RecordedCall(self._stand_ins, self._name, args, kwargs)
         self._calls.append(call)
         return call
+
+    def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
+        name = self._name.rpartition(".")[2]
+        return (type(name, (RecordedBase,), {"_recorded": self}),)
+
+
+_KEPT_METHODS = frozenset(
+    {"__init__", "__call__", "forward", "__repr__", "__str__", "extra_repr", "__len__"}
+)
+
+
+class RecordedBase:
+    """A class of a library from which a script derives its own: its calls are recorded."""
+
+    _recorded: RecordedName
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.__dict__["_base_call"] = self._recorded(*args, **kwargs)
+
+    def __call__(self, picture: Any) -> Any:
+        if methods := self._own_methods() - _KEPT_METHODS:  # the library's class may call these
+            raise TypeError(f"{', '.join(sorted(methods))} may be called by the library's class")
+        if "_base_call" not in self.__dict__:
+            RecordedBase.__init__(self)
+        return self.__dict__["_base_call"](picture)
+
+    forward = __call__
+
+    @classmethod
+    def _own_methods(cls) -> set[str]:
+        """The methods that the script defines."""
+        kinds = cls.__mro__[: cls.__mro__.index(RecordedBase) - 1]
+        methods = FunctionType | staticmethod | classmethod
+        return {
+            name for kind in kinds for name, each in vars(kind).items() if isinstance(each, methods)
+        }
+
+    @classmethod
+    def unchanged_call(cls, value: object) -> RecordedCall | None:
+        """The call of the library's class, if the script's class only has another constructor."""
+        if not isinstance(value, RecordedBase) or value._own_methods() - {"__init__"}:
+            return None
+        return value.__dict__.get("_base_call")
 
 
 class RecordedCall(StandIn):
@@ -135,7 +179,9 @@ class _RecordingFinder(MetaPathFinder, Loader):
         return ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return StandInModule(spec.name, self._value)
+        made = StandInModule(spec.name, self._value)
+        made.__dict__["__all__"] = public_names(spec.name)
+        return made
 
     def _value(self, name: str) -> Any:
         name = name.replace(DALIS_TORCHVISION, "torchvision.transforms")
@@ -144,6 +190,19 @@ class _RecordingFinder(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         pass
+
+
+def public_names(module: str) -> list[str]:
+    """The names that ``from module import *`` binds, as far as they are known."""
+    library = module.replace(DALIS_TORCHVISION, "torchvision").partition(".")[0]
+    known = LIBRARIES[library]
+    names = {*known.matches, *known.unmatched}
+    if library == "timm":
+        return [*names, *CONSTANTS]
+    if module.endswith("functional"):
+        return [name for name in names if name.islower()]
+    modules = ["functional", "InterpolationMode"] if library == "torchvision" else []
+    return [*(name for name in names if not name.islower()), *modules]
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from types import FunctionType
 from typing import Any
 
 from workbench.emit.transform_import.transform_call import NamedValue, TransformCall
-from workbench.engine.own_transforms import Draw, read_own_transform
-from workbench.engine.recorded_calls import RecordedCall
+from workbench.engine.own_transforms import Draw, place_of, read_own_transform
+from workbench.engine.recorded_calls import RecordedBase, RecordedCall
 from workbench.engine.stand_ins import StandIn, StandIns
 
 _MOST_DEPTH = 40
@@ -66,6 +66,8 @@ class _Values:
         if kind.__module__.startswith("PIL."):  # one of its filters
             given = {key: self.plain(each, depth + 1) for key, each in vars(value).items()}
             return TransformCall(name, kwargs=given)
+        if (base := RecordedBase.unchanged_call(value)) is not None:
+            return self.call(base, depth)
         if callable(value):
             steps = read_own_transform(value, self._owner, lambda call: self.call(call, depth + 1))
             if steps is not None:
@@ -74,4 +76,4 @@ class _Values:
             code = value.__code__
             place = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
             return NamedValue(f"{value.__name__} of {place}")
-        return TransformCall(name)
+        return TransformCall(name, place=place_of(value) if callable(value) else "")

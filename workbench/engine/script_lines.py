@@ -37,6 +37,15 @@ class EnoughError(BaseException):
         self.pipeline = pipeline
 
 
+@dataclass(frozen=True, slots=True)
+class SkippedStatement:
+    """A statement of a script that failed, so that what it does is missing."""
+
+    place: str
+    error: str
+    statement: ast.stmt
+
+
 @dataclass
 class ScriptRun:
     """What became of a script's lines, and of those of its project's modules."""
@@ -45,6 +54,8 @@ class ScriptRun:
     failures: list[BaseException] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """What the reader of the report should know, in words."""
+    skipped: list[SkippedStatement] = field(default_factory=list)
+    """Statements that failed."""
 
     def run(self, tree: ast.Module, file: str, module: ModuleType) -> None:
         """Run each statement. Names that one which fails would have bound are stood in for."""
@@ -57,7 +68,7 @@ class ScriptRun:
             except (Exception, SystemExit) as error:
                 if is_memory_refusal(error):
                     raise
-                self._note_failure(error, file, statement.lineno)
+                self._note_failure(error, file, statement)
                 self._import_again(statement, file, flags, module)
                 for name in _bound(statement):
                     module.__dict__.setdefault(name, self.stand_ins.value(name))
@@ -91,17 +102,20 @@ class ScriptRun:
                     exec(code, module.__dict__)
                 module.__dict__.update(there)
 
-    def _note_failure(self, error: BaseException, file: str, line: int) -> None:
+    def skip(self, error: BaseException, file: str, statement: ast.stmt) -> None:
+        """Record a statement that failed inside a function."""
+        place = source_location(file, statement.lineno)
+        self.skipped.append(SkippedStatement(place, _words(error), statement))
+
+    def _note_failure(self, error: BaseException, file: str, statement: ast.stmt) -> None:
         self.failures.append(error)
         frames = [
             number for frame, number in walk_tb(error.__traceback__)
             if frame.f_code.co_filename == file
         ]  # fmt: skip
-        try:
-            words = one_printable_line(f"{type(error).__name__}: {error}").removesuffix(": ")
-        except Exception:  # its own text may fail
-            words = type(error).__name__
-        place = source_location(file, frames[-1] if frames else line)
+        words = _words(error)
+        place = source_location(file, frames[-1] if frames else statement.lineno)
+        self.skipped.append(SkippedStatement(place, words, statement))
         self.notes.append(f"{place} failed ({words}): what it would have given is stood in for")
 
     def told(self) -> list[str]:
@@ -114,6 +128,13 @@ class ScriptRun:
         if tops:
             notes.append(f"not installed here, and stood in for: {', '.join(sorted(tops))}")
         return notes
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return one_printable_line(f"{type(error).__name__}: {error}").removesuffix(": ")
+    except Exception:  # its own text may fail
+        return type(error).__name__
 
 
 def future_flags(tree: ast.Module) -> int:

@@ -5,21 +5,23 @@ from __future__ import annotations
 import ast
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from workbench.emit.transform_import.graph import LIBRARIES
 from workbench.emit.transform_import.transform_call import to_plain
 from workbench.engine.call_arguments import call_arguments
 from workbench.engine.command_line_defaults import command_line_defaults
-from workbench.engine.failing_statements import skip_failing_statements
+from workbench.engine.failing_statements import SKIPPED, skip_failing_statements
 from workbench.engine.project_modules import found_modules, package_of
 from workbench.engine.recorded_calls import (
+    RecordedBase,
     RecordedCall,
     recorded_libraries,
     recorded_sequences,
@@ -41,8 +43,12 @@ from workbench.engine.worker import Worker
 from workbench.errors import ImportFailedError
 
 _COMPOSING = frozenset(
-    {"Compose", "Sequential", "AugmentationSequential", "ImageSequential", "create_transform"}
+    {
+        *("Compose", "ReplayCompose", "Sequential", "AugmentationSequential", "ImageSequential"),
+        "create_transform",
+    }
 )
+_EXTENDING = frozenset({"append", "extend", "insert"})
 _MOST_DEPTH = 4
 """Of dictionaries and lists in which compositions are looked for."""
 
@@ -56,7 +62,9 @@ class TracedTransform:
     name: str
     notes: tuple[str, ...] = ()
     assumed: Mapping[str, str] = field(default_factory=dict)
-    """What was taken for what is not given, as Python writes it."""
+    """Values taken for arguments that are not given, as Python writes them."""
+    losses: tuple[tuple[str, str], ...] = ()
+    """What may be missing in the composition: the line and the reason."""
 
 
 @task
@@ -97,7 +105,27 @@ def trace_transform(
         except BaseException as error:  # SystemExit and KeyboardInterrupt too
             raise sandbox.describe_error(error) from None
     assumed = {each: written(value) for each, value in script.assumed.items()}
-    return TracedTransform(call, name, tuple(lines.told()), assumed)
+    return TracedTransform(call, name, tuple(lines.told()), assumed, tuple(_losses(lines)))
+
+
+def _losses(lines: ScriptRun) -> Iterator[tuple[str, str]]:
+    """Skipped statements that may have added a transform, and conditions taken as false."""
+    for each in lines.skipped:
+        if any(map(_may_add_transform, ast.walk(each.statement))):
+            yield each.place, f"failed and was skipped, which may drop a transform: {each.error}"
+    if asked := ", ".join(lines.stand_ins.answered):
+        yield "", f"not known, and taken as false or empty: {asked}. Give by --arg NAME=VALUE"
+
+
+def _may_add_transform(node: ast.AST) -> bool:
+    if isinstance(node, ast.AugAssign):
+        return isinstance(node.op, ast.Add)
+    if isinstance(node, ast.Attribute) and node.attr in _EXTENDING:
+        return True
+    name = getattr(node, "attr", getattr(node, "id", ""))
+    return name in _COMPOSING or any(
+        name in library.matches or name in library.unmatched for library in LIBRARIES.values()
+    )
 
 
 def _has(trees: Mapping[str, ast.Module], name: str) -> bool:
@@ -133,6 +161,7 @@ class _Script:
 
     def find(self, wanted: str | None) -> tuple[str, RecordedCall]:
         held = dict(_held(vars(self.module)))
+        asked = dict(self.lines.stand_ins.answered)
         if wanted is None:
             if len(held) == 1:
                 return next(iter(held.items()))
@@ -143,23 +172,39 @@ class _Script:
         wanted, _, line = wanted.partition(":")
         if wanted in held:
             return wanted, held[wanted]
-        maker = self._named(wanted, [*held, *self._makers()])
+        maker, inner = self._named(wanted, [*held, *self._makers()])
         made = self._made_by(maker)
+        self.lines.stand_ins.answered.update(asked)
+        if inner and inner not in made:
+            outer = wanted.removesuffix(f".{inner}")
+            raise self._which([f"{outer}.{name}" for name in made])
+        if inner:
+            made = {inner: made[inner]}
         if line:
             made = {name: each for name, each in made.items() if each._place.endswith(f":{line}")}
         if len(made) != 1:
-            raise self._which([f"{wanted}:{place}" for place in _lines_of(made.values())])
+            places = _lines_of(made.values())
+            by_line = len({*places}) == len(places)
+            raise self._which(
+                [f"{wanted}:{each}" for each in places]
+                if by_line
+                else [f"{wanted}.{name}" for name in made]
+            )
         return wanted.rpartition(".")[2], next(iter(made.values()))
 
-    def _named(self, wanted: str, known: Sequence[str]) -> Any:
+    def _named(self, wanted: str, known: Sequence[str]) -> tuple[Any, str]:
+        """The value of a name, or a class with the name of what its objects hold."""
         value: Any = self.module
-        for part in wanted.split("."):
+        parts = wanted.split(".")
+        for place, part in enumerate(parts):
+            if isinstance(value, FunctionType | type):
+                return value, ".".join(parts[place:])
             value = value.get(part) if isinstance(value, Mapping) else getattr(value, part, None)
             if value is None:
                 near = get_close_matches(wanted, known, n=1)
                 hint = f"Did you mean {near[0]}?" if near else f"It has {', '.join(known)}."
                 raise ImportFailedError(f"{self.file} has no {wanted}. {hint}")
-        return value
+        return value, ""
 
     def _made_by(self, maker: Any) -> dict[str, RecordedCall]:
         """What a function or class makes: what it gives or keeps, else all of its compositions.
@@ -187,14 +232,10 @@ class _Script:
             failure = error
         self.lines.notes.extend(called.notes)
         self.assumed.update(called.assumed)
-        if asked := ", ".join(self.lines.stand_ins.answered):
-            self.lines.notes.append(
-                f"not given, and counted as false: {asked}. Give them by --arg NAME=VALUE"
-            )
         kept = given if isinstance(given, RecordedCall | Mapping | list | tuple) else None
-        found = dict(_held({"": given} if kept is not None else getattr(given, "__dict__", {})))
+        found = dict(_held({"": given} if kept is not None else _attributes(given)))
         if found:
-            return found
+            return {name: call for name, call in found.items() if _is_first(name, call, found)}
         made = [call for call in self.calls[before:] if _composes(call)]
         inner = {id(each) for call in made for each in _inside(call)}
         outer = {str(n): call for n, call in enumerate(made) if id(call) not in inner}
@@ -214,8 +255,18 @@ class _Script:
                     code = compile(going_on, file, "exec", flags, dont_inherit=True)
                     exec(code, space)
                     made, space[node.name] = space[node.name], maker
+                    space[SKIPPED] = self._skip_in(node, file)
                     return made
         return maker
+
+    def _skip_in(self, definition: ast.stmt, file: str) -> Callable[[int, Exception], None]:
+        inner = [each for each in ast.walk(definition) if isinstance(each, ast.stmt)]
+        statements = {each.lineno: each for each in reversed(inner)}
+
+        def skip(line: int, error: Exception) -> None:
+            self.lines.skip(error, file, statements[line])
+
+        return skip
 
     def _makers(self) -> list[str]:
         """Functions and classes of the script in which something is composed."""
@@ -242,18 +293,36 @@ class _Script:
         )
 
 
+def _attributes(value: Any) -> dict[str, Any]:
+    """The attributes of an object, its properties included."""
+    found = dict(getattr(value, "__dict__", {}))
+    for kind in reversed(type(value).__mro__):
+        for name, each in vars(kind).items():
+            if isinstance(each, property | cached_property):
+                with suppress(Exception):  # it may need what is not there
+                    found[name] = getattr(value, name)
+    return found
+
+
+def _is_first(name: str, call: RecordedCall, found: Mapping[str, RecordedCall]) -> bool:
+    """Whether it is the first name of a composition that is held several times."""
+    return next(each for each, other in found.items() if other is call) == name
+
+
 def _held(
     values: Mapping[str, Any], depth: int = _MOST_DEPTH
 ) -> Iterator[tuple[str, RecordedCall]]:
     """The compositions among values by name, also those in dictionaries and lists."""
-    for name, value in values.items():
+    for name, each in values.items():
+        base = RecordedBase.unchanged_call(each)
+        value = each if base is None else base
         if isinstance(value, RecordedCall):
             if _composes(value):
                 yield name, value
         elif not depth:  # what holds itself has no end
             continue
         elif isinstance(value, Mapping) and not name.startswith("__"):
-            yield from _held({_joined(name, each): item for each, item in value.items()}, depth - 1)
+            yield from _held({_joined(name, key): item for key, item in value.items()}, depth - 1)
         elif isinstance(value, list | tuple) and len(value) < 20:
             yield from _held({_joined(name, n): item for n, item in enumerate(value)}, depth - 1)
 

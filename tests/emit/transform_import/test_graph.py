@@ -22,7 +22,7 @@ from tests.emit.transform_import.fixed_transforms import (
 )
 from tests.emit.transform_import.measure_differences import run
 from workbench.catalog import Catalog, load_catalog
-from workbench.emit.transform_import.albumentations import colour
+from workbench.emit.transform_import.albumentations import library as albumentations_library
 from workbench.emit.transform_import.graph import (
     LIBRARIES,
     from_albumentations,
@@ -307,7 +307,7 @@ def test_the_sigma_of_albumentations_is_that_of_its_version(
             raise PackageNotFoundError
         return version
 
-    monkeypatch.setattr(colour, "version", installed)
+    monkeypatch.setattr(albumentations_library, "version", installed)
     found = import_transforms(composed(albumentations("GaussianBlur", blur_limit=(3, 5))))
     blurs = [node for node in found.graph.walk() if node.op == "gaussian_blur"]
     assert [node.args["window_size"] for node in blurs] == [3, 5]

@@ -59,6 +59,8 @@ class ImportReport:
     assumed: Mapping[str, str] = field(default_factory=FrozenDict)
     """What the source asks for and nobody gave, by name: the value that was taken, as Python writes
     it. Others can be given by ``args``, in the shell by ``--arg``."""
+    changed_nodes: tuple[str, ...] = ()
+    """Ids of the changed nodes of a composition, whose entries name transforms."""
 
     def to_frame(self) -> Any:
         """A pandas frame: a row an issue, with its kind, node, place and why.
@@ -85,7 +87,8 @@ class ImportReport:
             figure = wb.from_pipeline(w.pipeline()).report.plot()
         """
         counts = {kind: len(self._of(kind)) for kind in ("changed", "opaque", "refused")}
-        counts = {"exact": len(self.exact), **counts, "faults": len(self.faults)}
+        counts = {"exact": len(self.exact), **counts, "assumed": len(self.assumed)}
+        counts["faults"] = len(self.faults)
         return plot_counts(counts, "nodes", next(self.lines()))
 
     @property
@@ -105,20 +108,31 @@ class ImportReport:
 
     @property
     def is_exact(self) -> bool:
-        """Whether all came across as it was."""
-        return not self.entries
+        """True if nothing was changed, left out or assumed."""
+        return not self.entries and not self.assumed
+
+    @property
+    def headline(self) -> str:
+        """The counts of nodes; it begins with ``partly`` if anything is not as in the source.
+
+        ::
+
+            print(wb.from_pipeline(w.pipeline()).report.headline)
+        """
+        changed = {*self.changed_nodes} or {each.node for each in self.changed if each.node}
+        total = len(self.exact) + len(changed) + len(self.opaque)
+        counts = f"{len(self.exact)} exact, {len(changed)} changed, {len(self.opaque)} opaque"
+        losses = [(len(self.refused), "left out"), (len(self.assumed), "assumed")]
+        more = "".join(f", {count} {what}" for count, what in losses if count)
+        begin = "" if self.is_exact else "partly: "
+        return f"{begin}{total} {'node' if total == 1 else 'nodes'}: {counts}{more}"
 
     def _of(self, kind: str) -> tuple[ImportIssue, ...]:
         return tuple(entry for entry in self.entries if entry.kind == kind)
 
     def lines(self) -> Iterator[str]:
-        """The report for people: a total, then a line for each reason and place, and each note."""
-        changed = sum(bool(each.node) for each in self.changed)
-        total = len(self.exact) + changed + len(self.opaque)
-        yield (
-            f"{total} {'node' if total == 1 else 'nodes'}: {len(self.exact)} exact, "
-            f"{changed} changed, {len(self.opaque)} opaque"
-        )
+        """The report as text: a headline, then a line for each reason and place, and each note."""
+        yield self.headline
         alike: dict[ImportIssue, list[str]] = {}
         for entry in (*self.entries, *self.faults):
             alike.setdefault(replace(entry, node=""), []).append(entry.node)

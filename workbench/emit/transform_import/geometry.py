@@ -100,12 +100,13 @@ def affine(
     interp: str,
     fill: float,
     sheared_last: bool = False,
+    whole_shift: bool = False,
 ) -> None:
     """Scale, shear, turn and shift about the middle; all sizes stay.
 
     ``angle`` and ``shear`` (first along x, then along y) are degrees, as DALI's ``transforms``
     count them; ``shift`` holds the ranges of shares of width and height. ``sheared_last``: both at
-    once, behind the turn.
+    once, behind the turn. ``whole_shift``: shifts are cut to whole pixels.
     """
     middle = fn.stack(images.width, images.height).cast(dtype="FLOAT") * 0.5
     matrix = fn.transforms.translation(offset=-middle)
@@ -124,11 +125,19 @@ def affine(
     moved = middle
     if any(low != 0 or high != 0 for low, high in shift):
         drawn = _stacked((uniform(*shift[0]), uniform(*shift[1])))
-        moved = middle + middle * 2.0 * drawn
+        pixels = middle * 2.0 * drawn
+        moved = middle + (_cut(pixels) if whole_shift else pixels)
     matrix = fn.transforms.translation(matrix, offset=moved)
     images.graph = images.graph.warp_affine(
         matrix=matrix, inverse_map=False, interp_type=interp, fill_value=fill
     )
+
+
+def _cut(value: Any) -> Any:
+    """Cut to a whole number, towards 0."""
+    above = fn.math.max(value, right=0.0, constant_type="FLOAT")
+    below = fn.math.min(value, right=0.0, constant_type="FLOAT")
+    return fn.math.floor(above) + fn.math.ceil(below)
 
 
 def _does_something(angle: Drawn) -> bool:

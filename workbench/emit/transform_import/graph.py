@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.graph import ImportedGraph
-from workbench.emit.pipeline_import.report import ImportReport
+from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
 from workbench.emit.transform_import.albumentations import ALBUMENTATIONS
 from workbench.emit.transform_import.images import Images
 from workbench.emit.transform_import.kornia import KORNIA
@@ -19,7 +19,7 @@ from workbench.emit.transform_import.library import Library
 from workbench.emit.transform_import.live import call_of_dictionary, call_of_object
 from workbench.emit.transform_import.own_steps import OWN
 from workbench.emit.transform_import.timm import TIMM
-from workbench.emit.transform_import.torchvision import TORCHVISION
+from workbench.emit.transform_import.torchvision_functions import TORCHVISION
 from workbench.emit.transform_import.transform_call import TransformCall
 from workbench.errors import ImportFailedError
 from workbench.graph.check import check_graph
@@ -107,11 +107,12 @@ def import_transforms(
     notes: Sequence[str] = (),
     kind: str = "folder",
     assumed: Mapping[str, str] = FrozenDict(),
+    losses: Sequence[ImportIssue] = (),
 ) -> ImportedGraph:
     """The graph of a composition, behind a folder of images that are decoded.
 
-    What DALI does otherwise is told as ``changed``, what it cannot do is left out and told as
-    ``refused``. Raises ImportFailedError for a call of no library that is known.
+    What DALI does otherwise is reported as ``changed``; what it cannot do is left out and reported
+    as ``refused``. Raises ImportFailedError for a call of no library that is known.
     """
     library = {**LIBRARIES, OWN.name: OWN}.get(call.library)
     if library is None:
@@ -119,16 +120,20 @@ def import_transforms(
             f"{call.name} is of no library whose compositions are read: {', '.join(LIBRARIES)}."
         )
     start = decoded_images(kind)
-    before = {node.id for node in start.walk()}
     with deferred_checks():
         images, graph = _applied(library, call, start)
     if check_graph(graph, load_catalog()):  # which transformation it is, is told by its own check
         images, graph = _applied(library, call, start)
     graph = graph.named(name)
-    known = before | set(images.exact)
-    exact = tuple(node.id for node in graph.walk() if node.id in known)
-    told = FrozenDict(assumed)
-    report = ImportReport(exact, tuple(images.issues), notes=tuple(notes), assumed=told)
+    inexact = tuple(node.id for node in graph.walk() if node.id in images.inexact)
+    exact = tuple(node.id for node in graph.walk() if node.id not in images.inexact)
+    report = ImportReport(
+        exact,
+        (*images.issues, *losses),
+        notes=tuple(notes),
+        assumed=FrozenDict(assumed),
+        changed_nodes=inexact,
+    )
     return ImportedGraph(Document(graph), report, call)
 
 

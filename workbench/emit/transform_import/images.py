@@ -23,12 +23,39 @@ _INTERPOLATIONS = {
     **{"hamming": "INTERP_LINEAR", "linear": "INTERP_LINEAR", "cubic": "INTERP_CUBIC"},
     **{"area": "INTERP_LINEAR", "lanczos4": "INTERP_LANCZOS3", "linear_exact": "INTERP_LINEAR"},
 }
+_APPROXIMATED = {
+    "box": "interpolated linearly: DALI has no box filter",
+    "hamming": "interpolated linearly: DALI has no Hamming window",
+    "area": "area interpolation is approximated by DALI's linear filter with antialiasing",
+    "cubic": "OpenCV's cubic has the parameter -0.75, DALI's -0.5",
+    "lanczos4": "Lanczos of 3 lobes, not of 4",
+}
+"""Interpolations that DALI only approximates."""
 _OF_PILLOW = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
 _OF_OPENCV = ("nearest", "linear", "cubic", "area", "lanczos4", "linear_exact")
 
 
 class NoMatchError(Exception):
     """What a transformation is asked to do that DALI's operators cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The state before a transform was matched."""
+
+    images: Images
+    graph: Graph
+    exact: int
+    inexact: int
+    issues: int
+
+    def undo(self) -> None:
+        """Remove the nodes that were added since, and the reports of them."""
+        images = self.images
+        images.graph = self.graph
+        images.exact = images.exact[: self.exact]
+        images.inexact = images.inexact[: self.inexact]
+        images.issues = images.issues[: self.issues]
 
 
 @dataclass
@@ -48,8 +75,14 @@ class Images:
     """As the library has them, for pixels of 0 to 1."""
     normalised: bool = False
     issues: list[ImportIssue] = field(default_factory=list)
+    floats: bool = False
+    """Whether the library has floats, of whatever range."""
     exact: list[str] = field(default_factory=list)
     """Ids of the nodes that do what the library does."""
+    inexact: list[str] = field(default_factory=list)
+    """Ids of the nodes that do otherwise than the library, as ``issues`` say."""
+    _differs: bool = False
+    """Whether a difference was reported for the transform that is being matched."""
     call: TransformCall = field(default_factory=lambda: TransformCall(""))
     """The one that is being matched."""
 
@@ -71,14 +104,34 @@ class Images:
         return self.value.shape()[1]
 
     def changed(self, why: str) -> None:
-        """Tell how what was made differs from the library's."""
-        self._tell("changed", why)
+        """Report a difference between the nodes and the library."""
+        self._differs = True
+        self._report("changed", why)
 
     def refused(self, why: str) -> None:
-        """Tell that something was left out."""
-        self._tell("refused", why)
+        """Report that something was left out."""
+        self._report("refused", why)
 
-    def _tell(self, kind: Literal["changed", "refused"], why: str) -> None:
+    @contextmanager
+    def matching(self, call: TransformCall) -> Iterator[Outcome]:
+        """Match a call: its nodes are counted as exact unless a difference is reported for it."""
+        outer, self.call = self.call, call
+        outer_differs, self._differs = self._differs, False
+        before = self.graph
+        outcome = Outcome(self, before, len(self.exact), len(self.inexact), len(self.issues))
+        try:
+            yield outcome
+        finally:
+            self.count_nodes(before)
+            self.call, self._differs = outer, outer_differs
+
+    def count_nodes(self, before: Graph) -> None:
+        """Count the nodes that were added since, and not counted yet, as exact or inexact."""
+        known = {node.id for node in before.whole.walk()} | {*self.exact, *self.inexact}
+        found = [node.id for node in self.graph.whole.walk() if node.id not in known]
+        (self.inexact if self._differs else self.exact).extend(found)
+
+    def _report(self, kind: Literal["changed", "refused"], why: str) -> None:
         issue = ImportIssue(kind, self.call.short_name, self.call.place, why)
         if issue not in self.issues:
             self.issues.append(issue)
@@ -147,7 +200,7 @@ class Images:
 
     def finish(self) -> Graph:
         """The graph with the floats and the layout that the library ends in."""
-        if self.normalised or self.zero_to_one:
+        if self.normalised or self.zero_to_one or self.floats:
             # A library normalises pixels of 0 to 1, crop_mirror_normalize those of 0 to 255.
             most = 255.0 if self.zero_to_one else 1.0
             self.graph = self.graph.crop_mirror_normalize(
@@ -229,29 +282,49 @@ def size_of(value: Any) -> tuple[int, int]:
     return int(number(value)), int(number(value))
 
 
-def interp_type(value: Any, numbered: Sequence[str] = _OF_PILLOW) -> str:
+def interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW) -> str:
     """DALI's name of an interpolation. Raises NoMatchError for one that is not known."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(numbered):
         value = numbered[value]
-    text = str(value).rpartition(".")[2].lower().removeprefix("inter_")
-    if text not in _INTERPOLATIONS:
+    name = str(value).rpartition(".")[2].lower().removeprefix("inter_")
+    if name not in _INTERPOLATIONS:
         raise NoMatchError(f"the interpolation {value} is not known")
-    return _INTERPOLATIONS[text]
+    if name in _APPROXIMATED:
+        images.changed(_APPROXIMATED[name])
+    return _INTERPOLATIONS[name]
 
 
-def interp_type_of_opencv(value: Any) -> str:
-    """The same for the numbers that OpenCV has for them."""
-    return interp_type(value, _OF_OPENCV)
+def interp_type_of_opencv(images: Images, value: Any) -> str:
+    """DALI's name of an interpolation that may be a number of OpenCV."""
+    return interp_type(images, value, _OF_OPENCV)
 
 
-def sampling_of_opencv(value: Any, area_for_downscale: Any = None) -> dict[str, Any]:
-    """Arguments of a resize as OpenCV does it: all but ``INTER_AREA`` leave pixels out.
+def warp_interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW) -> str:
+    """As ``interp_type``, for ``rotate`` and ``warp_affine``, which have nearest and linear."""
+    found = interp_type(images, value, numbered)
+    if found not in ("INTERP_NN", "INTERP_LINEAR"):
+        images.changed(f"interpolated linearly, not by {value}: DALI's warps have no other")
+        return "INTERP_LINEAR"
+    return found
 
-    ``area_for_downscale`` is Albumentations' argument, which takes that wherever sides shrink.
+
+def warp_interp_type_of_opencv(images: Images, value: Any) -> str:
+    """As ``warp_interp_type``, for numbers of OpenCV."""
+    return warp_interp_type(images, value, _OF_OPENCV)
+
+
+def sampling_of_opencv(
+    images: Images, value: Any, area_for_downscale: Any = None
+) -> dict[str, Any]:
+    """Arguments of a resize as in OpenCV, where only ``INTER_AREA`` antialiases.
+
+    ``area_for_downscale`` is the argument of Albumentations: area interpolation to shrink.
     """
+    if area_for_downscale is not None:
+        images.changed(_APPROXIMATED["area"])
     area = (
         area_for_downscale is not None
         or value == _OF_OPENCV.index("area")
         or str(value).endswith("AREA")
     )
-    return {"interp_type": interp_type_of_opencv(value), "antialias": area}
+    return {"interp_type": interp_type_of_opencv(images, value), "antialias": area}

@@ -13,34 +13,55 @@ from workbench.emit.transform_import.transform_call import NamedValue, Transform
 from workbench.errors import GraphError
 
 Match = Callable[..., None]
-"""Puts a transformation behind images. Takes these, then what the library's class takes."""
+"""Appends a transform to images. Its further parameters are those of the library's class."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """An argument that the graph cannot hold, with the values that change nothing."""
+
+    why: str
+    usual: tuple[Any, ...] = (None,)
+
+    def lost(self, value: Any) -> bool:
+        """True if the value differs from all that change nothing."""
+        return not any(_equal(value, each) for each in self.usual)
 
 
 @dataclass(frozen=True)
 class Library:
-    """What of a library DALI can do.
+    """The transforms of a library that DALI can reproduce.
 
-    ``ignored`` are arguments of all its classes that change no pixel. ``chances`` are the values of
-    ``p`` that a class has where none is given, ``usual_chance`` that of the others: ``p`` is taken
-    off each call whose function has no such argument, and what it makes goes into a region.
+    ``chances`` are the defaults of ``p`` by class, ``usual_chance`` that of the other classes. For
+    a function without the parameter ``p`` the nodes are placed in a block with that probability.
     """
 
     name: str
-    ignored: frozenset[str] = frozenset()
+    without_effect: Mapping[str, str] = field(default_factory=dict)
+    """Arguments of all classes that cannot change an image, with the reason."""
+    not_carried: Mapping[str, Unused] = field(default_factory=dict)
+    """Arguments of all classes that the graph cannot hold, reported unless at their default."""
     usual_chance: float = 1.0
     chances: Mapping[str, float] = field(default_factory=dict)
     matches: dict[str, Match] = field(default_factory=dict)
     unmatched: dict[str, str] = field(default_factory=dict)
-    """Of classes that DALI has nothing for, why."""
+    """Reasons by class for the classes that DALI has no operators for."""
+    unused: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """By class the parameters that its function accepts and does not use, with the reason."""
 
     def __post_init__(self) -> None:
         _LIBRARIES[self.name] = self
 
-    def match(self, *names: str) -> Callable[[Match], Match]:
-        """Decorate the function for the classes of these names."""
+    def match(self, *names: str, **unused: str) -> Callable[[Match], Match]:
+        """Decorate the function for the classes of these names.
+
+        ``unused`` are parameters that the function does not use, with the reason: another value
+        than the default is reported.
+        """
 
         def register(function: Match) -> Match:
             self.matches.update(dict.fromkeys(names, function))
+            self.unused.update(dict.fromkeys(names, unused))
             return function
 
         return register
@@ -62,18 +83,12 @@ class Library:
         if other is not None and other is not self:  # timm's transforms in a Compose of torchvision
             other.apply(images, call, forced=forced)
             return
-        outer, images.call = images.call, call
-        before, told = images.graph, len(images.issues)
-        try:
-            self._match(images, forced)
-        except NoMatchError as error:
-            images.graph = before
-            images.refused(f"left out: {error}")
-        finally:
-            images.call = outer
-        if len(images.issues) == told:
-            known = {node.id for node in before.whole.walk()}
-            images.exact += [node.id for node in images.graph.whole.walk() if node.id not in known]
+        with images.matching(call) as outcome:
+            try:
+                self._match(images, forced)
+            except NoMatchError as error:
+                outcome.undo()
+                images.refused(f"left out: {error}")
 
     def _match(self, images: Images, forced: bool) -> None:
         call = images.call
@@ -81,7 +96,10 @@ class Library:
         if function is None or not call.name.startswith((f"{self.name}.", call.short_name)):
             raise NoMatchError(self._why_not(call))
         signature = inspect.signature(function)
-        kwargs = {k: v for k, v in call.kwargs.items() if k not in self.ignored}
+        kwargs, losses = self._accepted(call, signature)
+        if call.kwargs.get("always_apply") is True and not forced and self.chance_of(call) < 1:
+            forced = True
+            losses.append("applied to every image by always_apply, as before version 2")
         takes_p = "p" in signature.parameters
         if not takes_p:
             kwargs.pop("p", None)
@@ -91,6 +109,13 @@ class Library:
             bound = signature.bind(images, *call.args, **kwargs)
         except TypeError as error:
             raise NoMatchError(f"its arguments are not those known: {error}") from None
+        for name, why in self.unused[call.short_name].items():
+            default = signature.parameters[name].default
+            value = bound.arguments.get(name, default)
+            if value and not default and isinstance(value, tuple):
+                losses.append(f"{written(value)}: {why}")  # of *types
+            elif name in bound.arguments and Unused(why, (default,)).lost(value):
+                losses.append(f"{name}={written(value)} is not carried over: {why}")
 
         def step() -> None:
             function(*bound.args, **bound.kwargs)
@@ -103,6 +128,23 @@ class Library:
             unknown = _has_unknown([*call.args, *kwargs.values()])
             why = "a value is known by its name alone" if unknown else "its arguments do not fit"
             raise NoMatchError(f"{why}: {error}") from None
+        for loss in losses:
+            images.changed(loss)
+
+    def _accepted(
+        self, call: TransformCall, signature: inspect.Signature
+    ) -> tuple[dict[str, Any], list[str]]:
+        """The keyword arguments that the function accepts, and reports of the others."""
+        accepted: dict[str, Any] = {}
+        losses = []
+        named = {each.name for each in signature.parameters.values() if each.kind in _NAMED}
+        for name, value in call.kwargs.items():
+            unused = self.not_carried.get(name, _UNKNOWN)
+            if name in named or name == "p":
+                accepted[name] = value
+            elif name not in self.without_effect and unused.lost(value):
+                losses.append(f"{name}={written(value)} is not carried over: {unused.why}")
+        return accepted, losses
 
     def steps(self, images: Images, transforms: Any, *, forced: bool = False) -> list[Step]:
         """For each transformation what puts it behind the images."""
@@ -123,7 +165,33 @@ class Library:
 
 
 _LIBRARIES: dict[str, Library] = {}
-"""Each by its name, once it is made."""
+"""All libraries by name."""
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_UNKNOWN = Unused("this argument is not known", usual=())
+_LONGEST_VALUE = 120
+
+
+def _equal(value: Any, usual: Any) -> bool:
+    if isinstance(value, list | tuple) and isinstance(usual, list | tuple):
+        return len(value) == len(usual) and all(map(_equal, value, usual))
+    if isinstance(usual, str):
+        return str(value).rpartition(".")[2].lower() == usual.lower()
+    return bool(value == usual) and isinstance(value, bool) == isinstance(usual, bool)
+
+
+def written(value: Any) -> str:
+    """A value as in the source, shortened."""
+    if isinstance(value, TransformCall):
+        args = [*map(written, value.args)]
+        args += [f"{name}={written(each)}" for name, each in value.kwargs.items()]
+        text = f"{value.short_name}({', '.join(args)})"
+    elif isinstance(value, list | tuple):
+        text = f"[{', '.join(map(written, value))}]"
+    elif isinstance(value, Mapping):
+        text = "{" + ", ".join(f"{key!r}: {written(each)}" for key, each in value.items()) + "}"
+    else:
+        text = str(value) if isinstance(value, NamedValue) else repr(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
 
 
 def call_of(transform: Any) -> TransformCall:

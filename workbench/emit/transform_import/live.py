@@ -86,8 +86,6 @@ def _saved_call(saved: Mapping[str, Any]) -> TransformCall:
         name if name.startswith("albumentations.") or "." in name else f"albumentations.{name}"
     )
     kwargs = {key: _saved_value(each) for key, each in saved.items() if not key.startswith("__")}
-    for key in ("bbox_params", "keypoint_params", "additional_targets", "is_check_shapes"):
-        kwargs.pop(key, None)
     return TransformCall(library, kwargs=kwargs)
 
 

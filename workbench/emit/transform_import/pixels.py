@@ -41,10 +41,10 @@ def jitter_around(
     """Likewise, where each is a range or a number: how far it may lie from 1, the hue from 0."""
     jitter_colour(
         images,
-        brightness=around(brightness, 1, least=0),
-        contrast=around(contrast, 1, least=0),
-        saturation=around(saturation, 1, least=0),
-        hue=around(hue, 0),
+        brightness=around(brightness or 0, 1, least=0),
+        contrast=around(contrast or 0, 1, least=0),
+        saturation=around(saturation or 0, 1, least=0),
+        hue=around(hue or 0, 0),
     )
 
 

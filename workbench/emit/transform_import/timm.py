@@ -16,7 +16,7 @@ from workbench.emit.transform_import.images import Images, NoMatchError, number,
 from workbench.emit.transform_import.library import Library
 from workbench.emit.transform_import.pixels import grey
 
-TIMM = Library("timm", ignored=frozenset({"use_prefetcher", "separate", "tf_preprocessing"}))
+TIMM = Library("timm")
 _MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 CONSTANTS = {
     "IMAGENET_DEFAULT_MEAN": _MEAN,
@@ -26,7 +26,22 @@ CONSTANTS = {
 """Of ``timm/data/constants.py``."""
 
 
-@TIMM.match("create_transform")
+_PATCHES = "the graph returns images, no patches"
+
+
+@TIMM.match(
+    "create_transform",
+    tf_preprocessing="the images are preprocessed as with PIL",
+    separate="all is one graph",
+    re_num_splits="all images are erased alike",
+    crop_border_pixels="nothing is cut from the border",
+    naflex=_PATCHES,
+    patch_size=_PATCHES,
+    max_seq_len=_PATCHES,
+    patchify=_PATCHES,
+    patchify_channels_last=_PATCHES,
+    patchify_flatten=_PATCHES,
+)
 def create_transform(
     images: Images,
     input_size: Any = 224,
@@ -48,17 +63,31 @@ def create_transform(
     re_prob: float = 0.0,
     re_mode: str = "const",
     re_count: int = 1,
+    re_num_splits: int = 0,
     crop_pct: Any = None,
     crop_mode: Any = None,
-    **more: Any,
+    crop_border_pixels: Any = None,
+    tf_preprocessing: bool = False,
+    use_prefetcher: bool = False,
+    normalize: bool = True,
+    separate: bool = False,
+    *,
+    naflex: bool = False,
+    patch_size: Any = 16,
+    max_seq_len: Any = 576,
+    patchify: bool = False,
+    patchify_channels_last: bool = True,
+    patchify_flatten: bool = True,
 ) -> None:
+    if use_prefetcher:
+        images.changed("normalised here, not in timm's prefetching loader")
     size = size_of(input_size[-2:] if isinstance(input_size, list | tuple) else input_size)
     if interpolation == "random":
         images.changed("resized by bilinear interpolation, where timm draws bilinear or bicubic")
         interpolation = "bilinear"
     if not is_training or no_aug:
         _evaluation(images, size, interpolation, crop_pct, crop_mode)
-        torchvision.normalize(images, mean, std)
+        _to_tensor(images, mean, std, normalize)
         return
     if train_crop_mode not in (None, "rrc"):
         raise NoMatchError(f"train_crop_mode is {train_crop_mode}; rrc is known")
@@ -81,7 +110,7 @@ def create_transform(
     images.with_p(
         number(gaussian_blur_prob), lambda: torchvision.gaussian_blur(images, 23, (0.1, 2.0))
     )
-    torchvision.normalize(images, mean, std)
+    _to_tensor(images, mean, std, normalize)
     if re_prob > 0:
         if re_mode != "const":
             images.changed(f"erased with the mean, not with noise (re_mode={re_mode})")
@@ -90,6 +119,12 @@ def create_transform(
                 number(re_prob),
                 lambda: erase_at_random(images, (0.02, 1 / 3), (0.3, 1 / 0.3), 0.0),
             )
+
+
+def _to_tensor(images: Images, mean: Any, std: Any, normalize: bool) -> None:
+    torchvision.to_tensor(images)
+    if normalize:
+        torchvision.normalize(images, mean, std)
 
 
 @TIMM.match("RandomResizedCropAndInterpolation")

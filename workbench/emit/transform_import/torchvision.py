@@ -13,6 +13,7 @@ from workbench.emit.transform_import.geometry import (
     affine,
     crop_at_random,
     erase_at_random,
+    erased_value,
     opposite,
     pad_sides,
 )
@@ -27,6 +28,7 @@ from workbench.emit.transform_import.images import (
     size_of,
     uniform,
     uniform_whole,
+    warp_interp_type,
 )
 from workbench.emit.transform_import.library import Library, transforms_of
 from workbench.emit.transform_import.pixels import (
@@ -43,7 +45,13 @@ from workbench.emit.transform_import.pixels import (
 )
 from workbench.emit.transform_import.transform_call import TransformCall
 
-TORCHVISION = Library("torchvision", ignored=frozenset({"inplace", "antialias"}))
+TORCHVISION = Library(
+    "torchvision",
+    without_effect={
+        "inplace": "it decides where the result is stored",
+        "RandomCrop.pad_if_needed": "DALI pads, where the library raises an error without it",
+    },
+)
 _match = TORCHVISION.match
 TORCHVISION.unmatched.update(
     {
@@ -62,12 +70,23 @@ TORCHVISION.unmatched.update(
 )
 
 
-@_match("Compose", "Sequential")
-def compose(images: Images, *transforms: Any, **named: Any) -> None:
-    # DALI's own Compose, nvidia.dali.experimental.torchvision, has settings of a pipeline
-    transforms = transforms or (named["transforms"],)
-    several = len(transforms) != 1 or not isinstance(transforms[0], list | tuple)
-    for each in transforms if several else transforms_of(transforms[0]):
+@_match("Sequential")
+def sequential(images: Images, *transforms: Any) -> None:
+    for each in transforms:
+        for inner in each if isinstance(each, list | tuple) else [each]:
+            TORCHVISION.apply(images, inner)
+
+
+@_match(
+    "Compose",
+    batch_size="a setting of the pipeline, which the workbench sets",
+    num_threads="a setting of the pipeline, which the workbench sets",
+)
+def compose(
+    images: Images, transforms: Any, *, batch_size: Any = None, num_threads: Any = None
+) -> None:
+    # batch_size and num_threads are of DALI's own Compose, nvidia.dali.experimental.torchvision
+    for each in transforms_of(transforms):
         TORCHVISION.apply(images, each)
 
 
@@ -77,8 +96,8 @@ def random_apply(images: Images, transforms: Any, p: float = 0.5) -> None:
     images.with_p(number(p), lambda: [step() for step in steps].clear())
 
 
-@_match("Lambda")
-def lambda_(images: Images, lambd: Any) -> None:
+@_match("Lambda", types="applied to images, whatever the types")
+def lambda_(images: Images, lambd: Any, *types: Any) -> None:
     """A function of the script's own, whose steps were read where that is possible."""
     if not isinstance(lambd, TransformCall):
         raise NoMatchError("a function of your own: write it as @wb.node")
@@ -97,17 +116,59 @@ def random_order(images: Images, transforms: Any) -> None:
     images.some_of(len(steps), steps, shuffled=True)
 
 
-@_match(
-    "Identity", "SanitizeBoundingBoxes", "ClampBoundingBoxes", "ToPILImage", "RGB", "ToPureTensor"
-)
-def nothing(images: Images, *_: Any, **__: Any) -> None:
-    """What changes no pixel of an RGB image."""
+@_match("Identity", "RGB", "ToPureTensor", "to_pure_tensor")
+def nothing(images: Images) -> None:
+    """A transform that changes no pixel of an RGB image."""
 
 
-@_match("ToTensor", "ToDtype", "ConvertImageDtype")
-def to_tensor(images: Images, *_: Any, scale: bool = True, **__: Any) -> None:
-    images.zero_to_one = images.zero_to_one or scale
+@_match("SanitizeBoundingBoxes", "ClampBoundingBoxes", "ConvertBoundingBoxFormat")
+def boxes(images: Images, *_: Any, **__: Any) -> None:
+    raise NoMatchError("the graph has images and labels, no boxes: use a source of boxes")
+
+
+@_match("ToPILImage", "to_pil_image")
+def to_pil_image(images: Images, mode: Any = None) -> None:
+    if mode not in (None, "RGB"):
+        raise NoMatchError(f"mode is {mode}; RGB is known")
+    if images.normalised:
+        raise NoMatchError("the images are normalised already")
+    images.zero_to_one = images.channels_first = images.floats = False
+
+
+@_match("ToTensor", "to_tensor")
+def to_tensor(images: Images) -> None:
+    images.zero_to_one = images.channels_first = True
+
+
+@_match("ConvertImageDtype", "convert_image_dtype")
+def convert_image_dtype(images: Images, dtype: Any = "float32") -> None:
+    to_dtype(images, dtype, scale=True)
+
+
+@_match("ToDtype", "to_dtype")
+def to_dtype(images: Images, dtype: Any = "float32", scale: bool = False) -> None:
     images.channels_first = True
+    name = _image_dtype(dtype)
+    if name == "uint8" and not images.normalised and (scale or not images.zero_to_one):
+        images.zero_to_one = images.floats = False
+        return
+    if name != "float32":
+        images.changed(f"floats of 32 bits, not {name}")
+    if not images.floats and not images.normalised:
+        images.zero_to_one = images.zero_to_one or scale
+        images.floats = True
+    elif scale and not images.zero_to_one:
+        images.changed("floats are not scaled again")
+
+
+def _image_dtype(dtype: Any) -> str:
+    """The type that images get, also of a dictionary of types: ``float32``."""
+    if isinstance(dtype, dict):
+        for name, each in dtype.items():
+            if "Image" in str(name) or str(name) == "others":
+                return _image_dtype(each)
+        return "uint8"
+    return str(dtype).rpartition(".")[2]
 
 
 @_match("ToImage", "PILToTensor", "ToImageTensor")
@@ -116,29 +177,57 @@ def to_image(images: Images) -> None:
     images.channels_first = True
 
 
-@_match("Normalize")
+@_match("Normalize", "normalize")
 def normalize(images: Images, mean: Any, std: Any) -> None:
-    images.zero_to_one = images.channels_first = True
+    images.zero_to_one = images.zero_to_one or not images.floats
+    images.channels_first = True
     normalise(images, mean, std)
 
 
-@_match("Resize", "Scale")
+@_match("Resize", "Scale", "resize")
 def resize(
-    images: Images, size: Any, interpolation: Any = "bilinear", max_size: Any = None
+    images: Images,
+    size: Any,
+    interpolation: Any = "bilinear",
+    max_size: Any = None,
+    antialias: Any = True,
 ) -> None:
-    interp = interp_type(interpolation)
+    sampling = _sampling(images, interpolation, antialias)
     if isinstance(size, Sequence) and len(size) == 2:
-        images.graph = images.graph.resize(size=size_of(size), interp_type=interp)
-    elif max_size is None:
-        images.graph = images.graph.resize(resize_shorter=size_of(size)[0], interp_type=interp)
+        images.graph = images.graph.resize(size=size_of(size), **sampling)
+        return
+    limit = {} if max_size is None else {"max_size": number(max_size)}
+    if size is None:  # version 2: the longer side
+        images.graph = images.graph.resize(resize_longer=number(max_size), **sampling)
     else:
-        images.graph = images.graph.resize(
-            resize_shorter=size_of(size)[0], max_size=number(max_size), interp_type=interp
-        )
+        images.graph = images.graph.resize(resize_shorter=size_of(size)[0], **limit, **sampling)
+    _round_longer_side(images)
+
+
+def _round_longer_side(images: Images) -> None:
+    images.changed("the longer side is rounded, not cut: it can be one pixel longer")
+
+
+def _sampling(images: Images, interpolation: Any, antialias: Any) -> dict[str, Any]:
+    """Arguments of DALI's resizes. PIL images are always antialiased, whatever the argument."""
+    found: dict[str, Any] = {"interp_type": interp_type(images, interpolation)}
+    if found["interp_type"] == "INTERP_NN":
+        if images.channels_first and "exact" not in str(interpolation):
+            images.changed("nearest by the middle of pixels, not by their corner as on tensors")
+        return found
+    if antialias is True:
+        return found
+    if images.channels_first:
+        if found["interp_type"] == "INTERP_CUBIC":
+            images.changed("PyTorch's cubic has the parameter -0.75, DALI's -0.5")
+        return {**found, "antialias": False}
+    images.changed(f"antialias={antialias} has no effect on PIL images, and these are assumed")
+    return found
 
 
 @_match("CenterCrop")
 def center_crop(images: Images, size: Any) -> None:
+    images.changed("where an odd number of pixels is left over, the crop can be one pixel off")
     images.graph = images.graph.crop(crop=size_of(size), out_of_bounds_policy="pad")
 
 
@@ -151,16 +240,16 @@ def random_crop(
     fill: Any = 0,
     padding_mode: str = "constant",
 ) -> None:
-    if padding is not None and padding_mode != "constant":
+    if padding_mode != "constant":
         images.changed(f"padded with {fill}, not by padding_mode={padding_mode}")
-    crop_at_random(images, size_of(size), sides(padding or 0), fill)
+    crop_at_random(images, size_of(size), sides(padding or 0), erased_value(images, fill))
 
 
-@_match("Pad")
+@_match("Pad", "pad")
 def pad(images: Images, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> None:
     if padding_mode != "constant":
         raise NoMatchError(f"DALI pads with a value, not by padding_mode={padding_mode}")
-    pad_sides(images, sides(padding), fill)
+    pad_sides(images, sides(padding), erased_value(images, fill))
 
 
 def sides(padding: Any) -> tuple[int, int, int, int]:
@@ -179,12 +268,13 @@ def random_resized_crop(
     scale: Any = (0.08, 1.0),
     ratio: Any = (0.75, 4 / 3),
     interpolation: Any = "bilinear",
+    antialias: Any = True,
 ) -> None:
     images.graph = images.graph.random_resized_crop(
         size=size_of(size),
         random_area=rounded(scale),
         random_aspect_ratio=rounded(ratio),
-        interp_type=interp_type(interpolation),
+        **_sampling(images, interpolation, antialias),
     )
 
 
@@ -213,8 +303,8 @@ def random_rotation(
     images.graph = images.graph.rotate(
         angle=uniform(*around(degrees, 0)),
         keep_size=not expand,
-        interp_type=interp_type(resample or interpolation),
-        fill_value=_one_fill(images, fill),
+        interp_type=warp_interp_type(images, resample or interpolation),
+        fill_value=one_fill(images, fill),
     )
 
 
@@ -243,18 +333,17 @@ def random_affine(
         scale=uniform(*scale) if scale else 1.0,
         shear=(uniform(*opposite(shears)), uniform(*opposite(second))),
         shift=((-number(across), number(across)), (-number(down), number(down))),
-        interp=interp_type(resample or interpolation),
-        fill=_one_fill(images, fill),
+        interp=warp_interp_type(images, resample or interpolation),
+        fill=one_fill(images, fill),
     )
 
 
-def _one_fill(images: Images, fill: Any) -> float:
+def one_fill(images: Images, fill: Any) -> float:
     """One value for all channels, as DALI's warps take it."""
-    if not isinstance(fill, Sequence):
-        return number(fill or 0)
-    values = [number(each) for each in fill]
-    if len(set(values)) > 1:
-        images.changed(f"filled with the mean of {values}: DALI's warps take one value")
+    values = erased_value(images, fill)
+    if len(set(values)) == 1:
+        return values[0]
+    images.changed(f"filled with the mean of {fill}: DALI's warps take one value")
     return sum(values) / len(values)
 
 
@@ -330,7 +419,7 @@ def random_adjust_sharpness(images: Images, sharpness_factor: float, p: float = 
     images.with_p(number(p), lambda: sharpen(images, number(sharpness_factor)))
 
 
-@_match("GaussianNoise")
+@_match("GaussianNoise", clip="DALI clips the values to their range")
 def gaussian_noise(
     images: Images, mean: float = 0.0, sigma: float = 0.1, clip: bool = True
 ) -> None:
@@ -396,8 +485,8 @@ def _of_augment(images: Images, interp: Any, fill: Any) -> dict[str, Any]:
         "augmentations and magnitudes are those of nvidia.dali.auto_aug, not of torchvision"
     )
     return {
-        "interp_type": interp_type(interp),
-        "fill_value": 0 if fill is None else int(_one_fill(images, fill)),
+        "interp_type": warp_interp_type(images, interp),
+        "fill_value": 0 if fill is None else int(one_fill(images, fill)),
     }
 
 
@@ -430,27 +519,32 @@ def random_shortest_size(
     min_size: Any,
     max_size: Any = None,
     interpolation: Any = "bilinear",
+    antialias: Any = True,
 ) -> None:
     sizes = min_size if isinstance(min_size, list | tuple) else [min_size]
-    interp = interp_type(interpolation)
+    sampling = _sampling(images, interpolation, antialias)
     limit: dict[str, Any] = {"max_size": number(max_size)} if max_size is not None else {}
 
     def step(size: Any) -> Any:
         def shorter() -> None:
-            images.graph = images.graph.resize(
-                resize_shorter=number(size), interp_type=interp, **limit
-            )
+            images.graph = images.graph.resize(resize_shorter=number(size), **sampling, **limit)
 
         return shorter
 
     images.one_of([step(size) for size in sizes])
+    _round_longer_side(images)
 
 
 @_match("RandomResize")
 def random_resize(
-    images: Images, min_size: int, max_size: int, interpolation: Any = "bilinear"
+    images: Images,
+    min_size: int,
+    max_size: int,
+    interpolation: Any = "bilinear",
+    antialias: Any = True,
 ) -> None:
     images.graph = images.graph.resize(
         resize_shorter=uniform(int(min_size), int(max_size)),
-        interp_type=interp_type(interpolation),
+        **_sampling(images, interpolation, antialias),
     )
+    _round_longer_side(images)

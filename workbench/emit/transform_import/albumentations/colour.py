@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from workbench.emit.transform_import.albumentations.library import ALBUMENTATIONS
+from workbench.emit.transform_import.albumentations.library import (
+    ALBUMENTATIONS,
+    installed_major,
+)
 from workbench.emit.transform_import.albumentations.ranges import (
     is_pair,
     range_of,
@@ -40,7 +42,7 @@ from workbench.emit.transform_import.pixels import (
 _match = ALBUMENTATIONS.match
 
 
-@_match("RandomBrightnessContrast")
+@_match("RandomBrightnessContrast", ensure_safe_range="values are clipped")
 def random_brightness_contrast(
     images: Images,
     brightness_limit: Any = 0.2,
@@ -104,8 +106,8 @@ def rgb_shift(
     shift_channels(images, (red, green, blue))
 
 
-@_match("ToGray")
-def to_gray(images: Images, num_output_channels: int = 3, **_: Any) -> None:
+@_match("ToGray", method="the weights are those of ITU-R 601")
+def to_gray(images: Images, num_output_channels: int = 3, method: str = "weighted_average") -> None:
     grey(images, num_output_channels)
 
 
@@ -120,7 +122,7 @@ def clahe(images: Images, clip_limit: Any = 4.0, tile_grid_size: Any = (8, 8)) -
     )
 
 
-@_match("GaussNoise")
+@_match("GaussNoise", noise_scale_factor="noise is sampled for each pixel")
 def gauss_noise(
     images: Images,
     var_limit: Any = None,
@@ -128,10 +130,12 @@ def gauss_noise(
     per_channel: bool = True,
     std_range: Any = (0.2, 0.44),
     mean_range: Any = (0.0, 0.0),
-    **_: Any,
+    noise_scale_factor: float = 1,
 ) -> None:
     if not per_channel:
         images.changed("each channel has noise of its own")
+    if var_limit is not None and is_pair(var_limit) and number(var_limit[1]) <= 1:
+        std_range, var_limit = var_limit, None  # the first argument of version 2
     if var_limit is not None:
         low, high = var_limit if is_pair(var_limit) else (0, var_limit)
         spread = uniform(math.sqrt(number(low)), math.sqrt(number(high)))
@@ -170,7 +174,10 @@ def blur(images: Images, blur_limit: Any = (3, 7)) -> None:
     images.one_of([step(size) for size in _odd_sizes(blur_limit, 3)])
 
 
-@_match("MotionBlur")
+_LINE = "the line goes through the pixel, evenly"
+
+
+@_match("MotionBlur", allow_shifted=_LINE, direction_range=_LINE)
 def motion_blur(
     images: Images,
     blur_limit: Any = (3, 7),
@@ -189,12 +196,10 @@ def motion_blur(
 
 
 @_match("GaussianBlur")
-def gaussian_blur(
-    images: Images, blur_limit: Any = 0, sigma_limit: Any = None, sigma: Any = None
-) -> None:
+def gaussian_blur(images: Images, blur_limit: Any = 0, sigma_limit: Any = None) -> None:
     low, high = around(sigma_limit, 0, least=0) if sigma_limit else (0.0, 0.0)
     free = blur_limit in (0, (0, 0), [0, 0])
-    if sigma_limit is None and (free or _draws_sigma()):
+    if sigma_limit is None and (free or (installed_major() or 1) >= 2):
         low, high = 0.5, 3.0
     elif sigma_limit is None:
         images.changed(
@@ -214,14 +219,6 @@ def gaussian_blur(
     images.one_of([step(size) for size in ([0] if free else _odd_sizes(blur_limit, 3))])
 
 
-def _draws_sigma() -> bool:
-    """Whether the version that is installed draws sigma beside the window, as from 2 on."""
-    try:
-        return int(version("albumentations").partition(".")[0]) >= 2
-    except (PackageNotFoundError, ValueError):
-        return False
-
-
 @_match("ImageCompression", "JpegCompression")
 def image_compression(
     images: Images,
@@ -238,8 +235,8 @@ def image_compression(
     )
 
 
-@_match("RandomGamma")
-def random_gamma(images: Images, gamma_limit: Any = (80, 120), **_: Any) -> None:
+@_match("RandomGamma", eps="no small number is added")
+def random_gamma(images: Images, gamma_limit: Any = (80, 120), eps: Any = None) -> None:
     low, high = around(gamma_limit, 100)
     power(images, low / 100, high / 100)
 
@@ -255,6 +252,8 @@ def solarize_(images: Images, threshold: Any = 128, threshold_range: Any = None)
         low, high = (255 * number(each) for each in threshold_range)
     else:
         low, high = threshold if is_pair(threshold) else (threshold, threshold)
+        if number(high) <= 1:  # the first argument of version 2
+            low, high = 255 * number(low), 255 * number(high)
     if low != high:
         images.changed(f"the threshold is the middle of {low} and {high}, not drawn")
     solarize(images, (number(low) + number(high)) / 2)
@@ -273,8 +272,16 @@ def posterize_(images: Images, num_bits: Any = 4) -> None:
     posterize(images, num_bits[0] if is_pair(num_bits) else num_bits)
 
 
-@_match("Equalize")
-def equalize_(images: Images, mode: str = "cv", by_channels: bool = True, **_: Any) -> None:
+@_match("Equalize", mask="all of the image counts", mask_params="all of the image counts")
+def equalize_(
+    images: Images,
+    mode: str = "cv",
+    by_channels: bool = True,
+    mask: Any = None,
+    mask_params: Any = (),
+) -> None:
+    if mode != "cv":
+        images.changed(f"equalised as OpenCV does, not by mode={mode}")
     if not by_channels:
         images.changed("each channel is equalized by itself, not luminance alone")
     equalize(images)
@@ -290,20 +297,25 @@ def salt_and_pepper(
     )
 
 
-@_match("Sharpen", "IAASharpen")
+@_match(
+    *("Sharpen", "IAASharpen"),
+    kernel_size="it is of the method gaussian",
+    sigma="it is of the method gaussian",
+)
 def sharpen(
     images: Images,
     alpha: Any = (0.2, 0.5),
     lightness: Any = (0.5, 1.0),
     method: str = "kernel",
-    **_: Any,
+    kernel_size: int = 5,
+    sigma: float = 1.0,
 ) -> None:
     if method != "kernel":
         raise NoMatchError(f"method is {method}; kernel is known")
     sharpen_by_kernel(images, range_of(alpha), range_of(lightness))
 
 
-@_match("IAAAdditiveGaussianNoise")
+@_match("IAAAdditiveGaussianNoise", per_channel="each channel has noise of its own")
 def additive_gaussian_noise(
     images: Images, loc: Any = 0, scale: Any = (2.55, 12.75), per_channel: bool = False
 ) -> None:

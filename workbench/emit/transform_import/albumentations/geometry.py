@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.emit.transform_import.albumentations.library import ALBUMENTATIONS
+from workbench.emit.transform_import.albumentations.library import (
+    ALBUMENTATIONS,
+    installed_major,
+)
 from workbench.emit.transform_import.albumentations.ranges import (
     filling,
     is_pair,
@@ -32,6 +35,7 @@ from workbench.emit.transform_import.images import (
 )
 from workbench.emit.transform_import.images import interp_type_of_opencv as interp_type
 from workbench.emit.transform_import.images import sampling_of_opencv as sampling
+from workbench.emit.transform_import.images import warp_interp_type_of_opencv as warp_interp_type
 from workbench.graph.read import fn, random
 
 _match = ALBUMENTATIONS.match
@@ -81,7 +85,7 @@ def _quarter_turn(images: Images, count: int) -> Step:
 
 
 @_match("RandomRotate90")
-def random_rotate_90(images: Images, *_: Any) -> None:
+def random_rotate_90(images: Images) -> None:
     images.one_of([_quarter_turn(images, count) for count in range(4)])
 
 
@@ -100,7 +104,17 @@ def resize(
     area_for_downscale: Any = None,
 ) -> None:
     size = size_of(height) if width is None else (number(height), number(width))
-    images.graph = images.graph.resize(size=size, **sampling(interpolation, area_for_downscale))
+    images.graph = images.graph.resize(
+        size=size, **sampling(images, interpolation, area_for_downscale)
+    )
+
+
+def _one_size(max_size: Any, max_size_hw: Any) -> float:
+    if max_size_hw is not None:
+        raise NoMatchError("max_size_hw limits each side; one max_size is known")
+    if isinstance(max_size, list | tuple) and len(max_size) == 1:
+        max_size = max_size[0]
+    return number(max_size)
 
 
 @_match("SmallestMaxSize")
@@ -108,11 +122,13 @@ def smallest_max_size(
     images: Images,
     max_size: Any = 1024,
     interpolation: Any = 1,
+    *,
+    max_size_hw: Any = None,
     area_for_downscale: Any = None,
-    **_: Any,
 ) -> None:
     images.graph = images.graph.resize(
-        resize_shorter=number(max_size), **sampling(interpolation, area_for_downscale)
+        resize_shorter=_one_size(max_size, max_size_hw),
+        **sampling(images, interpolation, area_for_downscale),
     )
 
 
@@ -121,18 +137,28 @@ def longest_max_size(
     images: Images,
     max_size: Any = 1024,
     interpolation: Any = 1,
+    *,
+    max_size_hw: Any = None,
     area_for_downscale: Any = None,
-    **_: Any,
 ) -> None:
     images.graph = images.graph.resize(
-        resize_longer=number(max_size), **sampling(interpolation, area_for_downscale)
+        resize_longer=_one_size(max_size, max_size_hw),
+        **sampling(images, interpolation, area_for_downscale),
     )
 
 
 @_match("RandomScale")
-def random_scale(images: Images, scale_limit: Any = 0.1, interpolation: Any = 1, **_: Any) -> None:
+def random_scale(
+    images: Images,
+    scale_limit: Any = 0.1,
+    interpolation: Any = 1,
+    *,
+    area_for_downscale: Any = None,
+) -> None:
+    if area_for_downscale is not None:
+        images.changed(f"area_for_downscale={area_for_downscale}: no area interpolation")
     low, high = around(scale_limit, 1) if not is_pair(scale_limit) else shifted(scale_limit, 1)
-    scale_by(images, low, high, interp_type(interpolation))
+    scale_by(images, low, high, interp_type(images, interpolation))
 
 
 @_match("PadIfNeeded")
@@ -151,6 +177,8 @@ def pad_if_needed(
         raise NoMatchError("pad_height_divisor and pad_width_divisor are not known")
     _tell_border(images, border_mode)
     corner = "top_left" in str(position).lower()
+    if not corner and "center" not in str(position).lower():
+        images.changed(f"padded evenly on all sides, not by position={position}")
     pad_to(images, number(min_height), number(min_width), filling(fill, value), corner=corner)
 
 
@@ -159,28 +187,58 @@ def _tell_border(images: Images, mode: Any) -> None:
         images.changed(f"filled with a value at its border, not by border_mode={mode}")
 
 
-@_match("RandomCrop")
+_PADDED = "smaller images are padded at random sides"
+
+
+@_match("RandomCrop", pad_position=_PADDED)
 def random_crop(
     images: Images,
     height: Any,
     width: Any,
     pad_if_needed: bool = False,
+    pad_position: Any = "center",
     border_mode: Any = 0,
     fill: Any = 0,
-    **_: Any,
 ) -> None:
+    _tell_border(images, border_mode)
+    if pad_if_needed:
+        images.changed(f"smaller images are padded at random sides, not by {pad_position}")
     crop_at_random(images, (int(number(height)), int(number(width))), (0, 0, 0, 0), fill)
 
 
-@_match("CenterCrop")
-def center_crop(images: Images, height: Any, width: Any, **_: Any) -> None:
-    size = (number(height), number(width))
-    images.graph = images.graph.crop(crop=size, rounding="truncate", out_of_bounds_policy="pad")
+@_match("CenterCrop", pad_position="smaller images are padded evenly")
+def center_crop(
+    images: Images,
+    height: Any,
+    width: Any,
+    pad_if_needed: bool = False,
+    pad_position: Any = "center",
+    border_mode: Any = 0,
+    fill: Any = 0,
+) -> None:
+    _tell_border(images, border_mode)
+    images.graph = images.graph.crop(
+        crop=(number(height), number(width)),
+        rounding="truncate",
+        out_of_bounds_policy="pad",
+        fill_values=fills(fill),
+    )
 
 
-@_match("Crop")
+_TRIMMED = "a crop over the edge is trimmed"
+
+
+@_match("Crop", pad_if_needed=_TRIMMED, pad_position=_TRIMMED, border_mode=_TRIMMED, fill=_TRIMMED)
 def crop(
-    images: Images, x_min: Any = 0, y_min: Any = 0, x_max: Any = 1024, y_max: Any = 1024, **_: Any
+    images: Images,
+    x_min: Any = 0,
+    y_min: Any = 0,
+    x_max: Any = 1024,
+    y_max: Any = 1024,
+    pad_if_needed: bool = False,
+    pad_position: Any = "center",
+    border_mode: Any = 0,
+    fill: Any = 0,
 ) -> None:
     left, top, right, bottom = (int(number(each)) for each in (x_min, y_min, x_max, y_max))
     images.graph = images.graph.slice(
@@ -207,7 +265,7 @@ def random_resized_crop(
         size=size_of(sides),
         random_area=rounded(scale),
         random_aspect_ratio=rounded(ratio),
-        **sampling(interpolation, area_for_downscale),
+        **sampling(images, interpolation, area_for_downscale),
     )
 
 
@@ -231,10 +289,10 @@ def random_sized_crop(
         crop_pos_x=uniform(0.0, 1.0),
         crop_pos_y=uniform(0.0, 1.0),
         out_of_bounds_policy="trim_to_shape",
-    ).resize(size=size_of(sides), **sampling(interpolation, area_for_downscale))
+    ).resize(size=size_of(sides), **sampling(images, interpolation, area_for_downscale))
 
 
-@_match("Rotate", "SafeRotate")
+@_match("Rotate", "SafeRotate", rotate_method="it is of boxes")
 def rotate(
     images: Images,
     limit: Any = 90,
@@ -254,7 +312,7 @@ def rotate(
     images.graph = images.graph.rotate(
         angle=uniform(*around(limit, 0)),
         keep_size=not safe,
-        interp_type=interp_type(interpolation),
+        interp_type=warp_interp_type(images, interpolation),
         fill_value=_one_value(images, filling(fill, value)),
     )
 
@@ -266,7 +324,7 @@ def _one_value(images: Images, fill: Any) -> float:
     return sum(values) / len(values)
 
 
-@_match("ShiftScaleRotate")
+@_match("ShiftScaleRotate", rotate_method="it is of boxes")
 def shift_scale_rotate(
     images: Images,
     shift_limit: Any = 0.0625,
@@ -282,20 +340,24 @@ def shift_scale_rotate(
 ) -> None:
     _tell_border(images, border_mode)
     scale = shifted(scale_limit, 1) if is_pair(scale_limit) else around(scale_limit, 1)
+    version = installed_major()
+    if version is None or version < 2:
+        images.changed("as from version 2 on: shifts of whole pixels, each side has a scale")
     across = shift_limit if shift_limit_x is None else shift_limit_x
     down = shift_limit if shift_limit_y is None else shift_limit_y
     affine(
         images,
         angle=uniform(*opposite(around(rotate_limit, 0))),
-        scale=uniform(*scale),
+        scale=(uniform(*scale), uniform(*scale)),
         shear=(0.0, 0.0),
         shift=(around(across, 0), around(down, 0)),
-        interp=interp_type(interpolation),
+        whole_shift=True,
+        interp=warp_interp_type(images, interpolation),
         fill=_one_value(images, filling(fill, value)),
     )
 
 
-@_match("Affine")
+@_match("Affine", rotate_method="it is of boxes", balanced_scale="scales are sampled evenly")
 def affine_(
     images: Images,
     scale: Any = (1.0, 1.0),
@@ -304,13 +366,15 @@ def affine_(
     rotate: Any = 0.0,
     shear: Any = (0.0, 0.0),
     interpolation: Any = 1,
+    *,
     cval: Any = 0,
     mode: Any = 0,
     fit_output: bool = False,
     keep_ratio: bool = False,
+    rotate_method: str = "largest_box",
+    balanced_scale: bool = False,
     fill: Any = None,
     border_mode: Any = 0,
-    **_: Any,
 ) -> None:
     if translate_px not in (None, 0) or fit_output:
         raise NoMatchError("translate_px and fit_output are not known; translate_percent is")
@@ -322,12 +386,13 @@ def affine_(
     affine(
         images,
         angle=uniform(*opposite(range_of(rotate))),
-        scale=one if keep_ratio or wide == high else (one, uniform(*high)),
+        scale=one if keep_ratio else (one, uniform(*high)),
         shear=(uniform(*opposite(slant)), uniform(*opposite(tilt))),
         shift=(across, down),
-        interp=interp_type(interpolation),
+        interp=warp_interp_type(images, interpolation),
         fill=_one_value(images, filling(fill, cval)),
         sheared_last=True,
+        whole_shift=True,
     )
 
 
@@ -357,7 +422,6 @@ def coarse_dropout(
     num_holes: Any = None,
     max_h_size: Any = None,
     max_w_size: Any = None,
-    **_: Any,
 ) -> None:
     most = num_holes if num_holes is not None else max_holes
     if most is not None or images.call.short_name == "Cutout":

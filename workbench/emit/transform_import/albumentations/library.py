@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from workbench.emit.transform_import.geometry import fills
 from workbench.emit.transform_import.images import Images, NoMatchError, number
-from workbench.emit.transform_import.library import Library, transforms_of
+from workbench.emit.transform_import.library import Library, Unused, transforms_of, written
 from workbench.emit.transform_import.pixels import normalise
 
 _ALWAYS = (
-    *("Compose", "Sequential", "Resize", "SmallestMaxSize", "LongestMaxSize", "Normalize"),
+    *("Compose", "ReplayCompose", "Resize", "SmallestMaxSize", "LongestMaxSize", "Normalize"),
     *("ToFloat", "ToTensorV2", "PadIfNeeded", "RandomCrop", "CenterCrop", "Crop", "Transforms"),
-    *("RandomResizedCrop", "RandomSizedCrop", "CropNonEmptyMaskIfExists", "CenterCrop", "D4"),
+    *("RandomResizedCrop", "RandomSizedCrop", "CropNonEmptyMaskIfExists", "SquareSymmetry", "D4"),
+    *("SomeOf", "RandomOrder"),
     *("RandomCropFromBorders", "RandomSizedBBoxSafeCrop", "FromFloat", "ToTensor"),
 )
+_MASKS = "the graph has no masks, which a report of additional targets names"
 ALBUMENTATIONS = Library(
     "albumentations",
-    ignored=frozenset({"always_apply", "mask_interpolation", "mask_value", "fill_mask", "seed"}),
+    without_effect={
+        "is_check_shapes": "it only checks the input",
+        "strict": "it only checks the arguments",
+        "save_applied_params": "it only records the parameters",
+        "always_apply": "it is p=1, which is reported where p is another",
+        "telemetry": "it concerns no image",
+        "mask_interpolation": _MASKS,
+        "mask_value": _MASKS,
+        "fill_mask": _MASKS,
+        "mask_fill_value": _MASKS,
+    },
+    not_carried={
+        "seed": Unused("the graph has a seed of its own"),
+    },
     usual_chance=0.5,
     chances=dict.fromkeys(_ALWAYS, 1.0),
 )
@@ -45,8 +61,43 @@ ALBUMENTATIONS.unmatched.update(
 )
 
 
-@_match("Compose", "Sequential")
-def compose(images: Images, transforms: Any, *_: Any, **__: Any) -> None:
+def installed_major() -> int | None:
+    """The major version of the installed Albumentations; None if it is not installed."""
+    try:
+        return int(version("albumentations").partition(".")[0])
+    except (PackageNotFoundError, ValueError):
+        return None
+
+
+@_match("Sequential")
+def sequential(images: Images, transforms: Any) -> None:
+    for each in transforms_of(transforms):
+        ALBUMENTATIONS.apply(images, each)
+
+
+_NO_TARGETS = "the graph has images and labels only"
+
+
+@_match("Compose", "ReplayCompose")
+def compose(
+    images: Images,
+    transforms: Any,
+    bbox_params: Any = None,
+    keypoint_params: Any = None,
+    additional_targets: Any = None,
+    *,
+    save_key: str = "replay",
+) -> None:
+    given = {
+        "bbox_params": (bbox_params, "Use a source of boxes"),
+        "keypoint_params": (keypoint_params, "Use a source of key points"),
+        "additional_targets": (additional_targets, "Use a source of them"),
+    }
+    for name, (value, advice) in given.items():
+        if value:
+            images.refused(f"{name}={written(value)} left out: {_NO_TARGETS}. {advice}")
+    if images.call.short_name == "ReplayCompose":
+        images.refused(f"{save_key}: the graph does not record what was applied")
     for each in transforms_of(transforms):
         ALBUMENTATIONS.apply(images, each)
 
@@ -59,8 +110,15 @@ def one_of(images: Images, transforms: Any) -> None:
 
 
 @_match("OneOrOther")
-def one_or_other(images: Images, first: Any = None, second: Any = None, p: float = 0.5) -> None:
-    steps = ALBUMENTATIONS.steps(images, [first, second], forced=True)
+def one_or_other(
+    images: Images,
+    first: Any = None,
+    second: Any = None,
+    transforms: Any = None,
+    p: float = 0.5,
+) -> None:
+    both = [first, second] if transforms is None else transforms
+    steps = ALBUMENTATIONS.steps(images, both, forced=True)
     images.one_of(steps, [number(p), 1 - number(p)])
 
 
@@ -81,19 +139,25 @@ def random_order(images: Images, transforms: Any, n: int = 1, replace: bool = Fa
     some_of(images, transforms, n, replace)
 
 
-@_match("NoOp", "BboxParams", "KeypointParams")
-def no_op(images: Images, *_: Any, **__: Any) -> None:
-    """What changes no pixel."""
+@_match("NoOp")
+def no_op(images: Images) -> None:
+    """A transform that changes nothing."""
 
 
-@_match("ToTensorV2")
+@_match("ToTensorV2", transpose_mask="the graph has no masks")
 def to_tensor_v2(images: Images, transpose_mask: bool = False) -> None:
     images.channels_first = True
 
 
-@_match("ToTensor")
-def to_tensor(images: Images, *_: Any, **__: Any) -> None:
+@_match("ToTensor", num_classes="the graph has no masks", sigmoid="the graph has no masks")
+def to_tensor(
+    images: Images, num_classes: Any = 1, sigmoid: bool = True, normalize: Any = None
+) -> None:
     images.zero_to_one = images.channels_first = True
+    if isinstance(normalize, dict):
+        normalise(images, normalize["mean"], normalize["std"])
+    elif normalize is not None:
+        raise NoMatchError(f"normalize is {written(normalize)}; mean and std are known")
 
 
 @_match("ToFloat")
