@@ -88,7 +88,7 @@ def trace_transform(
         command_line(arguments, lines) as taken,
         found_modules(file, lines.run_file, lines.stand_ins),
         recorded_libraries(tuple(LIBRARIES), lines.stand_ins) as calls,
-        _dali_kept_from_running(trees),
+        _dali_kept_from_running(trees, lines.stand_ins),
         recorded_sequences(lines.stand_ins) if _has(trees, "Sequential") else nullcontext(),
     ):
         try:
@@ -137,7 +137,9 @@ def _has(trees: Mapping[str, ast.Module], name: str) -> bool:
     )
 
 
-def _dali_kept_from_running(trees: Mapping[str, ast.Module]) -> AbstractContextManager[None]:
+def _dali_kept_from_running(
+    trees: Mapping[str, ast.Module], stand_ins: StandIns
+) -> AbstractContextManager[object]:
     """DALI's pipelines beside a composition are not run; without any, DALI is not loaded."""
     names = {
         (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
@@ -146,7 +148,7 @@ def _dali_kept_from_running(trees: Mapping[str, ast.Module]) -> AbstractContextM
         if isinstance(node, ast.ImportFrom | ast.Import)
     }
     of_dali = any(name.partition(".")[0] == "nvidia" for name in names)
-    return kept_from_running([]) if of_dali else nullcontext()
+    return kept_from_running([], stand_ins) if of_dali else nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
