@@ -85,13 +85,15 @@ class ViewModel:
         restore: bool = True,
         connected: bool = True,
         owner: str = "",
+        apply_kept: bool = True,
         claim: Claim = own_tab,
         cell: str | None = None,
     ) -> None:
         """``roots`` are the folders below which is opened and saved; None: anywhere.
 
-        ``restore`` keeps the session on disk and brings back what its ``owner`` left; ``claim``
-        says, for a page that comes with its tab, who the owner is. ``cell`` is the id of the
+        ``restore`` keeps the session on disk and finds the earlier session of its ``owner``, which
+        is restored with ``apply_kept`` and offered without; ``claim`` returns the owner for a page
+        that names its tab. ``cell`` is the id of the
         notebook's cell that made the workbench, None where there is no notebook.
 
         Until it is ``connected`` it computes no picture: no worker starts for a page that is asked
@@ -143,7 +145,7 @@ class ViewModel:
             others = ComparedGraphs(self.history, kept.find_recent, kept.list_recent)
             self.comparison = ComparisonViews(others, background, self.catalog, self.machine, roots)
             if owner:
-                self.sessions.attach(owner)
+                self.sessions.attach(owner, apply=apply_kept)
             for component, fields in constant_fields(self.catalog, self.machine).items():
                 for field, value in fields.items():
                     self._publisher.show(component, field, value)
