@@ -180,9 +180,9 @@ def test_an_attribute_that_does_not_exist_cannot_be_set(
 
 
 def test_an_attribute_that_a_part_has_not_cannot_be_set(w: wb.Workbench) -> None:
-    with pytest.raises(AttributeError, match="Did you mean batch?"):
+    with pytest.raises(AttributeError, match=r"Did you mean batch\?"):
         w.preview.bacth = 3
-    with pytest.raises(AttributeError, match="Did you mean value?"):
+    with pytest.raises(AttributeError, match=r"Did you mean value\?"):
         w.param("rotate.angle").vaule = 3
     w.preview.batch = 1
     w.layout.height = "400px"
