@@ -409,7 +409,7 @@ COMPONENTS: tuple[Component, ...] = (
         "code",
         "The graph as code for a target, live.",
         (
-            Field("source", "python", "", "The script for any data, whatever the target."),
+            Field("source", "python", "", "The script for any data; empty: the graph has faults."),
             Field("target", "both", "script", "What the graph is shown as."),
             Field("targets", "show", [], "list[TargetEntry]", holds=views.TargetEntry),
             Field("in_view", "both", False, "Whether it is on the screen: only then it is sent."),
@@ -431,7 +431,7 @@ COMPONENTS: tuple[Component, ...] = (
                 "fault",
                 "show",
                 {},
-                "CodeFault; where there is one, the files are of an earlier graph.",
+                "CodeFault; where there is one, there are no files.",
                 holds=views.CodeFault,
             ),
             Field("archive", "show", b"", "A ZIP of the files where there are several."),

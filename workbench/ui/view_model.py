@@ -63,6 +63,7 @@ from workbench.ui.view_state import (
     failure_of,
     initial_selection,
     request_of,
+    unread_fault,
 )
 
 
@@ -325,8 +326,6 @@ class ViewModel:
         self.sessions.follow()
         if state.checked.graph is not self.graph:
             state.checked = check_before_run(self.graph, self.catalog, self.machine, self.roots)
-        if state.checked.source is not None:
-            state.source, state.sound = state.checked.source, self.graph
         sound = not state.checked.faults and not self.data_panel.error and not unread
         differs = sound and state.mode == "difference"
         state.baselines = baselines_of(state.checked.active, self.catalog) if differs else []
@@ -346,10 +345,13 @@ class ViewModel:
 
     def _follow_data(self) -> str:
         """Let the graph's sources be of the kind of the data. Returns why they cannot, or empty."""
+        before, self.state.unread = self.state.unread, None
         try:
             graph = with_opened(self.graph, self.data_panel.datasets, self.catalog)
         except DataError as error:
-            self.state.message = str(error)
+            self.state.unread = unread_fault(self.graph, error)
+            if self.state.unread != before:
+                self.state.message = str(error)
             return str(error)
         if graph is not self.graph:
             self.history.document = self.history.document.with_graph(graph)

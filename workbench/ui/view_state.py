@@ -10,7 +10,7 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.script import emit_script
 from workbench.engine.machine import Machine
-from workbench.errors import WorkbenchError, WorkerLostError
+from workbench.errors import DataError, WorkbenchError, WorkerLostError
 from workbench.graph.active import active_graph
 from workbench.graph.blocks import Block
 from workbench.graph.check import Fault, loose_faults, stopping_faults
@@ -159,12 +159,10 @@ class ViewState:
     """What is being made of a graph that takes long to build."""
     waits_for: str = ""
     """What memory a worker that is to start waits for."""
-    source: Code = field(default_factory=lambda: Code("", {}))
-    """The last script that could be exported."""
-    sound: Graph | None = None
-    """The graph that it is of."""
     target: str = "script"
     """What the code panel shows the graph as."""
+    unread: Fault | None = None
+    """Why the graph cannot read the data that are open."""
     code_in_view: bool = False
     """Whether the code is on the screen."""
     shared: bytes = b""
@@ -318,8 +316,22 @@ def failure_of(error: WorkbenchError) -> Failure:
     return Failure((Fault(node, "", message.rstrip("."), remedy),), dead)
 
 
+def unread_fault(graph: Graph, error: DataError) -> Fault:
+    """The reason why a graph cannot read the open data, as a fault at its source."""
+    node, _, reason = str(error).partition(": ")
+    if not graph.has(node):
+        node, reason = "", str(error)
+    remedy = "The pictures are of the data before: open other data, or change the graph."
+    return Fault(node, "", reason.rstrip("."), remedy)
+
+
+def blocking_faults(state: ViewState) -> tuple[Fault, ...]:
+    """What is known to keep the graph from running on the open data."""
+    unread = () if state.unread is None else (state.unread,)
+    return state.checked.faults or unread
+
+
 def faults_of(state: ViewState) -> tuple[Fault, ...]:
-    """What is wrong now: what the check found, else what the last run met."""
-    if state.checked.faults or state.failure is None:
-        return state.checked.faults
-    return state.failure.faults
+    """What is wrong now: what is known before a run, else what the last run met."""
+    failed = () if state.failure is None else state.failure.faults
+    return blocking_faults(state) or failed
