@@ -182,6 +182,8 @@ class ViewModel:
                 return
             if graph.settings.seed != self.graph.settings.seed:
                 self.state.pinned = False
+            if graph.name != self.graph.name:
+                self.verification.forget()
             self.history.push(graph, group)
             if not all(map(graph.has, self.state.selected)):
                 self.state.scope, self.state.selected = "", initial_selection(graph, self.catalog)
@@ -303,6 +305,7 @@ class ViewModel:
     def replace(self, document: Document) -> str:
         """Show another document; undo leads back. Returns what to tell the user."""
         self.history.open(document)
+        self.verification.forget()
         self.state.scope, self.state.pinned = "", False
         self.state.shown_branches, self.state.shown_augmentations = [], []
         self.state.selected = initial_selection(document.graph, self.catalog)
