@@ -49,6 +49,26 @@ class WorkbenchError(Exception):
             raise
     """
 
+    def _render_traceback_(self) -> list[str]:
+        """The traceback in IPython: the line of the cell and the error.
+
+        Frames of the workbench and of libraries are hidden; ``%xmode Verbose`` shows them.
+        """
+        import sys
+        import traceback
+
+        shell = sys.modules["IPython"].get_ipython()
+        if getattr(getattr(shell, "InteractiveTB", None), "mode", "") == "Verbose":
+            return traceback.format_exception(self)
+        frames = traceback.extract_tb(self.__traceback__)
+        own = [frame for frame in frames if _is_of_a_cell(frame.filename)][-1:]
+        where = [f"Line {frame.lineno}: {frame.line}" for frame in own if frame.line]
+        return [*where, f"{type(self).__name__}: {self}"]
+
+
+def _is_of_a_cell(filename: str) -> bool:
+    return "ipykernel_" in filename or filename.startswith("<ipython-input")
+
 
 class ArgumentError(WorkbenchError):
     """A function was given an argument of another kind or out of its range, or an unknown one.
