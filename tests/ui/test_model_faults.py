@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,31 @@ def test_mixed_without_a_gpu_is_refused_with_the_reason(make: Make) -> None:
     model.set_graph(set_setting(model.graph, device="mixed"))
     assert "GPU" in screen["preview", "stale"]
     assert 'DEVICE = "mixed"' in screen["code", "source"]  # can be shipped, not shown
+    (fault,) = screen["bar", "faults"]
+    assert fault["fixes"] == ["Run everything on the CPU"]
+
+
+def test_a_node_on_a_gpu_that_is_not_there_is_named_with_a_way_back(make: Make) -> None:
+    if not describe_machine().no_gpu:
+        pytest.skip("this machine has a GPU")
+    model, screen = make()
+    screen.wait_ready()
+    picture = screen.picture
+    model.set_graph(model.graph.replace_node(replace(model.graph.node("rotate"), device="gpu")))
+    (fault,) = screen["bar", "faults"]
+    assert (fault["node"], fault["fixes"]) == ("rotate", ["Run everything on the CPU"])
+    assert "GPU" in screen.node("rotate")["fault"]
+    assert "runs on the GPU" in screen["preview", "stale"]
+    model.receive("inspector", "effect_open", True)
+    assert screen["inspector", "effect_stale"]
+    assert "runs on the GPU" in screen["inspector", "effect_blocked"]
+    assert model.background.asked("effect") is None
+    fix = {"node": "rotate", "arg": "device", "fix": "Run everything on the CPU"}
+    model.act("bar", {"do": "fix", **fix})
+    screen.wait(lambda s: s["preview", "stale"] == "", "a present picture")
+    assert model.graph.node("rotate").device is None
+    assert screen.picture
+    assert picture
 
 
 def test_a_killed_worker_is_told_and_the_next_change_works(

@@ -234,6 +234,7 @@ COMPONENTS: tuple[Component, ...] = (
             Field("effect_args", "both", [], "The one or two that are varied.", holds=str),
             Field("effect", "picture", b"", "One sample varied: ``EffectHeader`` and JPEG."),
             Field("effect_stale", "show", False, "Whether it is not of the present graph."),
+            Field("effect_blocked", "show", "", "Why it cannot be computed; empty: it can."),
             Field("policy_rows", "both", [], "Sub-policies on the screen, from 0.", holds=int),
             Field("policy_pictures", "picture", b"", "One sample after each: ``PolicyHeader``."),
             Field(

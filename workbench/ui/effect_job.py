@@ -68,6 +68,7 @@ class EffectJob:
             "effect_args": args,
             "effect": self._sheet if state.effect_open else b"",
             "effect_stale": bool(stale) or not present,
+            "effect_blocked": stale,
         }
 
     def follow(self, state: ViewState, request: PreviewRequest) -> None:

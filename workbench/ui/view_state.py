@@ -10,6 +10,7 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.script import emit_script
 from workbench.engine.machine import Machine
+from workbench.engine.missing_gpu import gpu_faults, on_cpu
 from workbench.errors import DataError, WorkbenchError, WorkerLostError
 from workbench.graph.active import active_graph
 from workbench.graph.blocks import Block
@@ -238,11 +239,18 @@ def check_before_run(
     if source and graph.settings.device == "mixed" and machine.no_gpu:
         reason = f"images are decoded on the GPU (mixed), and {machine.no_gpu}"
         faults = (Fault("", "device", reason, "Choose CPU to preview here."),)
+    elif source:
+        faults = tuple(gpu_faults(active, catalog, machine))
     types = {**infer_types(graph, catalog), **infer_types(active, catalog)}
     flows = {port: type_text(flow) for port, flow in types.items()}
     fixed = min(MOST_FIXED, MOST_TRIED // max(1, len(graph.nodes)))
     found = (*faults, *loose)
-    remedies = tuple(fixes(graph, catalog, fault) for fault in found[:fixed])
+    moved = on_cpu(graph, catalog) if source and faults else None
+    to_cpu = (Fix("Run everything on the CPU", moved),) if moved is not None else ()
+    remedies = tuple(
+        to_cpu if source and fault in faults else fixes(graph, catalog, fault)
+        for fault in found[:fixed]
+    )
     rest: tuple[tuple[Fix, ...], ...] = ((),) * (len(found) - len(remedies))
     return Checked(graph, active, faults, loose, source, flows, remedies + rest)
 

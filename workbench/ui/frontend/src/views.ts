@@ -1126,6 +1126,7 @@ export interface InspectorFields {
   effect_args: string[];
   effect: Bytes;
   effect_stale: boolean;
+  effect_blocked: string;
   policy_rows: number[];
   policy_pictures: Bytes;
   augmentations: Record<string, boolean>;
