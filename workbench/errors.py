@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from workbench.graph.check import Fault
 
 
+OUTSIDE = "reaches outside the image of"
+"""In the message of a PipelineError about a crop window that does not fit."""
+
+
 class WorkbenchError(Exception):
     """Base of all errors the workbench raises on purpose.
 

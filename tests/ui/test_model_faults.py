@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import workbench as wb
 from tests.ui.screen import Make, Screen, edit, read_picture
 from workbench.bench.worker_group import WorkerGroup
 from workbench.engine.machine import describe_machine
@@ -192,3 +193,17 @@ def test_resting_is_no_fault_and_the_next_change_wakes_it(
     model.receive("preview", "batch", 1)
     screen.wait_other_picture(picture)
     assert screen["bar", "message"] == ""
+
+
+@pytest.mark.parametrize("op", ["crop", "crop_mirror_normalize"])
+def test_a_crop_larger_than_the_image_offers_padding(make: Make, photos: Path, op: str) -> None:
+    graph = getattr(wb.read(photos).decode(), op)(crop=(4000, 4000)).with_settings(batch_size=4)
+    model, screen = make(graph=graph)
+    screen.wait(lambda s: s["bar", "faults"], "the fault")
+    (fault,) = screen["bar", "faults"]
+    assert fault["node"] == op
+    assert "the window of 4000 x 4000 x 3 reaches outside the image of " in fault["message"]
+    assert fault["fixes"] == ["Pad outside the image"]
+    model.act("bar", {"do": "fix", "node": op, "arg": "", "fix": fault["fixes"][0]})
+    screen.wait_ready()
+    assert model.graph.node(op).args["out_of_bounds_policy"] == "pad"

@@ -36,6 +36,7 @@ from workbench.ui.view_state import (
     ViewState,
     blocking_faults,
     faults_of,
+    fixes_of,
     shuffles_files,
 )
 from workbench.ui.views import Status
@@ -88,7 +89,7 @@ def graph_fields(
     loose = state.checked.loose_faults
     shown_faults = memo(_on_drawn_nodes, graph, catalog, layout, found, loose)
     faults = memo(_stopping, shown_faults, loose)
-    fixes = state.checked.fixes if found is state.checked.faults else ()
+    fixes = fixes_of(state)
     devices = memo(_devices, graph, state.checked.active, catalog)
     facts = state.preview.facts if state.preview else _NO_FACTS
     repeated = state.repeated(settings.batch_size)

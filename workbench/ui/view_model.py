@@ -400,7 +400,7 @@ class ViewModel:
                 self._asked = None  # so that the same may be asked for again
                 self.background_previews.follow(state, None)
                 if not isinstance(outcome, CancelledError):
-                    state.failure = failure_of(outcome)
+                    state.failure = failure_of(outcome, self.graph, self.catalog)
             self._refresh()
         if self._rests_after_first and (state.preview or state.failure):
             self._rests_after_first = not self.engine.rest()

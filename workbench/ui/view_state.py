@@ -11,12 +11,12 @@ from workbench.emit.code import Code
 from workbench.emit.script import emit_script
 from workbench.engine.machine import Machine
 from workbench.engine.missing_gpu import gpu_faults, on_cpu
-from workbench.errors import DataError, WorkbenchError, WorkerLostError
+from workbench.errors import OUTSIDE, DataError, WorkbenchError, WorkerLostError
 from workbench.graph.active import active_graph
 from workbench.graph.blocks import Block
 from workbench.graph.check import Fault, loose_faults, stopping_faults
 from workbench.graph.devices import image_outputs, port_kind
-from workbench.graph.edit import chain, is_movable
+from workbench.graph.edit import chain, is_movable, set_arg
 from workbench.graph.fixes import Fix, fixes
 from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port, region_of
@@ -75,6 +75,9 @@ class Failure:
 
     faults: tuple[Fault]
     dead: bool
+    fixes: tuple[tuple[Fix, ...], ...] = ()
+    """What can be done about each fault, in the graph ``of``."""
+    of: Graph | None = None
 
 
 @dataclass(slots=True)
@@ -311,7 +314,9 @@ def baselines_of(graph: Graph, catalog: Catalog) -> list[str]:
     ]
 
 
-def failure_of(error: WorkbenchError) -> Failure:
+def failure_of(
+    error: WorkbenchError, graph: Graph | None = None, catalog: Catalog | None = None
+) -> Failure:
     """An error of a preview as a fault at its node, with what can be done about it."""
     dead = isinstance(error, WorkerLostError)
     node = getattr(error, "node", None)
@@ -321,7 +326,25 @@ def failure_of(error: WorkbenchError) -> Failure:
     if not node or dead or "Out of memory" in message:  # says itself what to do
         return Failure((Fault(node or "", "", message, ""),), dead)
     remedy = f"Change a value of {node} or what feeds it; undo leads back to the last picture."
-    return Failure((Fault(node, "", message.rstrip("."), remedy),), dead)
+    offers: tuple[Fix, ...] = ()
+    if OUTSIDE in message and graph is not None and catalog is not None and graph.has(node):
+        body = graph.at_scope(graph.scope_of(node))
+        if "out_of_bounds_policy" in catalog[body.node(node).op].args:
+            padded = set_arg(body, catalog, node, "out_of_bounds_policy", "pad").whole
+            offers = (Fix("Pad outside the image", padded),)
+    return Failure((Fault(node, "", message.rstrip("."), remedy),), dead, (offers,), graph)
+
+
+def fixes_of(state: ViewState) -> tuple[tuple[Fix, ...], ...]:
+    """What can be done at a click about each of ``faults_of`` and the loose faults."""
+    found = faults_of(state)
+    if found is state.checked.faults:
+        return state.checked.fixes
+    failure = state.failure
+    own = failure is not None and found is failure.faults and failure.of == state.checked.graph
+    offers = failure.fixes if own and failure is not None else ()
+    blank = len(found) - len(offers) + len(state.checked.loose_faults)
+    return (*offers, *((),) * blank)
 
 
 def unread_fault(graph: Graph, error: DataError) -> Fault:
