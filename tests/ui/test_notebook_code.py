@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import ipywidgets
 import pytest
@@ -300,4 +301,19 @@ def test_offered_edits_outlive_restarts_and_are_recent_work_once_others_are_made
     (entry,) = w.bar.recent
     w._model.act("bar", {"do": "open_recent", "owner": entry["owner"]})
     assert w["rotate"].angle == 80
+    w.close()
+
+
+@wb.node(layouts="HWC")
+def noisy(image: Any) -> Any:
+    import numpy as np
+
+    return image + np.random.randint(0, 9, image.shape).astype(image.dtype)
+
+
+def test_a_batch_warns_of_a_function_that_is_another_at_each_call(photos: Path) -> None:
+    made = wb.read(photos).decode().resize(size=(32, 32))
+    w = wb.Workbench(noisy(made).with_settings(batch_size=2), restore=False, trust=True)
+    with pytest.warns(UserWarning, match=r"noisy: Not what the script gives: .*random"):
+        w.batch(0)
     w.close()
