@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from workbench.graph.check import Fault
 
 
+OUTSIDE = "reaches outside the image of"
+"""In the message of a PipelineError about a crop window that does not fit."""
+
+
 class WorkbenchError(Exception):
     """Base of all errors the workbench raises on purpose.
 
@@ -48,6 +52,26 @@ class WorkbenchError(Exception):
             print(error)  # rotate has no argument 'angl'. Did you mean angle?
             raise
     """
+
+    def _render_traceback_(self) -> list[str]:
+        """The traceback in IPython: the line of the cell and the error.
+
+        Frames of the workbench and of libraries are hidden; ``%xmode Verbose`` shows them.
+        """
+        import sys
+        import traceback
+
+        shell = sys.modules["IPython"].get_ipython()
+        if getattr(getattr(shell, "InteractiveTB", None), "mode", "") == "Verbose":
+            return traceback.format_exception(self)
+        frames = traceback.extract_tb(self.__traceback__)
+        own = [frame for frame in frames if _is_of_a_cell(frame.filename)][-1:]
+        where = [f"Line {frame.lineno}: {frame.line}" for frame in own if frame.line]
+        return [*where, f"{type(self).__name__}: {self}"]
+
+
+def _is_of_a_cell(filename: str) -> bool:
+    return "ipykernel_" in filename or filename.startswith("<ipython-input")
 
 
 class ArgumentError(WorkbenchError):

@@ -75,8 +75,8 @@ def test_a_photo_of_200_megapixels_passes_and_a_bomb_does_not(jpeg: bytes) -> No
     photo = jpeg[:size] + struct.pack(">HH", 12_240, 16_320) + jpeg[size + 4 :]
     assert reject_reason(photo) is None
     bomb = REFUSED["bomb.png"][0](jpeg)
-    expected = "decompression bomb: its header claims 60000 x 60000 pixels"
-    assert reject_reason(bomb) == expected
+    expected = "decompression bomb: its header claims 60000 x 60000 pixels, and 268,435,456 are"
+    assert str(reject_reason(bomb)).startswith(expected)
     assert limit == Image.MAX_IMAGE_PIXELS, "Pillow stays as the user has it"
 
 

@@ -16,6 +16,8 @@ from workbench.preview.value_text import describe_encoded, describe_shape, long_
     [
         (np.float32(-7.2394), "-7.24"),
         (np.int32(1234), "1234"),
+        (np.float32(44100), "44,100"),
+        (np.float32(-12345.6), "-12,346"),
         (np.array([224, 180]), "224, 180"),
         (np.array(True), "yes"),
         (np.array([], np.float32), ""),

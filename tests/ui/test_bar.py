@@ -215,14 +215,19 @@ def test_a_reload_or_a_restart_brings_the_edits_back(host: Host, photos: Path) -
     rename(page, "not lost")
     await_python(host, "model.graph.name", lambda held: held == "not lost")
     assert host.python("model.sessions.close()") is None  # what else comes 0.3 s later
+    line = bar(page).locator("[data-wb=restored]")
     if isinstance(host, LabHost):
         page.goto("about:blank")
         host.server.end_kernels()
         host.open(photos, small())
-    else:
-        page.reload()
+        expect(line).to_have_text(re.compile(r"Not applied: 1 edit of \d\d:\d\d"), timeout=PATIENCE)
+        expect(title(page)).to_have_text("rotate-jitter")
+        line.locator("[data-wb=apply-kept]").click()
+        expect(line).to_be_hidden()
+        expect(title(page)).to_have_text("not lost")
+        return
+    page.reload()
     expect(title(page)).to_have_text("not lost", timeout=PATIENCE)
-    line = bar(page).locator("[data-wb=restored]")
     expect(line).to_have_text(re.compile(r"Restored: your work of \d\d:\d\d"))
     await_picture(page)
     bar(page).locator("[data-wb=undo]").click()

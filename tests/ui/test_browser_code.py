@@ -99,7 +99,7 @@ def test_several_files_have_a_switch_and_a_zip(host: Host, photos: Path) -> None
 
 
 @pytest.mark.thorough
-def test_what_cannot_go_says_why_and_the_old_code_stays(host: Host, photos: Path) -> None:
+def test_what_cannot_go_says_why_and_no_old_code_stays(host: Host, photos: Path) -> None:
     open_code(host, photos)
     page = host.page
     choose(page, "triton")
@@ -107,12 +107,13 @@ def test_what_cannot_go_says_why_and_the_old_code_stays(host: Host, photos: Path
     part(page, "canvas").locator("[data-output=images]").click()
     page.keyboard.press("Delete")
     stale = code(page).locator("[data-wb=stale]")
-    expect(stale).to_contain_text("This code is of an earlier graph: reader: every output")
-    expect(code(page)).to_have_attribute("data-stale", "true")
-    expect(code(page).locator("[data-wb=source]")).to_contain_text("autoserialize")
+    expect(stale).to_contain_text("There is no code for this target: reader: every output")
+    expect(code(page).locator("[data-wb=source]")).not_to_contain_text("autoserialize")
+    for name in ("copy", "download", "save"):
+        expect(code(page).locator(f"[data-wb={name}]")).to_be_disabled()
     stale.locator("[data-wb=select]").click()
     expect(part(page, "inspector")).to_have_attribute("data-node", "reader")
     choose(page, "script")
     expect(stale).to_be_hidden()
     text = emit_script(set_output(small(), "images", None)).text
-    assert host.python("model.state.source.text") == text
+    assert host.python("model.state.checked.source.text") == text

@@ -168,8 +168,9 @@ def test_a_widget_says_that_its_kernel_is_gone(lab: LabHost, photos: Path) -> No
         " === 'idle'"
     )
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
-    expect(part(page, "bar").locator("[data-wb=restored]")).to_be_visible(timeout=PATIENCE)
+    part(page, "bar").locator("[data-wb=apply-kept]").click(timeout=PATIENCE)
     expect(offline(page)).to_have_count(0)
+    part(page, "canvas").locator("[data-node=brightness_2]").click()
     expect(brightness(page)).to_have_value("2.75")
 
 

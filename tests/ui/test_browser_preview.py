@@ -238,7 +238,7 @@ def test_the_preview_is_verified(host: Host, photos: Path) -> None:
     page.keyboard.press("Escape")
     slide(host, "rotate", "angle", "ArrowLeft")
     expect(verified).to_have_attribute("data-stale", "true")
-    expect(found).to_contain_text("before the last edit")
+    expect(found).to_contain_text("before an edit")
 
     # What runs ends where it is told to.
     preview(page).locator("[data-wb=verify]").click()

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.ui.canvas_page import EMPTY, argument, held, inspected, node
-from tests.ui.hosts import PATIENCE, Host, await_picture, part, small
+from tests.ui.hosts import PATIENCE, Host, PanelHost, await_picture, await_python, part, small
 from tests.ui.test_accessibility import serious_faults
 from workbench.catalog import load_catalog
 from workbench.graph import check_graph
@@ -33,7 +33,36 @@ def choose(page: Page, words: str, item: str, key: str = "/") -> None:
     expect(first).to_have_attribute("data-op", item)
     expect(first).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Enter")
+    if item.startswith("recipe:") or item == "command:new":  # replaces the graph: asks first
+        expect(first).to_contain_text("Press Enter or click again")
+        page.keyboard.press("Enter")
     expect(search_field(page)).to_have_count(0)
+
+
+def test_enter_never_replaces_the_graph_unasked(panel: PanelHost, photos: Path) -> None:
+    panel.open(photos, small("imagenet-eval"))
+    page = panel.page
+    await_picture(page)
+    before = held(panel)
+    last = before.nodes[-1].id  # its output is normalised: rotate does not fit
+    node(page, last).click()
+    inspected(page, last)
+    for key, words in (("/", "rotate"), ("/", "simclr"), ("Control+k", "reset")):
+        page.keyboard.press(key)
+        page.keyboard.type(words)
+        expect(options(page).first).to_be_visible()
+        page.keyboard.press("Enter")
+        assert held(panel) == before
+        page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.type("simclr")
+    row = part(page, "canvas").locator("[data-op='recipe:simclr']")
+    row.click()
+    expect(row).to_contain_text("Replaces the graph")
+    row.click()
+    expect(part(page, "bar").locator("[data-wb=title]")).to_have_text("simclr")
+    part(page, "bar").locator("[data-wb=undo]").click()
+    await_python(panel, "model.graph.name", lambda name: name == before.name)
 
 
 @pytest.mark.thorough

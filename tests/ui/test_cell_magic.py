@@ -82,10 +82,37 @@ NO_FOLDER = NO_FOLDER.replace("def pipe(", "def pipe(root")
         (". --name 1", "x = 1", "--name '1' is no Python name"),
     ],
 )
-def test_what_cannot_be_is_told_without_a_traceback(
+def test_what_cannot_be_is_an_error_of_a_few_lines(
     shell: Any, capsys: pytest.CaptureFixture[str], line: str, cell: str, words: str
 ) -> None:
-    shell.run_cell_magic("dali", line, cell)
+    ran = shell.run_cell(f"%%dali {line}\n{cell}")
+    assert isinstance(ran.error_in_exec, wb.WorkbenchError)
+    assert words in str(ran.error_in_exec)
     told = capsys.readouterr()
-    assert words in told.err
-    assert "Traceback" not in told.err + told.out
+    assert words in told.err + told.out
+    assert len((told.err + told.out).splitlines()) <= 5
+
+
+def test_a_failing_cell_leaves_no_earlier_graph(shell: Any, photos: Path) -> None:
+    shell.run_cell_magic("dali", f"'{photos}'", CELL.format(root=str(photos)))
+    earlier = shell.user_ns["w"]
+    assert not shell.run_cell(f"%%dali '{photos}'\nx = 1").success
+    assert not {"w", "w_graph"} & shell.user_ns.keys()
+    earlier.close()
+    shell.user_ns["w"] = 3  # not of the magic
+    assert not shell.run_cell(f"%%dali '{photos}'\nx = 1").success
+    assert shell.user_ns["w"] == 3
+
+
+def test_mistakes_in_calls_are_short_and_verbose_shows_all(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.user_ns["wb"] = wb
+    for call in ("wb.check_graph('photos')", "wb.read('photos', nothing=1)", "wb.Workbench(3)"):
+        assert not shell.run_cell(call).success
+        told = capsys.readouterr()
+        assert len((told.err + told.out).splitlines()) <= 5, told
+    shell.run_line_magic("xmode", "Verbose")
+    shell.run_cell("wb.check_graph('photos')")
+    assert "Traceback" in capsys.readouterr().out
+    shell.run_line_magic("xmode", "Context")

@@ -288,3 +288,27 @@ def test_what_a_link_leads_out_of_the_roots_to_is_neither_checked_nor_measured(
     model.speed.cancel()
     usable.leave_out(full=False)
     assert {"cat/secret.jpg", "cat/coin.jpg"} <= {one.file for one in usable.left_out}
+
+
+def test_data_that_the_graph_cannot_read_are_a_fault_not_the_old_pictures(
+    make: Make, photos: Path, tmp_path: Path
+) -> None:
+    path = write_coco(read_photos(photos)[:6], tmp_path / "coco")
+    model, screen = make(path, small("ssd"))
+    screen.wait_ready()
+    model.receive("code", "in_view", True)
+    assert screen["code", "files"]
+    model.act("data", {"do": "open", "path": str(photos)})
+    assert "photos" in screen["bar", "folder"]
+    assert screen["bar", "status"] == {"state": "fault", "text": "1 fault"}
+    (fault,) = screen["bar", "faults"]
+    assert fault["node"] == "reader"
+    assert "pictures are of the data before" in screen["preview", "stale"]
+    assert screen["canvas", "stale"]
+    assert screen["code", "files"] == []
+    model.act("preview", {"do": "verify"})
+    assert "Not compared: reader" in screen["bar", "message"]
+    model.act("data", {"do": "open", "path": str(path)})
+    screen.wait_ready()
+    assert screen["preview", "stale"] == ""
+    assert screen["code", "files"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.hosts import small
-from tests.ui.screen import Screen, edit
+from tests.ui.screen import Make, Screen, edit
 from tests.ui.test_background_previews import until
 from workbench.catalog import load_catalog
 from workbench.graph.edit import set_arg
@@ -90,18 +90,30 @@ def test_nothing_is_asked_while_a_value_is_dragged(
     assert screen[SHEET] == b""
 
 
-def test_what_changes_no_picture_is_offered_no_more(ready: tuple[ViewModel, Screen]) -> None:
+def test_what_changes_no_output_is_named_and_stays_offered(ready: tuple[ViewModel, Screen]) -> None:
     model, screen = ready
     assert "image_type" in screen["inspector", "effect_choices"]
     model.receive("inspector", "effect_open", True)
     screen.wait(
-        lambda s: "image_type" not in s["inspector", "effect_choices"], "the idle one is found out"
+        lambda s: "picture as it is: image_type" in s["inspector", "effect_remark"],
+        "the idle one is found out",
     )
-    assert "saturation" in screen["inspector", "effect_choices"]
-    assert screen["inspector", "effect_remark"].startswith(
-        "Without effect on this picture as it is"
-    )
+    assert {"image_type", "saturation"} <= set(screen["inspector", "effect_choices"])
     model.receive("inspector", "effect_args", ["image_type"])
     header, _ = until(screen, SHEET, lambda h: h["args"] == ["image_type"])
     assert header["note"].startswith("image_type changes nothing in this picture")
-    assert "image_type" in screen["inspector", "effect_choices"], "it stays while it is chosen"
+    assert "image_type" in screen["inspector", "effect_choices"]
+
+
+def test_what_the_preview_scales_back_has_an_effect(make: Make) -> None:
+    model, screen = make(graph=small("imagenet-eval"))
+    model.receive("canvas", "selected", ["normalize"])
+    screen.wait_ready()
+    model.receive("inspector", "effect_open", True)
+    for name in ("mean", "std", "crop"):
+        if name not in screen["inspector", "effect_choices"]:
+            continue
+        model.receive("inspector", "effect_args", [name])
+        header, _ = until(screen, SHEET, lambda h, name=name: h["args"] == [name])
+        assert header["note"] == "", name
+    assert {"mean", "std"} <= set(screen["inspector", "effect_choices"])

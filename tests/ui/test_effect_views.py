@@ -126,7 +126,7 @@ def test_what_dali_ignores_is_not_offered_and_the_rest_is_named() -> None:
     remark = effect_remark(warp, CATALOG, "color", offered, [])
     assert remark == "Not varied, having neither range nor choices: matrix."
     remark = effect_remark(small(), CATALOG, "color", ["hue"], ["hue", "dtype"])
-    assert remark.startswith("Without effect on this picture as it is: dtype.")
+    assert remark.startswith("Without effect on this picture as it is: hue, dtype.")
 
 
 def test_an_argument_that_changes_no_picture_is_named() -> None:
@@ -135,6 +135,9 @@ def test_an_argument_that_changes_no_picture_is_named() -> None:
     box = (0, 0, 8, 8)
     effect = Effect((box,) * 4, ("",) * 4, b"x", "image/jpeg", (8, 8), (0, 0, 2, 2))
     assert idle_names(["a", "b"], variants, effect) == ["a"]
+    for boxes in ((box, box, box, None), (None,) * 4):  # the cure of a failure has an effect
+        failed = Effect(boxes, ("",) * 4, b"x", "image/jpeg", (8, 8), (0, 0, 2, 3))
+        assert idle_names(["a", "b"], variants, failed) == []
     assert header(effect_bytes("color", ["a", "b"], variants, effect))["note"].startswith(
         "a changes nothing in this picture"
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.screen import Screen
+from workbench.emit import emit_script
 from workbench.emit.targets import export, target_names
 from workbench.graph import load_recipe
 from workbench.graph.connect import set_output
@@ -54,7 +55,9 @@ def test_every_target_has_a_row_and_code(shown: Pair) -> None:
         found = {file["path"]: file["text"] for file in screen["code", "files"]}
         assert found == {path: file.text for path, file in files.items()}
         assert model.state.target == name
-    assert screen["code", "source"] == model.state.source.text  # the script, whatever is shown
+    assert (
+        screen["code", "source"] == emit_script(model.graph, model.catalog).text
+    )  # the script, whatever is shown
 
 
 def test_training_is_a_row_of_its_own(shown: Pair) -> None:
@@ -106,22 +109,28 @@ def test_nothing_is_sent_while_nobody_looks(shown: Pair) -> None:
     screen.published.clear()
     model.act("inspector", {"do": "set", "node": "rotate", "arg": "angle", "value": 3, "group": ""})
     sent = {field for component, field in screen.published if component == "code"}
-    assert sent == {"source"}  # for cells; it stays in Python
+    assert sent == {"source", "files", "highlighted"}  # the first is for cells, the others empty
+    assert screen["code", "files"] == []
+    screen.published.clear()
+    model.act("inspector", {"do": "set", "node": "rotate", "arg": "angle", "value": 2, "group": ""})
+    sent = {field for component, field in screen.published if component == "code"}
+    assert sent == {"source"}
+    model.act("inspector", {"do": "set", "node": "rotate", "arg": "angle", "value": 3, "group": ""})
     model.receive("code", "in_view", True)
     assert "angle=3" in screen["code", "files"][0]["text"]
 
 
-def test_a_fault_is_named_and_the_last_good_code_stays(shown: Pair) -> None:
+def test_a_fault_is_named_and_no_code_of_an_earlier_graph_is_left(shown: Pair) -> None:
     model, screen = shown
-    good = screen["code", "files"]
     break_it(model)
     fault = screen["code", "fault"]
     assert fault["node"] == "rotate"
     assert "blue" in fault["message"]
-    assert screen["code", "files"] == good
+    assert screen["code", "files"] == []
     assert screen["code", "highlighted"] == {}
+    assert screen["code", "source"] == ""
     model.receive("code", "target", "jax")  # one that was not looked at before
-    assert paths(screen) == ["loader.py"]
+    assert screen["code", "files"] == []
     assert screen["code", "fault"]["node"] == "rotate"
     model.act("code", {"do": "save", "path": "loader.py"})
     assert "Not exported" in screen["code", "message"]
@@ -133,12 +142,15 @@ def test_a_fault_is_named_and_the_last_good_code_stays(shown: Pair) -> None:
 def test_what_cannot_go_to_a_target_says_which_node_and_why(shown: Pair) -> None:
     model, screen = shown
     model.receive("code", "target", "triton")
-    good = screen["code", "files"]
+    assert len(screen["code", "files"]) > 1
     model.set_graph(set_output(load_recipe("rotate-jitter"), "images", None))
     fault = screen["code", "fault"]
     assert fault["node"] == "reader"
     assert "Triton" in fault["message"]
-    assert screen["code", "files"] == good
+    assert screen["code", "files"] == []
+    assert screen["code", "archive"] == b""
+    model.act("code", {"do": "save", "path": "served"})
+    assert not Path("served").exists()
     model.act("code", {"do": "select", "node": "reader"})
     assert screen["canvas", "selected"] == ["reader"]
     model.receive("code", "target", "script")

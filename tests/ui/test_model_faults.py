@@ -3,11 +3,13 @@
 import os
 import signal
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import workbench as wb
 from tests.ui.screen import Make, Screen, edit, read_picture
 from workbench.bench.worker_group import WorkerGroup
 from workbench.engine.machine import describe_machine
@@ -53,6 +55,31 @@ def test_mixed_without_a_gpu_is_refused_with_the_reason(make: Make) -> None:
     model.set_graph(set_setting(model.graph, device="mixed"))
     assert "GPU" in screen["preview", "stale"]
     assert 'DEVICE = "mixed"' in screen["code", "source"]  # can be shipped, not shown
+    (fault,) = screen["bar", "faults"]
+    assert fault["fixes"] == ["Run everything on the CPU"]
+
+
+def test_a_node_on_a_gpu_that_is_not_there_is_named_with_a_way_back(make: Make) -> None:
+    if not describe_machine().no_gpu:
+        pytest.skip("this machine has a GPU")
+    model, screen = make()
+    screen.wait_ready()
+    picture = screen.picture
+    model.set_graph(model.graph.replace_node(replace(model.graph.node("rotate"), device="gpu")))
+    (fault,) = screen["bar", "faults"]
+    assert (fault["node"], fault["fixes"]) == ("rotate", ["Run everything on the CPU"])
+    assert "GPU" in screen.node("rotate")["fault"]
+    assert "runs on the GPU" in screen["preview", "stale"]
+    model.receive("inspector", "effect_open", True)
+    assert screen["inspector", "effect_stale"]
+    assert "runs on the GPU" in screen["inspector", "effect_blocked"]
+    assert model.background.asked("effect") is None
+    fix = {"node": "rotate", "arg": "device", "fix": "Run everything on the CPU"}
+    model.act("bar", {"do": "fix", **fix})
+    screen.wait(lambda s: s["preview", "stale"] == "", "a present picture")
+    assert model.graph.node("rotate").device is None
+    assert screen.picture
+    assert picture
 
 
 def test_a_killed_worker_is_told_and_the_next_change_works(
@@ -166,3 +193,17 @@ def test_resting_is_no_fault_and_the_next_change_wakes_it(
     model.receive("preview", "batch", 1)
     screen.wait_other_picture(picture)
     assert screen["bar", "message"] == ""
+
+
+@pytest.mark.parametrize("op", ["crop", "crop_mirror_normalize"])
+def test_a_crop_larger_than_the_image_offers_padding(make: Make, photos: Path, op: str) -> None:
+    graph = getattr(wb.read(photos).decode(), op)(crop=(4000, 4000)).with_settings(batch_size=4)
+    model, screen = make(graph=graph)
+    screen.wait(lambda s: s["bar", "faults"], "the fault")
+    (fault,) = screen["bar", "faults"]
+    assert fault["node"] == op
+    assert "the window of 4000 x 4000 x 3 reaches outside the image of " in fault["message"]
+    assert fault["fixes"] == ["Pad outside the image"]
+    model.act("bar", {"do": "fix", "node": op, "arg": "", "fix": fault["fixes"][0]})
+    screen.wait_ready()
+    assert model.graph.node(op).args["out_of_bounds_policy"] == "pad"

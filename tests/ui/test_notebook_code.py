@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import ipywidgets
 import pytest
@@ -11,6 +13,8 @@ import pytest
 import workbench as wb
 from workbench.errors import EngineClosedError, GraphEditError, GraphExportError, GraphFaultsError
 from workbench.graph.model import Graph
+from workbench.graph.node_handle import NodeHandle
+from workbench.ui.notebook_code import LiveNode
 
 
 @pytest.fixture
@@ -123,3 +127,203 @@ def test_to_code_is_what_the_code_panel_shows(photos: Path) -> None:
         w.target = target
         assert w.to_code(target) == w.code.files[0]["text"]
     w.close()
+
+
+def test_node_handles_of_a_workbench_change_the_workbench(w: wb.Workbench) -> None:
+    handle = w["rotate"]
+    handle.rename("turned")
+    assert w.graph.has("turned")
+    assert handle.angle == 5
+    handle.mute()
+    assert w.graph.node("turned").muted
+    handle.mute(False)
+    handle.angle = 9
+    handle.fill_value = 7
+    handle.reset("fill_value")
+    assert handle.fill_value == 0
+    handle.angle = wb.random.uniform(range=(-3, 3))
+    handle.angle.range = (-4, 4)  # the node that the argument is drawn by
+    assert w["angle"].range == (-4, 4)
+    handle.remove()
+    assert not w.graph.has("turned")
+    while w.undo():
+        pass
+    assert w["rotate"].angle == 5
+
+
+def test_every_edit_of_a_graph_handle_is_one_of_a_workbench_handle() -> None:
+    edits = {
+        name
+        for name, member in vars(NodeHandle).items()
+        if not name.startswith("_")
+        and getattr(member, "__annotations__", {}).get("return") == "Graph"
+    }
+    assert edits == {"set", "reset", "remove", "mute", "rename"}
+    assert edits <= vars(LiveNode).keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("batch_size", "w.graph.with_settings(batch_size=...)"),
+        ("seed", "w.graph.with_settings(seed=...)"),
+        ("grpah", "Did you mean graph?"),
+        ("targte", "Did you mean target?"),
+        ("canvas", "Workbench.canvas cannot be set"),
+        ("bench", "Workbench.bench cannot be set"),
+    ],
+)
+def test_an_attribute_that_does_not_exist_cannot_be_set(
+    w: wb.Workbench, name: str, words: str
+) -> None:
+    with pytest.raises(AttributeError, match=re.escape(words)):
+        setattr(w, name, 3)
+
+
+def test_an_attribute_that_a_part_has_not_cannot_be_set(w: wb.Workbench) -> None:
+    with pytest.raises(AttributeError, match=r"Did you mean batch\?"):
+        w.preview.bacth = 3
+    with pytest.raises(AttributeError, match=r"Did you mean value\?"):
+        w.param("rotate.angle").vaule = 3
+    w.preview.batch = 1
+    w.layout.height = "400px"
+    w._mine = 3
+
+
+def test_a_slider_changes_nothing_by_being_displayed(w: wb.Workbench) -> None:
+    w["rotate"].angle = 10.0
+    slider = ipywidgets.FloatSlider(min=-30, max=30)
+    ipywidgets.link((w.param("rotate.angle"), "value"), (slider, "value"))
+    assert slider.value == 10
+    slider.set_state({"value": 9.999999999999986})
+    assert w["rotate"].angle == w.param("rotate.angle").value == 10
+    w["rotate"].angle = 7.53
+    slider.set_state({"value": 7.5})  # what the page makes of 7.53 at a step of 0.1
+    assert w["rotate"].angle == 7.53
+    slider.set_state({"value": 7.6})
+    assert w["rotate"].angle == 7.6
+    slider.value = 7.62  # from a cell
+    assert w["rotate"].angle == 7.62
+
+
+def test_the_echo_of_an_undo_keeps_what_can_be_redone(w: wb.Workbench) -> None:
+    slider = ipywidgets.FloatSlider(min=-30, max=30, step=0.1)
+    ipywidgets.link((w.param("rotate.angle"), "value"), (slider, "value"))
+    for value in (10.0, 12.0, 14.0):
+        w["rotate"].angle = value
+    w.undo()
+    w.undo()
+    for echo in (11.999999999999986, 9.999999999999986):  # both come after both
+        slider.set_state({"value": echo})
+    assert w["rotate"].angle == 10
+    assert w.redo()
+    assert w.redo()
+    assert w["rotate"].angle == 14
+
+
+def test_a_displayed_slider_does_not_replace_a_random_argument(w: wb.Workbench) -> None:
+    slider = ipywidgets.FloatSlider(min=-30, max=30, step=0.1)
+    ipywidgets.link((w.param("rotate.angle"), "value"), (slider, "value"))
+    w["rotate"].angle = wb.random.uniform(range=(-3, 3))
+    slider.set_state({"value": 4.999999999999986})
+    assert "angle" in w.graph.node("rotate").inputs
+
+
+def test_the_documented_order_of_a_link_keeps_the_graph() -> None:
+    readme = Path(wb.__file__).parent / "graph" / "README.md"
+    assert 'link((w.param("rotate.angle"), "value"), (slider, "value"))' in readme.read_text()
+    assert "(w.param" in (wb.Workbench.param.__doc__ or "").partition("link(")[2][:20]
+
+
+@pytest.fixture
+def notebook_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if cells ran in a notebook: a workbench made again has the same owner."""
+    monkeypatch.setattr("workbench.ui.notebook.notebook_path", lambda: "/tmp/a.ipynb")
+    monkeypatch.setattr("workbench.ui.notebook.running_cell", lambda: "cell-1")
+
+
+@pytest.mark.usefixtures("notebook_cell")
+def test_the_code_wins_over_earlier_edits(graph: Graph, capsys: pytest.CaptureFixture[str]) -> None:
+    first = wb.Workbench(graph)
+    first["rotate"].angle = 80
+    first.preview.batch = 2
+    first.close()
+    assert capsys.readouterr().out == ""
+    w = wb.Workbench(graph)
+    assert "1 edit of" in (line := capsys.readouterr().out)
+    assert "restore=True" in line
+    assert w.graph == w._model.graph == graph
+    assert w.preview.batch == 0
+    assert w.bar.restored["offered"]
+    w._model.act("bar", {"do": "apply_kept"})
+    assert w["rotate"].angle == 80
+    assert w.bar.restored == {}
+    w.undo()
+    assert w.graph == graph
+    w.close()
+
+
+@pytest.mark.usefixtures("notebook_cell")
+def test_earlier_edits_are_applied_where_the_code_says_so(
+    graph: Graph, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = wb.Workbench(graph)
+    first["rotate"].angle = 80
+    first.close()
+    w = wb.Workbench(graph, restore=True)
+    assert w["rotate"].angle == w._model.graph["rotate"].angle == 80
+    assert "offered" not in w.bar.restored
+    assert capsys.readouterr().out == ""
+    w.close()
+
+
+@pytest.mark.usefixtures("notebook_cell")
+def test_offered_edits_outlive_restarts_and_are_recent_work_once_others_are_made(
+    graph: Graph,
+) -> None:
+    first = wb.Workbench(graph)
+    first["rotate"].angle = 80
+    first.close()
+    for _ in range(2):  # cells that are run again and not edited
+        w = wb.Workbench(graph)
+        w._model.receive("canvas", "selected", ["resize"])
+        assert w.bar.restored["offered"]
+        w.close()
+    w = wb.Workbench(graph)
+    w["rotate"].angle = 20
+    w["rotate"].angle = 80  # the cells below are run again: nothing is left to offer
+    assert w.bar.restored == {}
+    w["rotate"].angle = 30
+    w.close()
+    w = wb.Workbench(graph, restore=True)
+    assert w["rotate"].angle == 30
+    w._model.act("bar", {"do": "list_recent"})
+    (entry,) = w.bar.recent
+    w._model.act("bar", {"do": "open_recent", "owner": entry["owner"]})
+    assert w["rotate"].angle == 80
+    w.close()
+
+
+@wb.node(layouts="HWC")
+def noisy(image: Any) -> Any:
+    import numpy as np
+
+    return image + np.random.randint(0, 9, image.shape).astype(image.dtype)
+
+
+def test_a_batch_warns_of_a_function_that_is_another_at_each_call(photos: Path) -> None:
+    made = wb.read(photos).decode().resize(size=(32, 32))
+    w = wb.Workbench(noisy(made).with_settings(batch_size=2), restore=False, trust=True)
+    with pytest.warns(UserWarning, match=r"noisy: Not what the script gives: .*random"):
+        w.batch(0)
+    w.close()
+
+
+def test_a_missing_library_is_one_sentence_with_the_command(
+    w: wb.Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.engine.kernel_program.find_spec", lambda name: None)
+    for library in ("torch", "jax"):
+        with pytest.raises(ImportError, match=f"Install it: pip install {library}") as raised:
+            w.loader(library)
+        assert isinstance(raised.value, wb.WorkbenchError)

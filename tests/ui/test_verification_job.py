@@ -62,7 +62,7 @@ def run(monkeypatch: pytest.MonkeyPatch, outcome: Any) -> Any:
     running.ended.set()
     assert changed.acquire(timeout=30)
     assert verifying.entry(set_setting(graph, seed=9), "d")["stale"]
-    assert verifying.entry(graph, "other")["stale"]
+    assert verifying.entry(graph, "other")["state"] == "none"
     found = verifying.entry(graph, "d")
     assert not found["stale"]
     return found
@@ -246,5 +246,7 @@ def test_for_real(photos: Path) -> None:
         assert screen["preview", "verification"]["stale"]
         model.act("bar", {"do": "undo"})
         assert not screen["preview", "verification"]["stale"]
+        model.act("canvas", {"do": "recipe", "name": "simclr"})
+        assert screen["preview", "verification"]["state"] == "none"
     finally:
         model.close()

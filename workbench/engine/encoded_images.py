@@ -22,6 +22,8 @@ PIXEL_LIMIT = 2**28
 """Above this many pixels (0.8 GB decoded) a file counts as a decompression bomb: photographs
 of phones reach 200 million. Pillow's own limit for an error is 179 million."""
 
+_SMALLER = "Make the image smaller, cut it into tiles, or remove it from the data"
+
 DECODABLE = {"JPEG", "PNG", "BMP", "TIFF", "PPM", "WEBP", "JPEG2000", "MPO"}
 """Pillow's names of the formats that nvImageCodec decodes."""
 
@@ -66,7 +68,7 @@ def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile
     try:
         image = _open(file, head)
     except Image.DecompressionBombError as error:
-        return Finding("bomb", f"decompression bomb: {error}")
+        return Finding("bomb", f"decompression bomb: {error} {_SMALLER}")
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, OverflowError) as error:
         if head[:2] == b"\xff\xd8":
             return Finding("cut short", "JPEG whose header ends early or is damaged")
@@ -76,7 +78,10 @@ def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile
         return Finding("not an image", "not an image" if unknown else str(error) or "no image")
     width, height = image.size
     if width * height > PIXEL_LIMIT:
-        words = f"decompression bomb: its header claims {width} x {height} pixels"
+        words = (
+            f"decompression bomb: its header claims {width} x {height} pixels, and "
+            f"{PIXEL_LIMIT:,} are the limit. {_SMALLER}"
+        )
         return Finding("bomb", words)
     if image.format not in DECODABLE and not with_pillow:
         return _not_for_dali(str(image.format))

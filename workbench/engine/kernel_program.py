@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
@@ -20,7 +20,13 @@ from typing import Any
 from workbench.arguments import TEXT, WHOLE, checked, require_names, shown, told_as
 from workbench.emit.targets import export
 from workbench.engine.missing_gpu import require_gpu_where_asked
-from workbench.errors import ArgumentError, DataError, GraphExportError, GraphFaultsError
+from workbench.errors import (
+    ArgumentError,
+    DataError,
+    EngineError,
+    GraphExportError,
+    GraphFaultsError,
+)
 from workbench.graph.check import check_graph
 from workbench.graph.dataset_parameters import require_datasets
 from workbench.graph.edit import set_setting
@@ -67,6 +73,10 @@ def build_pipeline(graph: Graph, data: Datasets, **options: Any) -> Any:
     return _built(_build_function(import_program(graph, "script", data)), graph, data, options)
 
 
+class MissingLibraryError(EngineError, ImportError):
+    """A library that a loader needs is not installed; a notebook shows one line of it."""
+
+
 def make_loader(
     graph: Graph, data: Datasets, library: str = "torch", epochs: int | None = 1, **options: Any
 ) -> KernelLoader:
@@ -83,6 +93,11 @@ def make_loader(
     if epochs is not None and (type(epochs) is not int or epochs < 1):
         raise GraphExportError(
             f"epochs is {epochs!r}. Give a whole number from 1, or None to go on for ever."
+        )
+    if find_spec(library) is None:
+        raise MissingLibraryError(
+            f"w.loader({library!r}) needs {library}, which is not installed. "
+            f"Install it: pip install {library}."
         )
     program = import_program(graph, LIBRARIES[library], data)
     if library == "jax":  # its loader builds a pipeline for each device

@@ -18,7 +18,7 @@ from typing import Any
 from workbench.emit.code import Code
 from workbench.engine.function_failure import function_failure
 from workbench.engine.missing_package import missing_package_words
-from workbench.errors import PipelineError
+from workbench.errors import OUTSIDE, PipelineError
 from workbench.sources import Datasets
 from workbench.system_limits import NO_THREADS, describe_refusal, memory_limit_words
 
@@ -27,6 +27,10 @@ _NAMED = "<workbench "
 _AFTER = re.compile(r"\n(C\+\+ context|Current pipeline object|\. File: ).*", re.DOTALL)
 _ASSERT = re.compile(r'Assert on "([^\n]*)" failed:? ?')
 _SHARDS = re.compile(r"number of input samples: (\d+), needs.* number of shards: (\d+)")
+_OUTSIDE = re.compile(
+    r"placed out of bounds with current policy.*input_shape=\{([^}]*)\}.*slice_shape=\{([^}]*)\}",
+    re.DOTALL,
+)
 _PER_CHANNEL = "The number of per-channel arguments should match the number of channels"
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
 _REFUSED = os.strerror(errno.EAGAIN)
@@ -156,6 +160,11 @@ def plain_reason(error: Exception) -> str:
         return (
             "its mean or std has another number of elements than what it is fed has channels. Give "
             "a number for each channel, or one for all"
+        )
+    if outside := _OUTSIDE.search(text):
+        return (
+            f"the window of {outside[2]} {OUTSIDE} {outside[1]} (height x width x "
+            "channels). Give a smaller window, resize before it, or set out_of_bounds_policy to pad"
         )
     if not text and condition is not None:  # an assertion without words
         return f"DALI asserts that {condition[1]}"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
 from workbench.arguments import Kind, checked
 from workbench.catalog import load_catalog
+from workbench.catalog.own_code import OWN_CODE
 from workbench.engine.call_handle import Caller, ReportListener
 from workbench.graph.check import require_sound
 from workbench.graph.devices import image_outputs
+from workbench.graph.function_randomness import undetermined
 from workbench.graph.model import Graph
 from workbench.preview.branch_shares import BranchShares, count_branches
 from workbench.preview.card_pictures import CardPicture, CardPictures, render_card_pictures
@@ -156,6 +159,10 @@ def preview_outputs(engine: Caller, request: PreviewRequest) -> OutputBatch:
         assert batch.images.shape == (4, 224, 224, 3)
     """
     _require_sound(request)
+    for node in request.graph.walk():
+        source = str(node.args.get("source", "")) if node.op in OWN_CODE else ""
+        if function := undetermined(source):
+            warnings.warn(f"{node.id}: {function.words}", stacklevel=3)
     found: BatchArrays = call_isolating_faults(engine, read_outputs, request)
     sheet = b""
     if image_outputs(request.graph, load_catalog()):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.catalog.spec import ArgSpec, Value
 from workbench.engine.registry import task
@@ -47,7 +50,8 @@ class Effect:
     """One sheet, and the place of each variant's picture in it, None where it failed.
 
     ``errors`` says why, empty where there is a picture. ``image`` is empty where all failed.
-    ``alike`` has for each variant the first one whose picture is the same, bit for bit.
+    ``alike`` has for each variant the first one whose output is the same, bit for bit: the values
+    themselves, as the picture of a normalised output is scaled back.
     """
 
     boxes: tuple[Box | None, ...]
@@ -56,6 +60,11 @@ class Effect:
     mime: str
     size: tuple[int, int]
     alike: tuple[int, ...]
+
+
+def _digest(output: NDArray[Any]) -> bytes:
+    head = f"{output.dtype} {output.shape}".encode()
+    return hashlib.blake2b(head + np.ascontiguousarray(output).tobytes(), digest_size=16).digest()
 
 
 @task
@@ -70,6 +79,7 @@ def render_effect(
     if len(graphs) > MOST_VARIANTS:
         raise GraphError(f"{len(graphs)} variants: give {MOST_VARIANTS} at most.")
     tiles: list[Tiles] = []
+    outputs: list[bytes] = []
     errors: list[str] = []
     for graph in graphs:
         try:
@@ -87,6 +97,7 @@ def render_effect(
             try:
                 made = make_tiles(worker, one, request.tile_size, scaling_for(worker, run, port))
                 tiles.append(made)
+                outputs.append(_digest(one.arrays()[0]))
             except GraphError as error:  # no pixels: such a value cuts all away
                 reason = str(error)
         errors.append(reason)
@@ -96,10 +107,10 @@ def render_effect(
     if tiles:
         pictures = [on_host(made) for made in tiles]
         together = Tiles(np.concatenate(pictures), [], "")
-        seen: dict[tuple[tuple[int, int], bytes], int] = {}
+        seen: dict[bytes, int] = {}
         drawn = [at for at, reason in enumerate(errors) if not reason]
-        for at, made, picture in zip(drawn, tiles, pictures, strict=True):
-            alike[at] = seen.setdefault((made.sizes[0], picture.tobytes()), at)
+        for at, output in zip(drawn, outputs, strict=True):
+            alike[at] = seen.setdefault(output, at)
         grid = grid_of([together])
         image, size = encode(compose([together]).pixels, mime), grid.extent
         placed = iter(zip(grid.places, tiles, strict=True))

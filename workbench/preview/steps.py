@@ -225,7 +225,8 @@ def _output(
         return replace(made, text=describe_encoded(array))
     tiles = _picture(worker, run, port, kind, one, index)
     if tiles is None:
-        return replace(made, text=long_values(array))
+        unit = " Hz" if port.output == "sample_rate" else ""
+        return replace(made, text=long_values(array) + unit)
     pictures.append(tiles)
     at = len(pictures) - 1  # its place in the sheet is known when all are there
     return replace(made, box=(at, 0, *tiles.sizes[0]), note=tiles.note)

@@ -149,11 +149,13 @@ def short_values(array: NDArray[Any], truth: bool = False) -> str:
 
 
 def number_text(value: Any) -> str:
-    """A whole number whole, another to three digits."""
+    """A whole number whole, another to three digits, from 1,000 on rounded to a whole one."""
     if isinstance(value, np.bool_ | bool):
         return "yes" if value else "no"
     if isinstance(value, np.integer | int):
         return str(int(value))
+    if 1000 <= abs(value) < 1e9:
+        return f"{float(value):,.0f}"
     return f"{float(value):.3g}"
 
 

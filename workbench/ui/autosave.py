@@ -13,6 +13,7 @@ whatever process. ``DALI_WORKBENCH_STATE`` names another folder than
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import time
@@ -50,9 +51,20 @@ class Restored:
     when: datetime
 
     def __str__(self) -> str:
-        edits = len(self.session.before)
-        count = f" with {edits} edit{'s' * (edits != 1)} to undo" if edits else ""
+        count = f" with {self._count} to undo" if self.session.before else ""
         return f"Restored: your work of {datetime_text(self.when)}{count}."
+
+    @property
+    def offer(self) -> str:
+        """What to report where it is not applied."""
+        return (
+            f"Not applied: {self._count} of {datetime_text(self.when)} made in this cell's output."
+        )
+
+    @property
+    def _count(self) -> str:
+        edits = len(self.session.before)
+        return f"{edits} edit{'s' * (edits != 1)}"
 
 
 def datetime_text(when: datetime) -> str:
@@ -138,6 +150,19 @@ class Autosave:
             if not claimed:
                 self._leave()
             return found
+
+    def copy_aside(self) -> None:
+        """Copy the file to a new owner, so that the next change does not overwrite its edits.
+
+        The owner is a hash of the content: the same edits are copied once.
+        """
+        with self._writing, suppress(OSError, SaveError):
+            path = self.folder / f"{self.owner}.json"
+            content = path.read_bytes()
+            other = self.folder / hashlib.sha256(content).hexdigest()[:16]
+            write_bytes(other.with_suffix(".json"), content)
+            picture = path.with_suffix(".webp").read_bytes()
+            write_bytes(other.with_suffix(".webp"), picture)
 
     def changed(self, session: Session) -> None:
         """Write this soon, in place of anything that waits."""

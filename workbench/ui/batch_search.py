@@ -12,7 +12,7 @@ from workbench.preview.batch_search import SampleFilter, find_batch
 from workbench.ui.actions.panels import FindBatch
 from workbench.ui.background_results import BackgroundResults
 from workbench.ui.data_panel import DataPanel
-from workbench.ui.view_state import MOST_BATCH, ViewState, request_of
+from workbench.ui.view_state import MOST_BATCH, ViewState, blocking_faults, request_of
 
 _EPOCHS = 2
 """That are looked through: in one after the present one, however shuffled, every file is read."""
@@ -39,8 +39,9 @@ def search_batch(
         )
     if state.pinned:
         raise GraphEditError("The draws are pinned: unpin them to show another batch.")
-    if data.error or state.checked.faults:
-        raise GraphEditError(f"Not looked for: {data.error or state.checked.faults[0]}")
+    faults = blocking_faults(state)
+    if data.error or faults:
+        raise GraphEditError(f"Not looked for: {data.error or faults[0]}")
     request = request_of(state, data.datasets)
     count, size = data.view["count"], request.graph.settings.batch_size
     most = MOST_BATCH

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,7 +17,7 @@ from IPython.display import display
 
 from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.engine.importing import from_file
-from workbench.errors import ImportFailedError, WorkbenchError
+from workbench.errors import ImportFailedError
 from workbench.graph.dataset_parameters import parameters
 from workbench.sources import Datasets, load_source, open_datasets, taken_as
 from workbench.ui.notebook import Workbench
@@ -44,12 +44,26 @@ def dali(line: str, cell: str) -> None:
     says so; ``--pipeline NAME`` chooses one of several, ``--arg NAME=VALUE``
     gives its function an argument, ``--name w`` names the variable that holds the workbench and,
     with ``_graph`` behind it, the graph. The cell is run in a process of its own, as ``from_file``
-    runs a script. What cannot be is one line.
+    runs a script. Raises WorkbenchError; then the variables of an earlier ``%%dali`` are deleted,
+    so that no later cell uses the earlier graph.
     """
     try:
         _show(line, cell)
-    except WorkbenchError as error:
-        print(error, file=sys.stderr)
+    except BaseException:
+        _delete_earlier(line)
+        raise
+
+
+def _delete_earlier(line: str) -> None:
+    """Delete the workbench and the graph that an earlier ``%%dali`` left under the same names."""
+    from IPython.core.getipython import get_ipython
+
+    shell: Any = get_ipython()
+    found = re.search(r"--name[ =](\S+)", line)
+    name = found[1] if found else "w"
+    names = shell.user_ns if shell is not None else {}
+    if isinstance(names.get(name), Workbench) and names.pop(f"{name}_graph", None) is not None:
+        del names[name]
 
 
 def _show(line: str, cell: str) -> None:

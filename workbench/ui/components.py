@@ -234,6 +234,7 @@ COMPONENTS: tuple[Component, ...] = (
             Field("effect_args", "both", [], "The one or two that are varied.", holds=str),
             Field("effect", "picture", b"", "One sample varied: ``EffectHeader`` and JPEG."),
             Field("effect_stale", "show", False, "Whether it is not of the present graph."),
+            Field("effect_blocked", "show", "", "Why it cannot be computed; empty: it can."),
             Field("policy_rows", "both", [], "Sub-policies on the screen, from 0.", holds=int),
             Field("policy_pictures", "picture", b"", "One sample after each: ``PolicyHeader``."),
             Field(
@@ -409,7 +410,7 @@ COMPONENTS: tuple[Component, ...] = (
         "code",
         "The graph as code for a target, live.",
         (
-            Field("source", "python", "", "The script for any data, whatever the target."),
+            Field("source", "python", "", "The script for any data; empty: the graph has faults."),
             Field("target", "both", "script", "What the graph is shown as."),
             Field("targets", "show", [], "list[TargetEntry]", holds=views.TargetEntry),
             Field("in_view", "both", False, "Whether it is on the screen: only then it is sent."),
@@ -431,7 +432,7 @@ COMPONENTS: tuple[Component, ...] = (
                 "fault",
                 "show",
                 {},
-                "CodeFault; where there is one, the files are of an earlier graph.",
+                "CodeFault; where there is one, there are no files.",
                 holds=views.CodeFault,
             ),
             Field("archive", "show", b"", "A ZIP of the files where there are several."),

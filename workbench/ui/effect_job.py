@@ -60,15 +60,15 @@ class EffectJob:
         )
         found_idle = self._idle.of(state.inspected)
         idle = [name for name in names if name in found_idle]
-        offered = [name for name in names if name not in idle or name in args]
-        remark = effect_remark(state.checked.active, self._catalog, state.inspected, offered, idle)
+        remark = effect_remark(state.checked.active, self._catalog, state.inspected, names, idle)
         return {
             "effect_open": state.effect_open,
-            "effect_choices": offered,
+            "effect_choices": list(names),
             "effect_remark": remark,
             "effect_args": args,
             "effect": self._sheet if state.effect_open else b"",
             "effect_stale": bool(stale) or not present,
+            "effect_blocked": stale,
         }
 
     def follow(self, state: ViewState, request: PreviewRequest) -> None:

@@ -80,7 +80,7 @@ def variations(graph: Graph, catalog: Catalog, node_id: str) -> dict[str, Variat
 def effect_remark(
     graph: Graph, catalog: Catalog, node_id: str, names: Iterable[str], idle: Iterable[str]
 ) -> str:
-    """What is not offered besides ``names``, and why; ``idle`` were seen to change nothing."""
+    """Arguments that cannot be varied besides ``names``, and why; ``idle`` changed no output."""
     if not graph.has(node_id):
         return ""
     node = graph.at_scope(graph.scope_of(node_id)).node(node_id)
@@ -98,7 +98,7 @@ def effect_remark(
             "a value."
         )
     said = []
-    without = [name for name in idle if name not in set(names)]
+    without = list(idle)
     without = [name for name in without if name.rpartition(".")[0] not in without]
     if without:
         said.append(f"Without effect on this picture as it is: {_listed(without)}.")

@@ -76,22 +76,24 @@ def _shown(variation: Variation, value: Value) -> Value:
 def idle_names(
     names: Sequence[str], variants: Sequence[Variant], outcome: Effect | Exception | None
 ) -> list[str]:
-    """Those of ``names`` that changed no picture; ``outcome`` is as for ``effect_bytes``."""
+    """Those of ``names`` that changed no output; ``outcome`` is as for ``effect_bytes``.
+
+    A variant without a picture failed: the argument has an effect, also where all of them do.
+    """
     sound = [variant for variant in variants if not variant.fault]
     if not isinstance(outcome, Effect):
         return []
-    pictured = [
-        (variant.values, same)
+    outputs = [
+        (variant.values, None if box is None else same)
         for variant, same, box in zip(sound, outcome.alike, outcome.boxes, strict=True)
-        if box is not None
     ]
     idle = []
     for at, name in enumerate(names):
-        groups: dict[tuple[Value, ...], list[int]] = {}
-        for values, same in pictured:
+        groups: dict[tuple[Value, ...], list[int | None]] = {}
+        for values, same in outputs:
             groups.setdefault((*values[:at], *values[at + 1 :]), []).append(same)
         several = [group for group in groups.values() if len(group) > 1]
-        if several and all(len(set(group)) == 1 for group in several):
+        if several and all(len(set(group)) == 1 and None not in group for group in several):
             idle.append(name)
     return idle
 

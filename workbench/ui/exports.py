@@ -25,7 +25,7 @@ from workbench.ui.canvas_actions import all_folded_generators
 from workbench.ui.canvas_views import on_drawn_nodes
 from workbench.ui.data_panel import DataPanel
 from workbench.ui.output_paths import OutputPath
-from workbench.ui.view_state import Checked, ViewState
+from workbench.ui.view_state import Checked, ViewState, blocking_faults
 from workbench.ui.views import CodeFault, OverwriteQuestion, TargetEntry, TextFile
 
 LINE_END = b"\n"
@@ -64,72 +64,73 @@ def _export(graph: Graph, chosen: str, catalog: Catalog, data: Datasets) -> Expo
     return export(graph, target, catalog, with_=with_, data=data)
 
 
+def _no_code(fault: CodeFault) -> dict[str, Any]:
+    return {"files": [], "highlighted": {}, "fault": fault, "archive": b""}
+
+
 class Exports:
-    """The code of each target that was looked at; what a target last gave stays."""
+    """The code of the present graph for each target that was looked at.
+
+    Where the graph cannot be exported there is no code: never that of an earlier graph.
+    """
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._good: dict[str, Export] = {}
-        self._tried: dict[str, tuple[Graph, Datasets, str]] = {}
+        self._tried: dict[str, tuple[Graph, Datasets, Export | str]] = {}
+        """Target -> what was exported, and the code or the reason why there is none."""
         self._of: tuple[Any, ...] = (None,) * 5
         """What the fields are of."""
-        self._fields: dict[str, Any] = {
-            "files": [],
-            "highlighted": {},
-            "fault": NO_FAULT,
-            "archive": b"",
-        }
+        self._fields = _no_code(NO_FAULT)
 
     def fields(self, state: ViewState, layout: Layout, data: Datasets) -> dict[str, Any]:
-        """The panel's fields. While nobody looks they stay as they are: sources can be large."""
+        """The panel's fields. While nobody looks, code that is out of date is dropped."""
         of = state.target, state.checked, layout, state.inspected, data
-        if state.code_in_view and any(a is not b for a, b in zip(of, self._of, strict=True)):
-            self._of, self._fields = of, self._look(state, layout, data)
+        if any(a is not b for a, b in zip(of, self._of, strict=True)):
+            in_view = state.code_in_view
+            self._of = of if in_view else (None,) * len(of)
+            self._fields = self._look(state, layout, data) if in_view else _no_code(NO_FAULT)
         return self._fields
 
     def _look(self, state: ViewState, layout: Layout, data: Datasets) -> dict[str, Any]:
-        fault = self._fault(state, layout, data)
-        found = self._good.get(state.target)
-        found = found and with_frame_comments(found, layout.frames.values())
-        files = found.files if found else {}
+        found = self._export(state, layout, data)
+        if isinstance(found, dict):
+            return _no_code(found)
+        found = with_frame_comments(found, layout.frames.values())
         return {
-            "files": [{"path": path, "text": file.text} for path, file in files.items()],
-            "highlighted": {}
-            if fault["message"] or not found
-            else _highlighted(state, found, self._catalog),
-            "fault": fault,
-            "archive": zip_archive(found) if found and len(files) > 1 else b"",
+            "files": [{"path": path, "text": file.text} for path, file in found.files.items()],
+            "highlighted": _highlighted(state, found, self._catalog),
+            "fault": NO_FAULT,
+            "archive": zip_archive(found) if len(found.files) > 1 else b"",
         }
 
-    def _fault(self, state: ViewState, layout: Layout, data: Datasets) -> CodeFault:
-        """Why the present graph cannot go to the target."""
+    def _export(self, state: ViewState, layout: Layout, data: Datasets) -> Export | CodeFault:
+        """The code of the present graph, or why it cannot go to the target."""
         graph, checked = state.checked.graph, state.checked
-        if checked.source is None:
-            first = on_drawn_nodes(graph, self._catalog, layout, checked.faults)[0]
-            if state.sound is not None:
-                self._try(state.sound, state.target, data)
-            more = f" (and {len(checked.faults) - 1} more)" if len(checked.faults) > 1 else ""
+        faults = blocking_faults(state)
+        if checked.source is None or state.unread is not None:
+            first = on_drawn_nodes(graph, self._catalog, layout, faults)[0]
+            more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
             return {"message": f"{str(first).strip()}{more}", "node": first.node}
         reason = self._try(graph, state.target, data)
-        if not reason:
-            return NO_FAULT
+        if isinstance(reason, Export):
+            return reason
         # the message begins with the place: ``node: ...`` or ``node.arg: ...``
         named = reason.partition(":")[0].partition(".")[0]
         node = all_folded_generators(graph, self._catalog, layout).get(named, (named, ""))[0]
         return {"message": reason, "node": node if graph.has(node) else ""}
 
-    def _try(self, graph: Graph, target: str, data: Datasets) -> str:
-        """Why a sound graph cannot go there; where it can, that is the target's code from now."""
+    def _try(self, graph: Graph, target: str, data: Datasets) -> Export | str:
+        """The code of a sound graph, or why it cannot go there."""
         before = self._tried.get(target)
         if before is not None and before[0] is graph and before[1] is data:
             return before[2]
-        reason = ""
+        found: Export | str
         try:
-            self._good[target] = _export(graph, target, self._catalog, data)
+            found = _export(graph, target, self._catalog, data)
         except GraphExportError as error:
-            reason = str(error)
-        self._tried[target] = graph, data, reason
-        return reason
+            found = str(error)
+        self._tried[target] = graph, data, found
+        return found
 
 
 def _highlighted(state: ViewState, found: Export, catalog: Catalog) -> dict[str, list[int]]:

@@ -31,7 +31,14 @@ from workbench.ui.saved_blocks import block_entries
 from workbench.ui.saved_draws import saved_draw_entries
 from workbench.ui.search_views import argument_entries, recipe_lines, template_entries
 from workbench.ui.selected_samples import selected_samples
-from workbench.ui.view_state import MOST_BATCH, ViewState, faults_of, shuffles_files
+from workbench.ui.view_state import (
+    MOST_BATCH,
+    ViewState,
+    blocking_faults,
+    faults_of,
+    fixes_of,
+    shuffles_files,
+)
 from workbench.ui.views import Status
 
 Fields = dict[str, dict[str, Any]]
@@ -82,11 +89,11 @@ def graph_fields(
     loose = state.checked.loose_faults
     shown_faults = memo(_on_drawn_nodes, graph, catalog, layout, found, loose)
     faults = memo(_stopping, shown_faults, loose)
-    fixes = state.checked.fixes if found is state.checked.faults else ()
+    fixes = fixes_of(state)
     devices = memo(_devices, graph, state.checked.active, catalog)
     facts = state.preview.facts if state.preview else _NO_FACTS
     repeated = state.repeated(settings.batch_size)
-    again = bool(data_panel.error or (state.failure and not state.checked.faults))
+    again = bool(data_panel.error or (state.failure and not blocking_faults(state)))
     return {
         "bar": {
             "title": graph.name,
@@ -186,7 +193,7 @@ def graph_fields(
         "code": {
             "note": data_panel.export_note,
             "lists_files": data_panel.found is not None,
-            "source": state.source.text,
+            "source": state.checked.source.text if state.checked.source else "",
             "target": state.target,
             "in_view": state.code_in_view,
             "message": state.code_message,
@@ -265,7 +272,7 @@ def _first(faults: Sequence[Fault]) -> str:
 def _status(state: ViewState, data_panel: DataPanel, faults: Sequence[Fault]) -> Status:
     if data_panel.error:
         return {"state": "fault", "text": "no images"}
-    if state.failure and state.failure.dead and not state.checked.faults:
+    if state.failure and state.failure.dead and not blocking_faults(state):
         return {"state": "dead", "text": "worker ended"}
     if state.silent:
         return {"state": "dead", "text": "the worker does not answer"}

@@ -64,11 +64,10 @@ class IdleArguments:
             if len(sound) == IN_A_ROW:
                 sound = sound[::2]  # both ends of a range and its middle tell enough
             if len(sound) < 2:
-                return True
+                return False
             graphs = [variant.graph for variant in sound]
             effect = preview_effect(engine, request, graphs, sample)
-            shown = sum(box is not None for box in effect.boxes)
-            return shown < 2 or bool(idle_names([name], sound, effect))
+            return bool(idle_names([name], sound, effect))
 
         def done(outcome: Any) -> None:
             if isinstance(outcome, WorkbenchError) or self._found_in != place:

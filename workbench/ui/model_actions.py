@@ -29,7 +29,7 @@ from workbench.ui.selection import open_scope, select_node
 from workbench.ui.speed import RunAction
 from workbench.ui.suggestions import find_suggestions
 from workbench.ui.view_actions import apply_view_action
-from workbench.ui.view_state import request_of
+from workbench.ui.view_state import blocking_faults, request_of
 
 if TYPE_CHECKING:
     from workbench.ui.view_model import ViewModel
@@ -78,8 +78,8 @@ def carry_out(model: ViewModel, component: str, action: Action) -> str:
         case bar.SaveGraph() | bar.ExportScript() | bar.DownloadScript() | panels.SaveCode():
             return save_as(state, document, model.catalog, action, model.roots, data)
         case panels.Verify():
-            if state.checked.faults:
-                raise GraphEditError(f"Not compared: {state.checked.faults[0]}")
+            if faults := blocking_faults(state):
+                raise GraphEditError(f"Not compared: {faults[0]}")
             model.verification.start(state.checked.active, data.datasets)
         case panels.CompareWithFile():
             model.comparison.open_file(state, action)
@@ -103,7 +103,7 @@ def carry_out(model: ViewModel, component: str, action: Action) -> str:
 
 
 def _share(model: ViewModel) -> None:
-    document, faults = model.history.document, model.state.checked.faults
+    document, faults = model.history.document, blocking_faults(model.state)
     reason = model.data_panel.error or (f"It cannot run here: {faults[0]}" if faults else "")
     request = None if reason else request_of(model.state, model.data_panel.datasets)
     model.share_image_job.start(document, request, reason)

@@ -111,9 +111,11 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
     graph:
         A ``Graph``, the name of a recipe, a path to a graph file or its parsed JSON.
     restore:
-        Whether edits are kept on disk, and come back after a restart of the kernel: those of the
-        same cell of the same notebook, as long as it begins with the same data and graph. Where
-        the kernel cannot tell its notebook, they are kept for the list of recent work.
+        What happens to earlier edits of the same cell of the same notebook, if the data and the
+        graph of the call are the same. By default edits are saved to disk, and earlier ones are
+        offered, never applied: the workbench shows exactly what the call says. ``True`` applies
+        them, ``False`` saves nothing. Where the kernel cannot tell its notebook, edits are saved
+        for the list of recent work.
     trust:
         Whether functions that the graph carries (``python_function``) may run: they run with your
         rights. Those made by ``workbench.node`` in this process may in any case.
@@ -155,7 +157,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
         data: Data | Graph | None = None,
         graph: GraphLike = None,
         *,
-        restore: bool = True,
+        restore: bool | None = None,
         trust: bool = False,
         layout: str = "side",
         height: int = HEIGHT,
@@ -188,8 +190,9 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
             given,
             self._publish,
             together=lambda component: self._parts[component].one_message(),
-            restore=restore,
-            owner=_owner(datasets, given.graph) if restore else "",
+            restore=restore is not False,
+            owner="" if restore is False else _owner(datasets, given.graph),
+            apply_kept=restore is True,
             cell=running_cell(),
             roots=None if roots is None else Roots.of(roots),
         )
@@ -203,6 +206,8 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
                     part.observe(partial(self._on_field, component.name), field.name)
         super().__init__(self._arranged())
         self.graph = self._model.graph
+        if self.bar.restored.get("offered"):
+            print(f"{self.bar.restored['text']} Pass restore=True to apply them.")
         traitlets.link((self, "target"), (self.code, "target"))
         self._layout_self()
         _open.add(self)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections import deque
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import traitlets
@@ -13,6 +17,7 @@ from workbench.engine.kernel_program import KernelLoader, build_pipeline, make_l
 from workbench.engine.missing_gpu import require_gpu_where_asked
 from workbench.engine.progress_bar import one_line_interrupt
 from workbench.errors import EngineClosedError, GraphEditError
+from workbench.graph.bounds import SETTINGS
 from workbench.graph.data_node import plain_value
 from workbench.graph.node_handle import NodeHandle
 from workbench.preview import OutputBatch, PreviewRequest, preview_outputs
@@ -25,6 +30,30 @@ if TYPE_CHECKING:
 
 CLOSED = "This workbench is closed. Make another of its graph: workbench.Workbench(w.graph)."
 _SMALLEST_TILE = 8
+
+
+class KnownAttributes:
+    """Mixin that raises AttributeError when a cell sets an attribute that does not exist."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        by_library = name.startswith("_") or name == "notify_change"  # traitlets replaces it
+        if not by_library and not hasattr(getattr(type(self), name, None), "__set__"):
+            raise AttributeError(self._why_not_set(name))
+        super().__setattr__(name, value)
+
+    def _why_not_set(self, name: str) -> str:
+        owner = type(self).__name__
+        if name in dir(self):
+            return f"{owner}.{name} cannot be set."
+        if name in SETTINGS:
+            return (
+                f"{owner} has no attribute {name!r}: it is a setting of the graph. "
+                f"Use w.graph = w.graph.with_settings({name}=...)."
+            )
+        known = [each for each in dir(self) if not each.startswith("_")]
+        near = get_close_matches(name, known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        return f"{owner} has no attribute {name!r}, so it cannot be set.{hint}"
 
 
 class LiveNode:
@@ -61,8 +90,50 @@ class LiveNode:
         """
         self._workbench.graph = self._now.set(**arguments)
 
+    def reset(self, *names: str) -> None:
+        """Reset these arguments, or all, to their defaults, in one step of undo.
+
+        Raises GraphEditError for an unknown argument.
+
+        ::
+
+            w["rotate"].reset("angle")
+        """
+        self._workbench.graph = self._now.reset(*names)
+
+    def remove(self) -> None:
+        """Remove the node from the graph; its input feeds its consumers.
+
+        ::
+
+            w["rotate"].remove()
+        """
+        self._workbench.graph = self._now.remove()
+
+    def mute(self, muted: bool = True) -> None:
+        """Exclude the node from what runs, or include it again with ``muted=False``.
+
+        ::
+
+            w["rotate"].mute()
+        """
+        self._workbench.graph = self._now.mute(muted)
+
+    def rename(self, new_id: str) -> None:
+        """Change the id of the node; this handle follows. Raises GraphEditError for a used id.
+
+        ::
+
+            w["rotate"].rename("turned")
+        """
+        self._workbench.graph = self._now.rename(new_id)
+        object.__setattr__(self, "_node_id", new_id)
+
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._now, name)
+        value = getattr(self._now, name)
+        # A random argument is a node too: its handle must act on the workbench as well.
+        is_node = isinstance(value, NodeHandle)
+        return LiveNode(self._workbench, value.node.id) if is_node else value
 
     def __setattr__(self, name: str, value: Any) -> None:
         self.set(**{name: value})
@@ -74,11 +145,16 @@ class LiveNode:
         return repr(self._now)
 
 
-class Parameter(traitlets.HasTraits):
+_ECHO_SECONDS = 2.0
+"""How long after an update a browser may send the value back, rounded to the slider's step."""
+
+
+class Parameter(KnownAttributes, traitlets.HasTraits):
     """One argument of one node as a trait, to be linked with any widget and observed.
 
-    ``value`` follows the graph; while the argument is drawn or fed by a node it stays what it was.
-    Moves of one parameter are one step of undo.
+    ``value`` follows the graph; while the argument is random or fed by a node it keeps its last
+    value. Moves of one parameter are one step of undo. A slider that rounds a value to its step
+    because it was displayed or updated changes nothing.
     """
 
     value = traitlets.Any(None, allow_none=True)
@@ -86,6 +162,8 @@ class Parameter(traitlets.HasTraits):
     def __init__(self, workbench: CodeAccess, node_id: str, argument: str) -> None:
         super().__init__()
         self._workbench, self._node_id, self._argument = workbench, node_id, argument
+        self._updates: deque[tuple[float, Any]] = deque(maxlen=100)
+        """When the graph changed the value, and to what."""
         self._read()
         workbench.observe(self._read, "graph")
         self.observe(self._write, "value")
@@ -101,8 +179,36 @@ class Parameter(traitlets.HasTraits):
 
     def _read(self, _: object = None) -> None:
         present = self._present()
-        if present is not None:
+        if present is not None and present != self.value:
+            self._updates.append((time.monotonic(), present))
             self.value = present
+
+    @traitlets.validate("value")
+    def _without_rounding(self, proposal: Any) -> Any:
+        """The present value in place of what a slider made of it, or of an update just before."""
+        value, present = proposal["value"], self._present()
+        if present is None:  # random, or fed by a node
+            present = self.value
+        step = self._browser_step()
+        if _is_close(value, present, step):
+            return present
+        recent = time.monotonic() - _ECHO_SECONDS
+        if step and any(when > recent and _is_close(value, v, step) for when, v in self._updates):
+            return present
+        return value
+
+    def _browser_step(self) -> float:
+        """The step of the linked slider that the browser is setting just now; 0: none is."""
+        handlers = self._trait_notifiers.get("value", {}).get("change", [])
+        links = [getattr(handler, "__self__", None) for handler in handlers]
+        ends = [each.source for each in links if isinstance(each, _LINKS)]
+        ends += [each.target for each in links if isinstance(each, _LINKS)]
+        steps = [
+            getattr(widget, "step", None)
+            for widget, _ in ends
+            if getattr(widget, "_property_lock", None)
+        ]
+        return max((step for step in steps if isinstance(step, int | float)), default=0.0)
 
     def _write(self, change: Any) -> None:
         value = change["new"]
@@ -113,7 +219,19 @@ class Parameter(traitlets.HasTraits):
         self._workbench._live.set_graph(edited, group)
 
 
-class CodeAccess(RunAccess):
+_LINKS = (traitlets.link, traitlets.directional_link)
+
+
+def _is_close(value: Any, other: Any, step: float) -> bool:
+    """Whether two numbers, or sequences of numbers, differ by rounding to ``step`` only."""
+    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
+        pairs = zip(value, other, strict=False)
+        return len(value) == len(other) and all(_is_close(a, b, step) for a, b in pairs)
+    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (value, other))
+    return numbers and math.isclose(value, other, rel_tol=1e-9, abs_tol=step * 0.4999)
+
+
+class CodeAccess(KnownAttributes, RunAccess):
     """The part of a workbench that code uses; ``Workbench`` is one."""
 
     graph: Any
@@ -146,7 +264,10 @@ class CodeAccess(RunAccess):
         ::
 
             slider = ipywidgets.FloatSlider(min=-30, max=30)
-            ipywidgets.link((slider, "value"), (w.param("rotate.angle"), "value"))
+            ipywidgets.link((w.param("rotate.angle"), "value"), (slider, "value"))
+
+        The first of the two is copied to the second: name the parameter first, or the slider's
+        value replaces that of the graph.
 
         Raises GraphEditError for a node or argument that is not there, with those that are.
         """

@@ -14,7 +14,7 @@ from IPython.display import display
 from workbench.errors import EngineClosedError, GraphEditError
 from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, LINK_FIELDS, Component, Field
-from workbench.ui.notebook_code import CLOSED
+from workbench.ui.notebook_code import CLOSED, KnownAttributes
 from workbench.ui.static_snapshot import StaticSnapshot
 from workbench.ui.view_model import ViewModel
 
@@ -31,7 +31,7 @@ _TRAITS: dict[type, Any] = {
 }
 
 
-class Part(anywidget.AnyWidget):
+class Part(KnownAttributes, anywidget.AnyWidget):
     """One component. Its traits are the fields of the table; observe and link them as any other.
 
     What the browser sends is taken under the view-model's lock: while a cell runs, Lab delivers it

@@ -59,9 +59,11 @@ class SessionActions:
                 self._cell = {**self._cell, "source": source, "asked": asked}
             case bar.PageDrawn():
                 self.release(action.opened)
+            case bar.ApplyKept():
+                return self._apply_kept()
             case bar.DismissRestored():
                 if keeper is not None:
-                    keeper.restored = {}
+                    keeper.withdraw_offer()
             case bar.ListRecent():
                 if keeper is not None:
                     keeper.list_recent()
@@ -76,13 +78,20 @@ class SessionActions:
                 assert_never(action)
         return self._model.state.message  # what was said of something else stays
 
-    def attach(self, tab: str, kept: Sequence[Mapping[str, Any]] = ()) -> str:
-        """Go on where a tab or a notebook ended; then carry out what its page had still to send."""
+    def attach(
+        self, tab: str, kept: Sequence[Mapping[str, Any]] = (), *, apply: bool = True
+    ) -> str:
+        """Restore the session of a tab or a notebook, then apply edits its page had not sent yet.
+
+        Without ``apply`` the session's edits are offered, and the graph stays as it was given.
+        """
         model, keeper, said = self._model, self._keeper, self._model.state.message
         found = keeper.attach(tab) if keeper is not None else None
         if keeper is not None:
             model.speed.own(keeper.owner)
-        if keeper is not None and found is not None:
+        if keeper is not None and found is not None and not apply:
+            keeper.offer(found, model.data_panel.datasets)
+        elif keeper is not None and found is not None:
             before = model.data_panel.datasets
             said = self._resume(found.session) or said
             restore_view(model.state, found.session.view)
@@ -177,16 +186,25 @@ class SessionActions:
         """What was given; undo leads back to what was restored."""
         model = self._model
         if self._keeper is not None:
-            self._keeper.restored = {}
+            self._keeper.withdraw_offer()
         said = model.replace(self._given)
         if model.data_panel.datasets != self._given_data:
             return model.open_data(self._given_data) or said
         return said
 
+    def _apply_kept(self) -> str:
+        found = self._keeper.withdraw_offer() if self._keeper is not None else None
+        if found is None:
+            raise GraphEditError("No earlier edits are offered.")
+        return self._open_session(found.session)
+
     def _open_recent(self, owner: str) -> str:
         found = self._keeper.find(owner) if self._keeper is not None else None
         if found is None:
             raise GraphEditError("That session is there no more. Open the list again.")
-        said = self._model.replace(found.session.document)
-        data = found.session.data
+        return self._open_session(found.session)
+
+    def _open_session(self, session: Session) -> str:
+        said = self._model.replace(session.document)
+        data = session.data
         return (self._model.open_data(data) if data and all(data.values()) else "") or said

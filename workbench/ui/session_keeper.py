@@ -42,6 +42,9 @@ class SessionKeeper:
     ) -> None:
         self.autosave = Autosave(tell=tell)
         self.restored: RestoredEntry = {}
+        self.offered: Restored | None = None
+        """Earlier edits that were found and not applied."""
+        self._copied_aside = False
         self.recent: list[RecentEntry] = []
         self.opened = 0
         """Number of the graph that a page has yet to draw; 0: there is none."""
@@ -84,8 +87,19 @@ class SessionKeeper:
         session = self._session(datasets)
         if self._kept is None:
             self._kept = session
+        if (
+            self.offered is not None
+            and session.document.graph == self.offered.session.document.graph
+        ):
+            self.withdraw_offer()
         if self.opened or session == self._kept:
             return
+        if self.offered is not None:
+            if not session.edited:
+                return  # the file still holds the edits that are offered
+            if not self._copied_aside:
+                self._copied_aside = True
+                self.autosave.copy_aside()
         self._kept = session
         self.autosave.changed(session)
 
@@ -96,6 +110,18 @@ class SessionKeeper:
             self.restored = {"text": str(found)}
         if self._copied:
             self.autosave.changed(self._kept)
+
+    def offer(self, found: Restored, datasets: Datasets) -> None:
+        """Offer earlier edits without applying them."""
+        self._kept = self._session(datasets)
+        if found.session.before and found.session.document.graph != self._history.now:
+            self.offered = found
+            self.restored = {"text": found.offer, "offered": True}
+
+    def withdraw_offer(self) -> Restored | None:
+        """Report nothing any more. Returns the edits that were offered."""
+        found, self.offered, self.restored = self.offered, None, {}
+        return found
 
     def hold(self) -> None:
         """Keep nothing until a page has drawn what was opened just now."""

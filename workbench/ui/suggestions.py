@@ -19,7 +19,7 @@ from workbench.ui.canvas_actions import cut_edge
 from workbench.ui.canvas_views import on_drawn_nodes
 from workbench.ui.edited_bodies import split_by_body
 from workbench.ui.insertions import fault_of_insertion
-from workbench.ui.view_state import Checked, ViewState
+from workbench.ui.view_state import ViewState, faults_of, fixes_of
 from workbench.ui.views import CompatibleOps, ConnectTargets
 
 MOST_TRIED = 12
@@ -98,13 +98,13 @@ def _insertion(action: canvas.FindCompatibleOps, name: str) -> canvas.Insertion:
 
 
 def apply_fix(
-    document: Document, catalog: Catalog, checked: Checked, action: ApplyFix
+    document: Document, catalog: Catalog, state: ViewState, action: ApplyFix
 ) -> tuple[Graph, str]:
     """The graph after a remedy that a fault offers, and the remedy's label."""
     node, arg, label = action.node, action.arg, action.fix
-    found = [*checked.faults, *checked.loose_faults]
+    found = [*faults_of(state), *state.checked.loose_faults]
     shown = on_drawn_nodes(document.graph, catalog, document.layout, found)
-    for fault, remedies in zip(shown, checked.fixes, strict=True):
+    for fault, remedies in zip(shown, fixes_of(state), strict=True):
         for remedy in remedies:
             if (fault.node, fault.arg, remedy.label) == (node, arg, label):
                 return remedy.graph, label

@@ -41,6 +41,11 @@ class VerificationJob(MeasurementJob[Verification]):
         self.why = "not compared", "Stopped before all was compared."
         """What is said, and in detail, where it was cancelled."""
 
+    @property
+    def has_found(self) -> bool:
+        """Whether it ended with a result or an error; not one that was stopped."""
+        return self.outcome is not None and any(self.outcome)
+
     def entry(self) -> VerifiedEntry:
         """How far it is, or what it found."""
         if self.outcome is None:
@@ -87,9 +92,9 @@ class SessionVerification:
         """That of a job that has ended."""
 
     def entry(self, graph: Graph, data: Datasets) -> VerifiedEntry:
-        """What is known, and whether it is of this graph and folder."""
+        """What is known of this graph and data, or of this graph before its last edits."""
         job = self._job
-        if job is None:
+        if job is None or (job.has_found and job.of[1] != data):
             return NOTHING
         if job.outcome is None:
             entry = job.entry()
@@ -124,6 +129,11 @@ class SessionVerification:
         text = "stopped by an edit" if edited else "stopped: other data"
         what = "graph" if edited else "data folder"
         self.cancel((text, f"The {what} was changed while it was compared."))
+
+    def forget(self) -> None:
+        """Another graph is opened: what was found is not of it."""
+        if self._running is None:
+            self._job = None
 
     def own(self, owner: str) -> None:
         """Be that of this session: what an earlier page of it began is shown, and goes on."""

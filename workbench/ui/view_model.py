@@ -63,6 +63,7 @@ from workbench.ui.view_state import (
     failure_of,
     initial_selection,
     request_of,
+    unread_fault,
 )
 
 
@@ -85,13 +86,15 @@ class ViewModel:
         restore: bool = True,
         connected: bool = True,
         owner: str = "",
+        apply_kept: bool = True,
         claim: Claim = own_tab,
         cell: str | None = None,
     ) -> None:
         """``roots`` are the folders below which is opened and saved; None: anywhere.
 
-        ``restore`` keeps the session on disk and brings back what its ``owner`` left; ``claim``
-        says, for a page that comes with its tab, who the owner is. ``cell`` is the id of the
+        ``restore`` keeps the session on disk and finds the earlier session of its ``owner``, which
+        is restored with ``apply_kept`` and offered without; ``claim`` returns the owner for a page
+        that names its tab. ``cell`` is the id of the
         notebook's cell that made the workbench, None where there is no notebook.
 
         Until it is ``connected`` it computes no picture: no worker starts for a page that is asked
@@ -143,7 +146,7 @@ class ViewModel:
             others = ComparedGraphs(self.history, kept.find_recent, kept.list_recent)
             self.comparison = ComparisonViews(others, background, self.catalog, self.machine, roots)
             if owner:
-                self.sessions.attach(owner)
+                self.sessions.attach(owner, apply=apply_kept)
             for component, fields in constant_fields(self.catalog, self.machine).items():
                 for field, value in fields.items():
                     self._publisher.show(component, field, value)
@@ -179,6 +182,8 @@ class ViewModel:
                 return
             if graph.settings.seed != self.graph.settings.seed:
                 self.state.pinned = False
+            if graph.name != self.graph.name:
+                self.verification.forget()
             self.history.push(graph, group)
             if not all(map(graph.has, self.state.selected)):
                 self.state.scope, self.state.selected = "", initial_selection(graph, self.catalog)
@@ -300,6 +305,7 @@ class ViewModel:
     def replace(self, document: Document) -> str:
         """Show another document; undo leads back. Returns what to tell the user."""
         self.history.open(document)
+        self.verification.forget()
         self.state.scope, self.state.pinned = "", False
         self.state.shown_branches, self.state.shown_augmentations = [], []
         self.state.selected = initial_selection(document.graph, self.catalog)
@@ -323,8 +329,6 @@ class ViewModel:
         self.sessions.follow()
         if state.checked.graph is not self.graph:
             state.checked = check_before_run(self.graph, self.catalog, self.machine, self.roots)
-        if state.checked.source is not None:
-            state.source, state.sound = state.checked.source, self.graph
         sound = not state.checked.faults and not self.data_panel.error and not unread
         differs = sound and state.mode == "difference"
         state.baselines = baselines_of(state.checked.active, self.catalog) if differs else []
@@ -344,10 +348,13 @@ class ViewModel:
 
     def _follow_data(self) -> str:
         """Let the graph's sources be of the kind of the data. Returns why they cannot, or empty."""
+        before, self.state.unread = self.state.unread, None
         try:
             graph = with_opened(self.graph, self.data_panel.datasets, self.catalog)
         except DataError as error:
-            self.state.message = str(error)
+            self.state.unread = unread_fault(self.graph, error)
+            if self.state.unread != before:
+                self.state.message = str(error)
             return str(error)
         if graph is not self.graph:
             self.history.document = self.history.document.with_graph(graph)
@@ -393,7 +400,7 @@ class ViewModel:
                 self._asked = None  # so that the same may be asked for again
                 self.background_previews.follow(state, None)
                 if not isinstance(outcome, CancelledError):
-                    state.failure = failure_of(outcome)
+                    state.failure = failure_of(outcome, self.graph, self.catalog)
             self._refresh()
         if self._rests_after_first and (state.preview or state.failure):
             self._rests_after_first = not self.engine.rest()

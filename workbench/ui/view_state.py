@@ -10,12 +10,13 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.script import emit_script
 from workbench.engine.machine import Machine
-from workbench.errors import WorkbenchError, WorkerLostError
+from workbench.engine.missing_gpu import gpu_faults, on_cpu
+from workbench.errors import OUTSIDE, DataError, WorkbenchError, WorkerLostError
 from workbench.graph.active import active_graph
 from workbench.graph.blocks import Block
 from workbench.graph.check import Fault, loose_faults, stopping_faults
 from workbench.graph.devices import image_outputs, port_kind
-from workbench.graph.edit import chain, is_movable
+from workbench.graph.edit import chain, is_movable, set_arg
 from workbench.graph.fixes import Fix, fixes
 from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port, region_of
@@ -74,6 +75,9 @@ class Failure:
 
     faults: tuple[Fault]
     dead: bool
+    fixes: tuple[tuple[Fix, ...], ...] = ()
+    """What can be done about each fault, in the graph ``of``."""
+    of: Graph | None = None
 
 
 @dataclass(slots=True)
@@ -159,12 +163,10 @@ class ViewState:
     """What is being made of a graph that takes long to build."""
     waits_for: str = ""
     """What memory a worker that is to start waits for."""
-    source: Code = field(default_factory=lambda: Code("", {}))
-    """The last script that could be exported."""
-    sound: Graph | None = None
-    """The graph that it is of."""
     target: str = "script"
     """What the code panel shows the graph as."""
+    unread: Fault | None = None
+    """Why the graph cannot read the data that are open."""
     code_in_view: bool = False
     """Whether the code is on the screen."""
     shared: bytes = b""
@@ -240,11 +242,18 @@ def check_before_run(
     if source and graph.settings.device == "mixed" and machine.no_gpu:
         reason = f"images are decoded on the GPU (mixed), and {machine.no_gpu}"
         faults = (Fault("", "device", reason, "Choose CPU to preview here."),)
+    elif source:
+        faults = tuple(gpu_faults(active, catalog, machine))
     types = {**infer_types(graph, catalog), **infer_types(active, catalog)}
     flows = {port: type_text(flow) for port, flow in types.items()}
     fixed = min(MOST_FIXED, MOST_TRIED // max(1, len(graph.nodes)))
     found = (*faults, *loose)
-    remedies = tuple(fixes(graph, catalog, fault) for fault in found[:fixed])
+    moved = on_cpu(graph, catalog) if source and faults else None
+    to_cpu = (Fix("Run everything on the CPU", moved),) if moved is not None else ()
+    remedies = tuple(
+        to_cpu if source and fault in faults else fixes(graph, catalog, fault)
+        for fault in found[:fixed]
+    )
     rest: tuple[tuple[Fix, ...], ...] = ((),) * (len(found) - len(remedies))
     return Checked(graph, active, faults, loose, source, flows, remedies + rest)
 
@@ -305,7 +314,9 @@ def baselines_of(graph: Graph, catalog: Catalog) -> list[str]:
     ]
 
 
-def failure_of(error: WorkbenchError) -> Failure:
+def failure_of(
+    error: WorkbenchError, graph: Graph | None = None, catalog: Catalog | None = None
+) -> Failure:
     """An error of a preview as a fault at its node, with what can be done about it."""
     dead = isinstance(error, WorkerLostError)
     node = getattr(error, "node", None)
@@ -315,11 +326,43 @@ def failure_of(error: WorkbenchError) -> Failure:
     if not node or dead or "Out of memory" in message:  # says itself what to do
         return Failure((Fault(node or "", "", message, ""),), dead)
     remedy = f"Change a value of {node} or what feeds it; undo leads back to the last picture."
-    return Failure((Fault(node, "", message.rstrip("."), remedy),), dead)
+    offers: tuple[Fix, ...] = ()
+    if OUTSIDE in message and graph is not None and catalog is not None and graph.has(node):
+        body = graph.at_scope(graph.scope_of(node))
+        if "out_of_bounds_policy" in catalog[body.node(node).op].args:
+            padded = set_arg(body, catalog, node, "out_of_bounds_policy", "pad").whole
+            offers = (Fix("Pad outside the image", padded),)
+    return Failure((Fault(node, "", message.rstrip("."), remedy),), dead, (offers,), graph)
+
+
+def fixes_of(state: ViewState) -> tuple[tuple[Fix, ...], ...]:
+    """What can be done at a click about each of ``faults_of`` and the loose faults."""
+    found = faults_of(state)
+    if found is state.checked.faults:
+        return state.checked.fixes
+    failure = state.failure
+    own = failure is not None and found is failure.faults and failure.of == state.checked.graph
+    offers = failure.fixes if own and failure is not None else ()
+    blank = len(found) - len(offers) + len(state.checked.loose_faults)
+    return (*offers, *((),) * blank)
+
+
+def unread_fault(graph: Graph, error: DataError) -> Fault:
+    """The reason why a graph cannot read the open data, as a fault at its source."""
+    node, _, reason = str(error).partition(": ")
+    if not graph.has(node):
+        node, reason = "", str(error)
+    remedy = "The pictures are of the data before: open other data, or change the graph."
+    return Fault(node, "", reason.rstrip("."), remedy)
+
+
+def blocking_faults(state: ViewState) -> tuple[Fault, ...]:
+    """What is known to keep the graph from running on the open data."""
+    unread = () if state.unread is None else (state.unread,)
+    return state.checked.faults or unread
 
 
 def faults_of(state: ViewState) -> tuple[Fault, ...]:
-    """What is wrong now: what the check found, else what the last run met."""
-    if state.checked.faults or state.failure is None:
-        return state.checked.faults
-    return state.failure.faults
+    """What is wrong now: what is known before a run, else what the last run met."""
+    failed = () if state.failure is None else state.failure.faults
+    return blocking_faults(state) or failed

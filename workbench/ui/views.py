@@ -75,9 +75,11 @@ class RecentEntry(TypedDict):
 
 
 class RestoredEntry(TypedDict):
-    """What was restored, as long as it is to be said."""
+    """Earlier edits that were restored, or are offered; empty: there is nothing to report."""
 
     text: NotRequired[str]
+    offered: NotRequired[bool]
+    """Whether the edits were not applied; ``apply_kept`` applies them."""
 
 
 class CellEntry(TypedDict):

@@ -17,6 +17,7 @@ from workbench.graph.edit import set_arg, set_setting
 from workbench.sources import open_datasets
 from workbench.ui.actions.speed import Adopt
 from workbench.ui.speed.chart_views import ratios
+from workbench.ui.speed.panel import SpeedPanel
 
 TRY = {
     **{"threads": "1, 2, 4", "batches": "16 32 64", "prefetch": "2"},
@@ -294,3 +295,43 @@ def test_fields_that_either_side_sets(bed: Bed) -> None:
     assert not bed.speed.set("threads", 4)
     assert bed.speed.set("overlay", "nothing")
     assert bed["overlay"] == ""
+
+
+def test_what_is_shown_is_of_the_present_graph(bed: Bed) -> None:
+    bed.run(what="compare")
+    graph = bed.graph
+    assert bed["compare"]["on"]
+    key = bed["compare"]["on"][0]["id"]
+    bed.graph = replace(set_arg(graph, load_catalog(), "rotate", "angle", 45.0), name="another")
+    assert bed["compare"] == {}
+    assert bed.speed.last_speeds(bed.graph, bed.data) == []
+    bed.do("view", record=key)  # who opens a record sees it, marked
+    assert "of another graph" in bed["compare"]["on"][0]["earlier"]
+    bed.graph = graph
+    assert bed["compare"]["on"][0]["earlier"] == ""
+
+
+def test_an_earlier_record_of_this_very_graph_is_shown_as_the_footer_has_it(bed: Bed) -> None:
+    bed.run(what="compare")
+    (record,) = bed.speed.store.records.values()
+    fresh = SpeedPanel(bed.speed._lock, lambda: None, bed.speed.machine, None)
+    fresh.store.add(record)
+    assert fresh.last_speeds(bed.graph, bed.data)
+    assert fresh.fields(bed.graph, bed.data)["compare"]["bars"]
+
+
+def test_a_message_stays_with_its_part_graph_and_data(bed: Bed, fake: Fake) -> None:
+    graph = bed.graph
+    fake.hold = True
+    bed.do("measure", what="compare")
+    assert fake.holding.wait(30)
+    bed.speed.set("part", "rewrites")
+    bed.do("cancel")
+    bed.wait(lambda bed: not bed["running"], "the end")
+    assert bed["message"] == ""
+    bed.speed.set("part", "compare")
+    assert bed["message"].startswith("Stopped early")
+    bed.graph = replace(graph, name="another")
+    assert bed["message"] == ""
+    bed.graph = graph
+    assert bed["message"].startswith("Stopped early")

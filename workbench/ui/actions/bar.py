@@ -52,6 +52,10 @@ class StartAfresh(Action, tag="start_afresh", frozen=True):
     """Show what was given, in place of what was restored."""
 
 
+class ApplyKept(Action, tag="apply_kept", frozen=True):
+    """Show the edits that are offered; undo returns to the present graph."""
+
+
 class DismissRestored(Action, tag="dismiss_restored", frozen=True):
     """Say no longer what was restored."""
 
@@ -110,6 +114,7 @@ class DownloadScript(Action, tag="download_script", frozen=True):
 SessionAction = (
     AttachPage
     | StartAfresh
+    | ApplyKept
     | DismissRestored
     | PageDrawn
     | ListRecent

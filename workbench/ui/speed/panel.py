@@ -84,7 +84,12 @@ class SpeedPanel:
         self._shown: dict[str, str] = {}
         """Part -> the id of the record that it shows."""
         self._what = ""
-        self._message = ""
+        self._opened: set[str] = set()
+        """Records that the user opened."""
+        self._said = ""
+        self._said_of: tuple[str, Graph, Datasets] | None = None
+        """Part, graph and data that the message is about; None: those shown next."""
+        self._said_part: str | None = None
         self._unkept = ""
         """Why the record of the run cannot be kept, for the end of its messages."""
         self._failed = False
@@ -93,6 +98,18 @@ class SpeedPanel:
         self._version = 0
         self.fused = FusedSpeed(lock, changed, roots)
         self._look()
+
+    @property
+    def _message(self) -> str:
+        return self._said
+
+    @_message.setter
+    def _message(self, words: str) -> None:
+        self._say(words, None)
+
+    def _say(self, words: str, part: str | None) -> None:
+        """Show a message in a part, None: the open one, as long as graph and data stay."""
+        self._said, self._said_part, self._said_of = words, part, None
 
     # What the browser asks for
 
@@ -244,19 +261,21 @@ class SpeedPanel:
         assert run is not None
         EXPERIMENT_JOBS.drop(run)
         self._version += 1
-        self._failed, self._message = bool(wrong), wrong
+        self._failed, words = bool(wrong), wrong
         if report is None:
             if not wrong:
                 shown = "; what is shown is of an earlier run" if run.part in self._shown else ""
-                self._message = f"Cancelled{shown}."
+                words = f"Cancelled{shown}."
+            self._say(words, run.part)
             return
         if report.extra.get("interrupted"):
-            self._message = "Stopped early. What was measured until then is kept."
+            words = "Stopped early. What was measured until then is kept."
         try:
             key = self.store.add(report)
         except WorkbenchError as error:
             key = next(iter(self.store.records))
-            self._failed, self._message = True, f"The record is not kept: {error}"
+            self._failed, words = True, f"The record is not kept: {error}"
+        self._say(words, run.part)
         if self.overlay == self._shown.get(run.part):
             self.overlay = ""
         self._shown[run.part] = key
@@ -275,6 +294,7 @@ class SpeedPanel:
     def _view(self, key: str, beside: bool = False) -> None:
         """Show a record in its part; with ``beside``, next to what a comparison shows already."""
         part = part_of(self.store.require(key))
+        self._opened.add(key)
         shown = self._shown.get(part)
         if beside and part in ("compare", "peers") and shown and shown != key:
             self.overlay = key
@@ -326,7 +346,10 @@ class SpeedPanel:
         """Every field of the component but for the three that are the graph's settings."""
         run = self.run
         self._leave_dropped()
-        choice = Choice(self.part, self._shown, self.overlay, self.selected_records)
+        choice = Choice(self.part, self._shown, self._opened, self.overlay, self.selected_records)
+        if self._said_of is None:
+            self._said_of = self._said_part or self.part, graph, data
+        said = self._said if self._said_of == (self.part, graph, data) else ""
         figures = self._figures.of(self._version, choice, graph, data)
         if run is not None and run.experiment.partial_report is not None:
             so_far, now = run.experiment.partial_report, run.experiment.current_config
@@ -335,8 +358,8 @@ class SpeedPanel:
             "running": run is not None,
             "what": run.part if run else self._what,
             "progress": run.share if run else 0.0,
-            "message": run.text + self._unkept if run else self._message,
-            "failed": False if run else self._failed,
+            "message": run.text + self._unkept if run else said,
+            "failed": False if run or not said else self._failed,
             "part": self.part,
             "effort": self.effort,
             "overlay": self.overlay,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,6 +40,8 @@ class Choice:
 
     part: str
     shown: Mapping[str, str]
+    opened: Collection[str]
+    """Those that the user opened: they are shown whatever graph they are of."""
     overlay: str
     selected: Sequence[str]
 
@@ -70,7 +72,8 @@ class RecordFigures:
 
     def _make(self, choice: Choice, graph: Graph, data: Datasets) -> dict[str, Any]:
         records = self._store.records
-        shown = {*choice.shown.values(), choice.overlay}
+        shown_in = self._shown_in(choice, graph, data)
+        shown = {*shown_in.values(), choice.overlay}
         found: dict[str, Any] = {
             "records": [
                 {**self._entry(key, report), "shown": key in shown}
@@ -80,7 +83,7 @@ class RecordFigures:
             "limits": limits_of(graph, self._machine),
             **{part: {} for part in FIGURES},
         }
-        for part, key in choice.shown.items():
+        for part, key in shown_in.items():
             found[part] = self._figure(part, key, choice, graph, data)
         if len(choice.selected) == 2:
             (one, first), (two, second) = ((key, records[key]) for key in choice.selected)
@@ -88,6 +91,34 @@ class RecordFigures:
                 measured_on(one, first), measured_on(two, second), compare_reports(first, second)
             )
         return found
+
+    def _shown_in(self, choice: Choice, graph: Graph, data: Datasets) -> dict[str, str]:
+        """Part -> the record that it shows for this graph and these data.
+
+        The one that the user opened or measured, unless it was measured for another graph; else in
+        the open part the newest one of this very graph, data and machine.
+        """
+        records = self._store.records
+        shown = {
+            part: key
+            for part, key in choice.shown.items()
+            if key in choice.opened or not self._is_of_another(records[key], graph)
+        }
+        if choice.part in FIGURES and choice.part not in shown:
+            for key, report in records.items():
+                alike = (report.graph, report.machine) == (graph.name, self._machine)
+                if not alike or part_of(report) != choice.part:
+                    continue
+                if report.data == describe_datasets(data) and not self._is_edited(report, graph):
+                    shown[choice.part] = key
+                    break
+        return shown
+
+    def _is_edited(self, report: Report, graph: Graph) -> bool:
+        return report.context.get("graph_sha256") != self._sha(graph)
+
+    def _is_of_another(self, report: Report, graph: Graph) -> bool:
+        return report.graph != graph.name and self._is_edited(report, graph)
 
     def _entry(self, key: str, report: Report) -> RecordEntry:
         known = self._entries.get(key)

@@ -113,8 +113,9 @@ function Bar({ link, root }: PanelProps<"bar">) {
         {said}
       </p>
       <Restored
-        words={useField(link, "restored", {}).text ?? ""}
+        entry={useField(link, "restored", {})}
         startAfresh={() => link.ask("start_afresh", {})}
+        applyKept={() => link.ask("apply_kept", {})}
         dismiss={() => link.ask("dismiss_restored", {})}
       />
     </>

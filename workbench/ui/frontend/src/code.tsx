@@ -7,7 +7,7 @@ import { Targets } from "./code/targets";
 import { WordButton } from "./lib/button";
 import { component, type PanelProps } from "./lib/component";
 import { copyText, download } from "./lib/files";
-import { useChange, useField, useInView, useRootData } from "./lib/hooks";
+import { useChange, useField, useInView } from "./lib/hooks";
 import { Icon } from "./lib/icons";
 import { OverwriteQuestion, useQuestion } from "./lib/overwriteQuestion";
 import { Segmented } from "./lib/segmented";
@@ -42,6 +42,7 @@ function Code({ link, root }: PanelProps<"code">) {
   const usual = several ? target : (files[0]?.path ?? "");
   const suggested = useRef("");
   useLayoutEffect(() => {
+    if (!usual) return;
     // What was typed, even before the code came, stays until another target has another name;
     // into a field where somebody is about to type nothing is put.
     const field = path.current!;
@@ -106,7 +107,7 @@ function Code({ link, root }: PanelProps<"code">) {
               aria-label="Save on the computer that runs the workbench as"
               data-wb="path"
             />
-            <button class="wb-quiet" type="submit" data-wb="save">
+            <button class="wb-quiet" type="submit" data-wb="save" disabled={!file.path}>
               Save as
             </button>
             <span class="wb-save-place" data-wb="save-folder" data-tip={folder || undefined}>
@@ -116,7 +117,7 @@ function Code({ link, root }: PanelProps<"code">) {
         </span>
       </div>
       <OverwriteQuestion question={question} overwrite={overwrite} />
-      <Fault link={link} root={root} known={files.length > 0} />
+      <Fault link={link} />
       <p class="wb-stale" role="note" data-wb="bad-files" hidden={!note}>
         <Icon name="warn" size={14} />
         <span>{note}</span>
@@ -143,19 +144,16 @@ function Code({ link, root }: PanelProps<"code">) {
   );
 }
 
-/** Why there is no code of the present graph; `known` where there is that of an earlier one. */
-function Fault({ link, root, known }: PanelProps<"code"> & { known: boolean }) {
+/** Why there is no code of the present graph. */
+function Fault({ link }: Pick<PanelProps<"code">, "link">) {
   const { message = "", node = "" } = useField(link, "fault", {});
-  const old = message !== "" && known;
-  useRootData(root, "stale", old ? "true" : undefined);
-  const head = old ? "This code is of an earlier graph" : "There is no code for this target";
   return (
     <p class="wb-stale" role="status" data-wb="stale" hidden={!message}>
       {message && (
         <>
           <Icon name="warn" size={14} />
           <span>
-            {head}: {message}
+            There is no code for this target: {message}
           </span>
           {node && (
             <button

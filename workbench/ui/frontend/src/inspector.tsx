@@ -8,7 +8,6 @@ import { LearntPolicy, PolicyEditor } from "./inspector/policyEditor";
 import { NodeHeader } from "./inspector/nodeHeader";
 import { PreviousValues } from "./inspector/previousValues";
 import { component, type PanelProps } from "./lib/component";
-import { useKeptFocus } from "./lib/focus";
 import { useField, useRedraw, useRootData } from "./lib/hooks";
 import { undoKey } from "./lib/keyboard";
 import css from "./styles/inspector.css";
@@ -25,7 +24,6 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
   const folded = useFolded(owner, view);
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   useRootData(root, "node", id);
-  useKeptFocus(root);
   useLayoutEffect(() => {
     scroll.current!.scrollTop = 0;
   }, [owner]);

@@ -48,9 +48,10 @@ export interface RecentEntry {
   open: boolean;
 }
 
-/** What was restored, as long as it is to be said. */
+/** Earlier edits that were restored, or are offered; empty: there is nothing to report. */
 export interface RestoredEntry {
   text?: string;
+  offered?: boolean;
 }
 
 /** The present graph as the code of a cell; empty where there is no notebook. */
@@ -1021,6 +1022,7 @@ export interface BarActions {
   open_picture: { data: string };
   attach: { tab: string; kept?: (Record<string, Json>)[] };
   start_afresh: {};
+  apply_kept: {};
   dismiss_restored: {};
   shown: { opened: number };
   list_recent: {};
@@ -1124,6 +1126,7 @@ export interface InspectorFields {
   effect_args: string[];
   effect: Bytes;
   effect_stale: boolean;
+  effect_blocked: string;
   policy_rows: number[];
   policy_pictures: Bytes;
   augmentations: Record<string, boolean>;

@@ -1,28 +1,50 @@
-// A line that says what was restored, and undoes it.
+// A line about earlier edits: restored, with a button that undoes it, or offered.
 
 import { Icon } from "../lib/icons";
 
+import type { RestoredEntry } from "../views";
+
 interface Props {
-  words: string;
+  entry: Partial<RestoredEntry>;
   startAfresh: () => void;
+  applyKept: () => void;
   dismiss: () => void;
 }
 
-export function Restored({ words, startAfresh, dismiss }: Props) {
+export function Restored({ entry, startAfresh, applyKept, dismiss }: Props) {
+  const { text = "", offered = false } = entry;
   return (
-    <p class="wb-bar-restored" role="status" data-wb="restored" hidden={!words}>
+    <p class="wb-bar-restored" role="status" data-wb="restored" hidden={!text}>
       <Icon name="reset" size={14} />
-      <span>{words}</span>
+      <span>{text}</span>
+      {offered ? (
+        <button
+          class="wb-link"
+          type="button"
+          data-wb="apply-kept"
+          data-tip="Undo returns to the graph of the cell"
+          onClick={applyKept}
+        >
+          Apply the edits
+        </button>
+      ) : (
+        <button
+          class="wb-link"
+          type="button"
+          data-wb="start-afresh"
+          data-tip="Show what was given; undo leads back"
+          onClick={startAfresh}
+        >
+          Start afresh
+        </button>
+      )}
       <button
-        class="wb-link"
+        class="wb-ico"
         type="button"
-        data-wb="start-afresh"
-        data-tip="Show what was given; undo leads back"
-        onClick={startAfresh}
+        aria-label={offered ? "Do not apply" : "Keep it"}
+        data-wb="dismiss"
+        onClick={dismiss}
       >
-        Start afresh
-      </button>
-      <button class="wb-ico" type="button" aria-label="Keep it" data-wb="dismiss" onClick={dismiss}>
         <Icon name="close" size={13} />
       </button>
     </p>

@@ -83,6 +83,7 @@ const COMMANDS: readonly Run[] = [
     name: "New graph",
     note: "Start from nothing; undo leads back",
     synonyms: ["empty graph", "clear", "reset", "start over"],
+    replaces: true,
     run: (store) => void store.link.ask("new", {}),
   },
   tab("preview", "The pictures", ["pictures", "images", "see"]),

@@ -53,7 +53,7 @@ export class FocusKeeper {
     const { popup, renaming } = store.get();
     if (!this.held || popup || renaming || !store.root.isConnected) return;
     const el = focused(store.root);
-    const lost = !el || !store.root.contains(el);
+    const lost = !el || el === store.root || !store.root.contains(el);
     const there = store.element(store.current) !== null;
     const free = lost || el.matches("[data-focus], .wb-canvas-box");
     if (!lost && !(this.due && free && there)) return;

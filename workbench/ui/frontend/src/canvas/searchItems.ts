@@ -16,6 +16,8 @@ export interface Item extends Searchable {
   chips: readonly string[];
   note: string;
   group: string;
+  /** Whether it replaces the whole graph: it has to be chosen twice. */
+  replaces?: boolean | undefined;
 }
 
 export const PREFIXES = {
@@ -125,18 +127,19 @@ export function regionItems(regions: readonly OperatorEntry[], selected: readonl
   }));
 }
 
-/** `first`: a graph begins with one, so they stand behind the sources and before the rest. */
-export function recipeItems(recipes: readonly RecipeLine[], first = false): Item[] {
+/** `empty`: a graph begins with one, so they are listed between the sources and the rest. */
+export function recipeItems(recipes: readonly RecipeLine[], empty = false): Item[] {
   return recipes.map(({ name, line }) => ({
     id: PREFIXES.recipe + name,
     name,
     label: name.replaceAll("-", " "),
     prose: line,
-    weight: first ? WEIGHTS.operator + MADE_FOR / 2 : WEIGHTS.recipe,
+    weight: empty ? WEIGHTS.operator + MADE_FOR / 2 : WEIGHTS.recipe,
     chips: ["recipe"],
     note: line,
-    group: "Recipes",
+    group: empty ? "Recipes" : "Recipes: replace the graph",
     reason: "",
+    replaces: !empty,
   }));
 }
 
@@ -188,10 +191,12 @@ export interface Command {
   keys?: string;
   note: string;
   synonyms: readonly string[];
+  /** Whether it replaces the whole graph. */
+  replaces?: boolean | undefined;
 }
 
 export function commandItems(commands: readonly Command[]): Item[] {
-  return commands.map(({ id, name, keys, note, synonyms }) => ({
+  return commands.map(({ id, name, keys, note, synonyms, replaces }) => ({
     id: PREFIXES.command + id,
     name,
     synonyms,
@@ -200,5 +205,6 @@ export function commandItems(commands: readonly Command[]): Item[] {
     note,
     group: "Commands",
     reason: "",
+    replaces,
   }));
 }

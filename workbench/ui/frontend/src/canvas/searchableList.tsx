@@ -4,7 +4,7 @@ import type { CSSProperties } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/compat";
 import { rank } from "../lib/ranking";
 import { Icon } from "../lib/icons";
-import type { Item } from "./searchItems";
+import { PREFIXES, type Item } from "./searchItems";
 
 interface Props {
   title: string;
@@ -29,6 +29,7 @@ interface Props {
   close: () => void;
 }
 
+const REPLACES = "Replaces the graph; undo returns. Press Enter or click again.";
 /** How many are drawn; more as the list is scrolled. */
 const SHOWN = 80;
 
@@ -39,7 +40,8 @@ function find(items: readonly Item[], query: string, grouped: boolean): Item[] {
     const place = ({ reason, group }: Item): number => order.length * Number(!!reason) + order.indexOf(group);
     found.sort((a, b) => place(a) - place(b));
   }
-  return found;
+  const last = ({ id, replaces }: Item): number => Number(!!replaces && id.startsWith(PREFIXES.recipe));
+  return found.sort((a, b) => last(a) - last(b));
 }
 
 export function SearchableList({
@@ -60,6 +62,8 @@ export function SearchableList({
   const [query, setQuery] = useState("");
   const [chosen, setChosen] = useState("");
   const [shown, setShown] = useState(SHOWN);
+  /** The item that replaces the graph if it is chosen once more. */
+  const [confirmed, setConfirmed] = useState("");
   const pop = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const prefix = useId();
@@ -86,7 +90,11 @@ export function SearchableList({
   }, [active, chosen, query]);
 
   const take = (item: Item | undefined): void => {
-    if (item && !item.reason) choose(item);
+    if (!item || item.reason) return;
+    if (item.replaces && confirmed !== item.id) {
+      setChosen(item.id);
+      setConfirmed(item.id);
+    } else choose(item);
   };
   const key = (event: KeyboardEvent): void => {
     event.stopPropagation();
@@ -95,7 +103,7 @@ export function SearchableList({
       const at = Math.min(Math.max(active + by, 0), found.length - 1);
       if (at >= shown - 1) more();
       setChosen(found[at]?.id ?? "");
-    } else if (event.key === "Enter") take(found[active]);
+    } else if (event.key === "Enter" && !event.repeat) take(found[active]);
     else if (event.key === "Delete" && cut && found[active] && !query) cut(found[active]);
     else if (event.key === "Escape") close();
     else return;
@@ -131,6 +139,7 @@ export function SearchableList({
           onChange={(event) => {
             setQuery(event.currentTarget.value);
             setChosen("");
+            setConfirmed("");
             setShown(SHOWN);
           }}
         />
@@ -148,7 +157,8 @@ export function SearchableList({
         }}
       >
         {found.slice(0, shown).map((item, index) => {
-          const own = grouped || !query.trim() || item.reason || group ? item.group : "";
+          const apart = item.reason || item.replaces || group;
+          const own = grouped || !query.trim() || apart ? item.group : "";
           const head = own !== group && own;
           group = own;
           return (
@@ -176,7 +186,9 @@ export function SearchableList({
                     <i key={chip}>{chip}</i>
                   ))}
                 </span>
-                <small>{item.reason || item.note}</small>
+                <small>
+                  {item.reason || (confirmed === item.id && REPLACES) || item.note}
+                </small>
               </div>
             </div>
           );

@@ -93,10 +93,12 @@ function Choice({ label, value, names, choose }: ChoiceProps) {
 function Pictures({ link, node, rows, args }: Props & { args: string[] }) {
   const { sheet, unreadable } = useSheet<EffectHeader, "effect">(link, "effect");
   const stale = useField(link, "effect_stale", false);
+  const blocked = useField(link, "effect_blocked", "");
   const grid = useRef<HTMLDivElement>(null);
   const header = sheet?.header;
   if (!header || header.node !== node || !jsonEqual(header.args, args)) {
-    return <p class="wb-muted">{unreadable || "Computing …"}</p>;
+    const waiting = blocked ? `Not computed: ${blocked}` : "Computing …";
+    return <p class="wb-muted">{unreadable || waiting}</p>;
   }
   const { pictures, columns, note, error } = header;
   const crossed = args.length > 1;

@@ -2,6 +2,7 @@
 
 import { render, type ComponentType } from "preact";
 import type { Components } from "../views";
+import { recoverFocus } from "./focus";
 import { keepKeys } from "./keyboard";
 import { Link, type Host } from "./link";
 import { Offline } from "./offline";
@@ -36,6 +37,7 @@ export function component<N extends keyof Components>(
       el.append(style, root);
       const endTheme = followTheme(root);
       keepKeys(root);
+      const endRecovery = recoverFocus(root);
       render(
         <>
           <Tips root={root} />
@@ -47,6 +49,7 @@ export function component<N extends keyof Components>(
       return () => {
         render(null, root);
         endTheme();
+        endRecovery();
         link.dispose();
       };
     },

@@ -6,15 +6,10 @@ import { followTyping, ownsStep, stepText, type TextField } from "./typedText";
 const VALUE = ".wb-val:not([type=search], [role=combobox])";
 const FOCUSABLE = "button, input, select, textarea, a[href], [tabindex]";
 
-/**
- * Lab takes keys unless the focused element itself opts out, and moves the focus to the notebook
- * on a click: so every element that gets the focus is marked, and a click's target gets it back.
- */
+/** Keys of a component: what is typed, and none that Lab handles too. */
 export function keepKeys(root: HTMLElement): void {
   followTyping(root);
-  root.addEventListener("focusin", (event) => {
-    (event.target as Element).setAttribute("data-lm-suppress-shortcuts", "true");
-  });
+  keepFocus(root);
   // Lab swallows the change event that Enter gives in a text field.
   root.addEventListener("keydown", (event) => {
     const el = event.target;
@@ -22,6 +17,24 @@ export function keepKeys(root: HTMLElement): void {
     event.preventDefault();
     el.dispatchEvent(new Event("change", { bubbles: true }));
   });
+}
+
+/**
+ * Lab handles keys unless the focused element itself opts out, and moves the focus to the notebook
+ * on a click. So every element that gets the focus is marked, and the target of a click gets the
+ * focus back: where nothing there can have it, `root` itself.
+ */
+export function keepFocus(root: HTMLElement): void {
+  root.addEventListener("focusin", (event) => {
+    (event.target as Element).setAttribute("data-lm-suppress-shortcuts", "true");
+  });
+  root.addEventListener(
+    "pointerdown",
+    () => {
+      if (!isPage(root)) root.tabIndex = -1;
+    },
+    true,
+  );
   const holder = (event: Event): HTMLElement | null => {
     const el = (event.target as Element).closest<HTMLElement>(FOCUSABLE);
     return el && root.contains(el) ? el : null;

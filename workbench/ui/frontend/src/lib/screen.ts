@@ -2,7 +2,7 @@
 // cell's own height, with edges that are dragged. A part that is shown alone has no screen around it.
 
 import css from "../styles/screen.css";
-import { chord, isTyping } from "./keyboard";
+import { chord, isTyping, keepFocus } from "./keyboard";
 import { closestAround } from "./siblings";
 import { followTheme } from "./theme";
 
@@ -40,6 +40,7 @@ function arrange(screen: HTMLElement): () => void {
   style.textContent = css;
   screen.append(style);
   const endTheme = followTheme(screen);
+  keepFocus(screen);
   const edges = [edgeOf(panes, "canvas"), edgeOf(panes, "inspector")];
   panes.append(...edges);
   restoreWidths(panes);

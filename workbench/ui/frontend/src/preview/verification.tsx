@@ -17,7 +17,7 @@ export function Verification({ link }: { link: Link<"preview"> }) {
   const { state, stale } = entry;
   const running = state === "running";
   const told = state !== "none" && !running;
-  const words = stale && state === "identical" ? "identical before the last edit" : entry.text;
+  const words = stale && state === "identical" ? "identical before an edit" : entry.text;
   const start = (): void => {
     link.ask("verify", {});
   };
