@@ -20,7 +20,7 @@ from workbench.graph.check_types import type_faults
 from workbench.graph.dataset_parameters import decoder_faults, parameter_faults
 from workbench.graph.devices import device_of, infer_devices
 from workbench.graph.faults import Fault, Faults
-from workbench.graph.followers import follower_faults
+from workbench.graph.followers import follower_faults, unmoved_faults
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import CHOICES, GRAPH, Graph, Node, Port, is_name
 from workbench.graph.node_order import ancestors, topological
@@ -120,6 +120,8 @@ def _faults_of(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
         faults += type_faults(node, spec, devices, flows)
         if spec.follows:
             faults += follower_faults(node, graph.at_scope(graph.scope_of(node.id)), catalog)
+    if not faults:  # geometry needs a graph whose nodes and edges are sound
+        faults += unmoved_faults(graph, catalog)
     return tuple(faults)
 
 

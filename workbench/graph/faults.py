@@ -19,7 +19,7 @@ FaultCode = Literal[
     "conflict", "apart", "missing_arg", "seed", "source", "fixed_arg", "unknown_input", "kind",
     "unfed", "device", "cpu_after_gpu", "gpu_only", "arg_on_gpu", "arg_dtype", "dtype",
     "same_dtype", "channels", "layout", "relayout", "constant", "shapes", "zero", "index",
-    "control", "draw", "bodies", "branches", "muted", "unfollowed", "polygons",
+    "control", "draw", "bodies", "branches", "muted", "unfollowed", "unmoved", "polygons",
     "untrusted",
 ]  # fmt: skip
 """What kind of fault it is: ``graph/fixes`` has remedies for each."""

@@ -59,6 +59,7 @@ _REMEDIES: Mapping[FaultCode, Remedies] = {
     "layout": edge_fixes.fix_layout,
     "shapes": graph_fixes.fix_unusable_op,
     "unfollowed": graph_fixes.fix_unusable_op,
+    "unmoved": graph_fixes.fix_unmoved,
     "polygons": graph_fixes.fix_polygons,
     "channels": edge_fixes.fix_channels,
     "muted": graph_fixes.fix_muted,
