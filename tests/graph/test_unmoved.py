@@ -57,7 +57,8 @@ def test_annotations_as_read_beside_a_moved_image_are_a_fault(
     assert not check_graph(with_raw(start, output))
     moved = with_raw(OPERATORS[operator](start), output)
     (fault,) = check_graph(moved)
-    assert fault.code == "unmoved" and "'target'" in fault.message
+    assert fault.code == "unmoved"
+    assert "'target'" in fault.message
     first = fixes(moved, CATALOG, fault)[0]
     assert first.label == "Let target follow the image"
     assert first.graph.outputs["target"].node.startswith("follow_")
@@ -78,7 +79,8 @@ def test_an_operator_without_a_rule_is_a_fault_that_removal_fixes(
     moved = replace(start, nodes=(*start.nodes, node), outputs={"images": Port(op, "output")})
     moved = with_raw(moved, output)
     (fault,) = check_graph(moved)
-    assert fault.code == "unmoved" and op in fault.message
+    assert fault.code == "unmoved"
+    assert op in fault.message
     offered = fixes(moved, CATALOG, fault)
     assert {each.label for each in offered} >= {f"Remove {op}", "Remove the output target"}
     assert not check_graph(offered[0].graph)

@@ -35,6 +35,7 @@ KINDS: dict[str, Level] = {
     "animated": "unusual",
     "odd metadata": "unusual",
     "line break": "unusual",
+    "box": "unusual",
     "duplicate": "unusual",
     "near duplicate": "unusual",
 }

@@ -16,7 +16,7 @@ from workbench.graph.bounds import LARGEST_SEED, SETTINGS
 from workbench.graph.check_auto_augment import auto_augment_faults
 from workbench.graph.check_nodes import argument_faults, input_faults, port_problem
 from workbench.graph.check_regions import region_faults
-from workbench.graph.check_types import type_faults
+from workbench.graph.check_types import NORMALIZES, per_channel_faults, type_faults
 from workbench.graph.dataset_parameters import decoder_faults, parameter_faults
 from workbench.graph.devices import device_of, infer_devices
 from workbench.graph.faults import Fault, Faults
@@ -118,6 +118,8 @@ def _faults_of(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
         faults += argument_faults(node, spec, graph)
         faults += input_faults(node, spec, graph, catalog)
         faults += type_faults(node, spec, devices, flows)
+        if node.op == NORMALIZES:
+            faults += per_channel_faults(node, spec, flows)
         if spec.follows:
             faults += follower_faults(node, graph.at_scope(graph.scope_of(node.id)), catalog)
     if not faults:  # geometry needs a graph whose nodes and edges are sound

@@ -156,7 +156,7 @@ def unmoved_faults(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
 
 _SAME_ROWS = frozenset(
     {"pad", "cast", "cast_like", "copy", "reshape", "reinterpret", "expand_dims", "squeeze"}
-    | {"box_encoder", "clamp"}
+    | {"box_encoder", "math.clamp"}
 )
 """Operators after which annotations still lie on the same image."""
 

@@ -67,7 +67,8 @@ def _carried_out(
             titled = replace(document.graph, name=checked_name(action.name))
             return Edited(document.with_graph(titled))
         case ApplyFix():
-            graph, label = apply_fix(document, catalog, state.checked, action)
+            warnings = state.preview.warnings if state.preview else ()
+            graph, label = apply_fix(document, catalog, state.checked, action, warnings)
             return Edited(document.with_graph(graph), said=f"{label}.")
         case _ if isinstance(action, inspector.InspectorEdit):
             graph = apply_inspector_edit(document.graph, catalog, action)

@@ -15,7 +15,7 @@ from workbench.engine.machine import Machine
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.check import Fault
 from workbench.graph.devices import infer_devices
-from workbench.graph.fixes import Fix
+from workbench.graph.fixes import Fix, fixes
 from workbench.graph.layout import Layout, dump_document
 from workbench.graph.model import Graph
 from workbench.ui import presenters, views
@@ -40,6 +40,7 @@ NO_QUESTION = views.OverwriteQuestion(number=0, do="", path="", message="")
 MOST_STEPS = 100
 """Of those done, and of those undone, that are listed."""
 _NO_FACTS: dict[str, str] = {}
+_NO_FAULTS: tuple[Fault, ...] = ()
 
 
 def constant_fields(catalog: Catalog, machine: Machine) -> Fields:
@@ -79,10 +80,12 @@ def graph_fields(
     layout = document.layout
     shown = memo(_at_scope, graph, state.scope)
     found = faults_of(state)
-    loose = state.checked.loose_faults
+    warnings = state.preview.warnings if state.preview else _NO_FAULTS
+    loose = memo(_stopping_nothing, graph, state.checked.loose_faults, warnings)
     shown_faults = memo(_on_drawn_nodes, graph, catalog, layout, found, loose)
     faults = memo(_stopping, shown_faults, loose)
-    fixes = state.checked.fixes if found is state.checked.faults else ()
+    known = state.checked.fixes if found is state.checked.faults else ()
+    remedies = memo(_with_warning_fixes, graph, catalog, found, loose, known)
     devices = memo(_devices, graph, state.checked.active, catalog)
     facts = state.preview.facts if state.preview else _NO_FACTS
     repeated = state.repeated(settings.batch_size)
@@ -99,7 +102,7 @@ def graph_fields(
             "history": _history_entries(history) if state.history_in_view else [],
             "history_in_view": state.history_in_view,
             "status": _status(state, data_panel, faults),
-            "faults": memo(_fault_entries, shown_faults, fixes, loose),
+            "faults": memo(_fault_entries, shown_faults, remedies, loose),
             "message": state.message,
             "saved": memo(dump_document, document),
             "shared": state.shared,
@@ -201,6 +204,26 @@ def graph_fields(
             | {"parameters": memo(data_parameters, graph, data_panel.datasets)},
         },
     }
+
+
+def _stopping_nothing(
+    graph: Graph, loose: Sequence[Fault], warnings: Sequence[Fault]
+) -> list[Fault]:
+    """Faults of loose nodes, then the preview's warnings about nodes that are still there."""
+    return [*loose, *(each for each in warnings if graph.has(each.node))]
+
+
+def _with_warning_fixes(
+    graph: Graph,
+    catalog: Catalog,
+    found: Sequence[Fault],
+    loose: Sequence[Fault],
+    known: Sequence[Sequence[Fix]],
+) -> list[Sequence[Fix]]:
+    """The fixes of all faults and warnings, in order."""
+    checked = list(known) if known else [()] * len(found)
+    rest = loose[len(checked) - len(found) :]
+    return [*checked, *(fixes(graph, catalog, each) for each in rest)]
 
 
 def _on_drawn_nodes(

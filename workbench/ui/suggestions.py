@@ -5,6 +5,8 @@ What does not suit the graph raises GraphEditError.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from workbench.catalog.spec import Catalog
 from workbench.catalog.templates import load_templates
 from workbench.errors import GraphEditError
@@ -12,6 +14,8 @@ from workbench.graph.compatible_ops import incompatible_ops, incompatible_templa
 from workbench.graph.compose import edge_id
 from workbench.graph.connect import connect_targets, require_given
 from workbench.graph.devices import image_outputs
+from workbench.graph.faults import Fault
+from workbench.graph.fixes import fixes
 from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port
 from workbench.ui.actions import ApplyFix, canvas
@@ -98,13 +102,19 @@ def _insertion(action: canvas.FindCompatibleOps, name: str) -> canvas.Insertion:
 
 
 def apply_fix(
-    document: Document, catalog: Catalog, checked: Checked, action: ApplyFix
+    document: Document,
+    catalog: Catalog,
+    checked: Checked,
+    action: ApplyFix,
+    warnings: Sequence[Fault] = (),
 ) -> tuple[Graph, str]:
     """The graph after a remedy that a fault offers, and the remedy's label."""
     node, arg, label = action.node, action.arg, action.fix
-    found = [*checked.faults, *checked.loose_faults]
+    warnings = [each for each in warnings if document.graph.has(each.node)]
+    found = [*checked.faults, *checked.loose_faults, *warnings]
     shown = on_drawn_nodes(document.graph, catalog, document.layout, found)
-    for fault, remedies in zip(shown, checked.fixes, strict=True):
+    of_warnings = [fixes(document.graph, catalog, each) for each in warnings]
+    for fault, remedies in zip(shown, (*checked.fixes, *of_warnings), strict=True):
         for remedy in remedies:
             if (fault.node, fault.arg, remedy.label) == (node, arg, label):
                 return remedy.graph, label

@@ -1,0 +1,131 @@
+"""Warnings: constants, covered annotations, mirrored names, the order of the data."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+import workbench as wb
+from tests.graph.test_unmoved import start_of
+from workbench.catalog import load_catalog
+from workbench.graph.check import check_graph
+from workbench.graph.check_warnings import check_warnings
+from workbench.graph.faults import Faults
+from workbench.graph.fixes import fixes
+from workbench.graph.model import Graph, Port
+from workbench.sources import DataFacts
+
+CATALOG = load_catalog()
+UNIT = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
+BYTES = {"mean": (123.675, 116.28, 103.53), "std": (58.395, 57.12, 57.375)}
+
+
+def codes(found: Faults) -> list[str]:
+    return [each.code for each in found]
+
+
+def divided(graph: Graph) -> Graph:
+    return wb.outputs(images=graph.images / 255.0)
+
+
+@pytest.mark.parametrize("steps", ["", "resize", "cast", "flip"])
+@pytest.mark.parametrize(("unit", "given"), [(False, UNIT), (True, BYTES)])
+def test_constants_of_another_range_are_a_warning_with_a_fix(
+    unit: bool, given: dict[str, tuple[float, ...]], steps: str
+) -> None:
+    start = start_of("coco")
+    start = {
+        "": lambda g: g,
+        "resize": lambda g: g.resize(size=(32, 32)),
+        "cast": lambda g: g.cast(dtype="FLOAT"),
+        "flip": lambda g: g.flip(horizontal=1),
+    }[steps](start)
+    start = divided(start) if unit else start
+    wrong = start.crop_mirror_normalize(**given)
+    (found,) = check_warnings(wrong)
+    assert found.code == "scale"
+    assert not check_graph(wrong)
+    (fix,) = fixes(wrong, CATALOG, found)
+    assert fix.label.endswith("mean and std by 255")
+    assert not check_warnings(fix.graph)
+    right = BYTES if given is UNIT else UNIT
+    assert not check_warnings(start.crop_mirror_normalize(**right))
+
+
+def test_pixels_divided_twice_are_a_warning() -> None:
+    twice = wb.outputs(images=divided(start_of("coco")).images / 255.0)
+    assert codes(check_warnings(twice)) == ["scale"]
+
+
+@pytest.mark.parametrize("op", ["erase", "grid_mask"])
+@pytest.mark.parametrize(("kind", "output"), [("coco", "boxes"), ("image_masks", "masks")])
+def test_operators_that_cover_annotations_are_a_warning(kind: str, output: str, op: str) -> None:
+    start = start_of(kind)
+    both = replace(start, outputs={**start.outputs, output: Port("reader", output)})
+    covered = getattr(both, op)()
+    (found,) = check_warnings(covered)
+    assert (found.node, found.code) == (op, "covered")
+    assert not check_warnings(fixes(covered, CATALOG, found)[0].graph)
+    assert not check_warnings(getattr(start, op)())
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("nose", "left_eye", "right_eye"), ("L_hand", "R_hand"), ("eyeLeft", "eyeRight"),
+     ("knee-l", "knee-r"), ("Left Foot", "Right Foot")],
+)  # fmt: skip
+@pytest.mark.parametrize("mirror", ["flip", "crop_mirror_normalize"])
+def test_mirrored_names_with_a_side_are_a_warning(names: tuple[str, ...], mirror: str) -> None:
+    start = start_of("coco", polygon_masks=True)
+    start = replace(start, outputs={**start.outputs, "points": Port("reader", "vertices")})
+    args = {"horizontal": 1} if mirror == "flip" else {"mirror": 1}
+    mirrored = getattr(start, mirror)(**args)
+    facts = {"data": DataFacts(names=names)}
+    assert codes(check_warnings(mirrored, facts=facts)) == ["sides"]
+    assert not check_warnings(mirrored, facts={"data": DataFacts(names=("nose", "left_eye"))})
+    assert not check_warnings(start.gaussian_blur(sigma=1.0), facts=facts)
+
+
+SORTED = tuple(label for label in range(10) for _ in range(500))
+MIXED = tuple(random.Random(0).sample(SORTED, len(SORTED)))
+
+
+def test_sorted_data_without_shuffling_are_a_warning() -> None:
+    graph = _folder()
+    (found,) = check_warnings(graph, facts={"data": DataFacts(labels=SORTED)})
+    assert (found.node, found.code) == ("reader", "unshuffled")
+    (fix,) = fixes(graph, CATALOG, found)
+    assert not check_warnings(fix.graph, facts={"data": DataFacts(labels=SORTED)})
+    assert not check_warnings(graph, facts={"data": DataFacts(labels=MIXED)})
+
+
+@pytest.mark.parametrize("reader", ["webdataset", "tfrecord", "mxnet", "caffe", "caffe2"])
+def test_a_buffer_too_small_for_sorted_data_is_a_warning(reader: str) -> None:
+    graph = _folder(reader, random_shuffle=True)
+    (found,) = check_warnings(graph, facts={"data": DataFacts(labels=SORTED)})
+    assert (found.arg, found.code) == ("initial_fill", "buffer")
+    (fix,) = fixes(graph, CATALOG, found)
+    assert not check_warnings(fix.graph, facts={"data": DataFacts(labels=SORTED)})
+    assert not check_warnings(graph, facts={"data": DataFacts(labels=MIXED)})
+
+
+def _folder(reader: str = "file", **args: object) -> Graph:
+    start = start_of("coco", **args)
+    source = replace(
+        start.node("reader"), op=f"readers.{reader}", kind=_KINDS[reader], args=dict(args)
+    )
+    outputs = {**start.outputs, "labels": Port("reader", "labels")}
+    settings = replace(start.settings, batch_size=64)
+    return replace(start, outputs=outputs, settings=settings).replace_node(source)
+
+
+_KINDS = {
+    "file": "folder",
+    "webdataset": "webdataset",
+    "tfrecord": "tfrecord",
+    "mxnet": "record_io",
+    "caffe": "caffe_lmdb",
+    "caffe2": "caffe2_lmdb",
+}
