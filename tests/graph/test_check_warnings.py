@@ -10,12 +10,14 @@ import pytest
 import workbench as wb
 from tests.graph.test_unmoved import start_of
 from workbench.catalog import load_catalog
+from workbench.catalog.spec import Value
 from workbench.graph.check import check_graph
 from workbench.graph.check_warnings import check_warnings
 from workbench.graph.faults import Faults
 from workbench.graph.fixes import fixes
-from workbench.graph.model import Graph, Port
+from workbench.graph.model import Graph, Node, Port
 from workbench.sources import DataFacts
+from workbench.sources._target_faults import box_remark
 
 CATALOG = load_catalog()
 UNIT = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
@@ -129,3 +131,56 @@ _KINDS = {
     "caffe": "caffe_lmdb",
     "caffe2": "caffe2_lmdb",
 }
+
+
+def test_boxes_over_the_edge_are_a_warning_where_no_operator_accepts_them() -> None:
+    graph = start_of("coco", ratio=True, ltrb=True)
+    crop = Node(
+        "crop",
+        "random_bbox_crop",
+        {"bbox_layout": "xyXY"},
+        {"boxes": Port("reader", "boxes"), "labels": Port("reader", "labels")},
+        seed=1,
+    )
+    outputs = {**graph.outputs, "anchor": Port("crop", "anchor")}
+    graph = replace(graph, nodes=(*graph.nodes, crop), outputs=outputs)
+    facts = {"data": DataFacts(outside=2)}
+    (found,) = check_warnings(graph, facts=facts)
+    assert (found.node, found.code) == ("crop", "overhang")
+    (fix,) = fixes(graph, CATALOG, found)
+    assert fix.graph.node("crop").inputs["boxes"] == Port("clip_boxes", "output")
+    assert not check_warnings(fix.graph, facts=facts)
+    assert not check_warnings(graph, facts={"data": DataFacts()})
+
+
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("resize", {"size": (0, 0)}),
+        ("resize", {"size": -3}),
+        ("resize", {"resize_shorter": 0}),
+        ("flip", {"horizontal": 2}),
+        ("crop_mirror_normalize", {"mirror": 2}),
+        ("crop_mirror_normalize", {"mean": (1.0, 2.0)}),
+        ("crop", {"crop": (-1, 20)}),
+    ],
+)
+def test_values_without_a_meaning_are_a_fault(op: str, args: dict[str, Value]) -> None:
+    start = start_of("coco")
+    node = Node("it", op, args, {"data": Port("decode", "output")})
+    graph = replace(start, nodes=(*start.nodes, node), outputs={"images": Port("it", "output")})
+    assert {(fault.node, fault.arg) for fault in check_graph(graph)} == {("it", *args)}
+
+
+@pytest.mark.parametrize(
+    ("box", "words"),
+    [
+        ((60, 10, 20.3, 20), "reaches 0.3 over the edge"),
+        ((10, -0.0001, 20, 20), "reaches 0.0001 over the edge"),
+        ((10, 10, 0, 5), "has no width"),
+        ((10, 10, 5, 0), "has no height"),
+        ((10, 10, 5, 5), ""),
+    ],
+)
+def test_boxes_that_are_unusual_are_named(box: tuple[float, ...], words: str) -> None:
+    assert box_remark(box, 80, 60) == words

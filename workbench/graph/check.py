@@ -119,7 +119,10 @@ def _faults_of(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
         faults += input_faults(node, spec, graph, catalog)
         faults += type_faults(node, spec, devices, flows)
         if node.op == NORMALIZES:
-            faults += per_channel_faults(node, spec, flows)
+            # Inserted with constants for three channels, also behind grey images.
+            inserted = {name for name, arg in spec.args.items() if node.args.get(name) == arg.start}
+            found = per_channel_faults(node, spec, flows)
+            faults += [fault for fault in found if fault.arg not in inserted]
         if spec.follows:
             faults += follower_faults(node, graph.at_scope(graph.scope_of(node.id)), catalog)
     if not faults:  # geometry needs a graph whose nodes and edges are sound

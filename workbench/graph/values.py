@@ -103,7 +103,7 @@ def _range_fault(arg: ArgSpec, items: tuple[Value, ...]) -> tuple[str, str] | No
 
 PROBABILITIES = frozenset({"p", "prob", "probability", "foreground_prob"})
 _ALONE = frozenset({"resize_shorter", "resize_longer", "max_size"})
-SIZES = _ALONE | {"size", "crop", "resize_x", "resize_y", "resize_z", "crop_h", "crop_w", "crop_d"}
+SIZES = _ALONE | {"size", "crop", "resize_x", "resize_y", "resize_z"}
 """Arguments in pixels. A 0 in ``size`` leaves that extent to the others."""
 
 
