@@ -251,7 +251,11 @@ def _sides(graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts]) -> It
             name
             for name in names
             if name in node.inputs
-            or node.args.get(name, defaults[name].default if name in defaults else 0)
+            or (
+                node.args[name]
+                if name in node.args
+                else name in defaults and defaults[name].default
+            )
         ]
         if mirrors:
             yield Fault(
