@@ -40,7 +40,7 @@ def check_warnings(
     """Warnings about a graph, in the order of its nodes; a warning does not stop a run.
 
     ``facts`` of each dataset (``workbench.sources.data_facts``), by the name of its parameter, add
-    what depends on the data::
+    what depends on the data. Raises ArgumentError if ``graph`` is not a graph::
 
         print(wb.check_warnings(graph))
     """
