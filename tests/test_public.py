@@ -30,6 +30,7 @@ PUBLIC = {
         "Catalog",
     ),
     *("load_recipe", "load_recipes", "load_graph", "read_graph", "dump_graph", "check_graph"),
+    "check_warnings",
     *("load_catalog", "emit_script", "export", "Export", "check_folder", "write_samples"),
     *("PreviewResult", "PreviewRequest", "preview_batch", "preview_outputs", "OutputBatch"),
     *("optimise", "Optimisation", "loader"),

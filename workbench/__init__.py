@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         read,
         read_graph,
     )
+    from workbench.graph.check_warnings import check_warnings
     from workbench.graph.function_node import FunctionNode, node, numba_node
     from workbench.graph.own_code import trust_graph
     from workbench.health import check_folder
@@ -142,6 +143,7 @@ __all__ = [
     "__version__",
     "check_folder",
     "check_graph",
+    "check_warnings",
     "compare",
     "compare_transforms",
     "dump_graph",
@@ -192,6 +194,7 @@ _HOMES = {
         "Settings check_graph dump_graph fn load_graph load_recipe "
         "load_recipes outputs random read read_graph "
     ),
+    "graph.check_warnings": "check_warnings",
     "graph.function_node": "FunctionNode node numba_node",
     "graph.own_code": "trust_graph",
     "health": "check_folder",

@@ -314,8 +314,21 @@ def export(graph: str, data: Datasets, target: str, with_: str | None, output: s
     else:
         for path in write_folder(output, files):
             click.echo(path)
+    read = read_as(opened, datasets or data) if data else {}
+    _print_warnings(opened, read)
     if data:
-        _tell_bad_files(read_as(opened, datasets or data), opened)
+        _tell_bad_files(read, opened)
+
+
+def _print_warnings(graph: Graph, data: Datasets) -> None:
+    """Print what does not stop the exported program but may not be meant."""
+    from workbench.graph.check_warnings import check_warnings
+    from workbench.sources import data_facts
+
+    facts = {name: data_facts(dataset) for name, dataset in data.items()}
+    for warning in check_warnings(graph, facts=facts):
+        if warning.code != "unusable":  # the bad files are listed one by one
+            click.echo(f"warning: {warning}", err=True)
 
 
 def _tell_bad_files(data: Datasets, graph: Graph) -> None:

@@ -68,7 +68,10 @@ GROUPS: Mapping[str, tuple[str, str]] = {
         "emit_script export Export from_file from_pipeline from_torchvision from_albumentations "
         "ImportedGraph ImportReport compare_transforms TransformComparison",
     ),
-    "Checking": ("", "check_graph Faults Fault check_folder FolderCheck Verification"),
+    "Checking": (
+        "",
+        "check_graph check_warnings Faults Fault check_folder FolderCheck Verification",
+    ),
     "Errors": (
         "All are `WorkbenchError`s; each message names the fact, the value found, the values "
         "allowed and the remedy. Each example raises the error it stands with.",

@@ -85,7 +85,11 @@ def test_a_pipeline_that_the_script_makes(trace: Any) -> None:
 
 
 def test_nothing_is_built_and_no_data_are_read(trace: Any) -> None:
-    text = HEAD + ONE + "p = one('nowhere')\np.build()\nprint(p.epoch_size())\np.run()\nraise ValueError\n"
+    text = (
+        HEAD
+        + ONE
+        + "p = one('nowhere')\np.build()\nprint(p.epoch_size())\np.run()\nraise ValueError\n"
+    )
     assert trace(text).notes == ("the script was stopped at train.py:15, where it runs a pipeline",)
 
 

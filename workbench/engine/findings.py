@@ -38,6 +38,7 @@ KINDS: dict[str, Level] = {
     "float sound": "unusual",
     "odd metadata": "unusual",
     "line break": "unusual",
+    "box": "unusual",
     "duplicate": "unusual",
     "near duplicate": "unusual",
 }

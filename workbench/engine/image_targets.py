@@ -38,6 +38,11 @@ def targets_fit(file: Sample, sides: tuple[int, int]) -> Iterator[Finding]:
     if file.sides and tuple(file.sides) != sides:
         wanted = "×".join(map(str, file.sides))
         yield Finding("annotated size", f"its annotations are for {wanted}, and it is {shown}")
+    if file.remark:
+        yield Finding("box", file.remark)
+    elif file.reach and any(far > side for far, side in zip(file.reach, sides, strict=True)):
+        far = max(far - side for far, side in zip(file.reach, sides, strict=True))
+        yield Finding("box", f"a box reaches {far:.4g} over the edge")
     if file.mask:
         try:
             with file.open_mask() as opened, Image.open(opened) as mask:

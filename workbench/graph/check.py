@@ -16,11 +16,11 @@ from workbench.graph.bounds import LARGEST_SEED, SETTINGS
 from workbench.graph.check_auto_augment import auto_augment_faults
 from workbench.graph.check_nodes import argument_faults, input_faults, port_problem
 from workbench.graph.check_regions import region_faults
-from workbench.graph.check_types import type_faults
+from workbench.graph.check_types import NORMALIZES, per_channel_faults, type_faults
 from workbench.graph.dataset_parameters import decoder_faults, parameter_faults
 from workbench.graph.devices import device_of, infer_devices
 from workbench.graph.faults import Fault, Faults
-from workbench.graph.followers import follower_faults
+from workbench.graph.followers import follower_faults, unmoved_faults
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import CHOICES, GRAPH, Graph, Node, Port, is_name
 from workbench.graph.node_order import ancestors, topological
@@ -118,8 +118,15 @@ def _faults_of(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
         faults += argument_faults(node, spec, graph)
         faults += input_faults(node, spec, graph, catalog)
         faults += type_faults(node, spec, devices, flows)
+        if node.op == NORMALIZES:
+            # Inserted with constants for three channels, also behind grey images.
+            inserted = {name for name, arg in spec.args.items() if node.args.get(name) == arg.start}
+            found = per_channel_faults(node, spec, flows)
+            faults += [fault for fault in found if fault.arg not in inserted]
         if spec.follows:
             faults += follower_faults(node, graph.at_scope(graph.scope_of(node.id)), catalog)
+    if not faults:  # geometry needs a graph whose nodes and edges are sound
+        faults += unmoved_faults(graph, catalog)
     return tuple(faults)
 
 

@@ -19,11 +19,15 @@ FaultCode = Literal[
     "conflict", "apart", "missing_arg", "seed", "source", "fixed_arg", "unknown_input", "kind",
     "unfed", "device", "cpu_after_gpu", "gpu_only", "arg_on_gpu", "arg_dtype", "dtype",
     "same_dtype", "channels", "layout", "relayout", "constant", "shapes", "zero", "index",
-    "control", "draw", "bodies", "branches", "muted", "unfollowed", "polygons",
-    "untrusted",
+    "control", "draw", "bodies", "branches", "muted", "unfollowed", "unmoved", "polygons",
+    "untrusted", "covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable",
 ]  # fmt: skip
 """What kind of fault it is: ``graph/fixes`` has remedies for each."""
 
+WARNINGS: frozenset[FaultCode] = frozenset(
+    {"covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable"}
+)
+"""Those that do not stop a run: ``check_warnings`` finds them."""
 
 _MOST_SHOWN = 40
 

@@ -10,6 +10,7 @@ from workbench.catalog.spec import Catalog
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import free_id, new_node
 from workbench.graph.followers import (
+    annotation_origin,
     follows,
     path_of,
     polygons_as_read,
@@ -45,6 +46,31 @@ def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> 
         if output in names:
             graph = _follow(graph, catalog, image, output, port)
     return _with_polygons(graph)
+
+
+def with_followed(graph: Graph, catalog: Catalog, output: str) -> Graph | None:
+    """The graph with a follower for the annotations that an output takes from its source.
+
+    None where no follower can be placed, for example inside a block.
+    """
+    port = graph.outputs[output]
+    if graph.has(port.node) and follows(graph.node(port.node)):
+        image = next(p for p in graph.outputs.values() if port_kind(graph, catalog, p) == "image")
+        return _led_to(graph, catalog, graph.node(port.node), image)
+    origin = annotation_origin(graph, catalog, port)
+    if origin is None:
+        return None
+    if origin == port:
+        return with_new_targets(graph, catalog, {output})
+    read = replace(graph, outputs={**graph.outputs, output: origin})
+    made = with_new_targets(read, catalog, {output})
+    followed = made.outputs[output]
+    for node in ancestors(graph, [port]):
+        inputs = graph.node(node).inputs
+        if origin in inputs.values() and not graph.node(node).bodies:
+            fed = {name: followed if p == origin else p for name, p in inputs.items()}
+            made = made.replace_node(replace(graph.node(node), inputs=fed))
+    return replace(made, outputs={**made.outputs, output: port})
 
 
 def with_polygons(graph: Graph, follower: str) -> Graph:

@@ -94,17 +94,28 @@ def polygons_as_read(graph: Graph, node: Node) -> Port | None:
 
 
 def unmoved_targets(graph: Graph, catalog: Catalog) -> dict[str, str]:
-    """Outputs that give a target of an earlier image, and the node that moved all images given out.
+    """Outputs whose annotations lie on an earlier image, and the node that moved the pixels.
 
-    None where an image is given out that they still lie on.
+    Empty where an image is an output that they still lie on, and for annotations that are an output
+    both as read and through a follower.
     """
     images = [port for port in graph.outputs.values() if port_kind(graph, catalog, port) == "image"]
     paths = {port: geometry_path(graph, catalog, port) for port in images}
     found = {}
     if all(path.steps or path.blocked for path in paths.values()):
-        for image, output, _ in unfollowed_targets(graph, catalog):
+        read_at = {
+            name: origin
+            for name, port in graph.outputs.items()
+            if (origin := annotation_origin(graph, catalog, port)) is not None
+        }
+        followed = _followed_origins(graph)
+        read_at = {name: origin for name, origin in read_at.items() if origin not in followed}
+        others = {n: p for n, p in graph.outputs.items() if p not in followed}
+        original = replace(graph, outputs={**others, **read_at})
+        for image, output, target in unfollowed_targets(original, catalog):
             path = paths[image]
-            found[output] = path.blocked or path.steps[0].node.id
+            if path.blocked or not _still_fits(graph, catalog, target, path):
+                found[output] = path.blocked or path.steps[0].node.id
     frames = {path.frame for path in paths.values()}
     for output, port in graph.outputs.items() if images else ():
         node = graph.node(port.node) if graph.has(port.node) else None
@@ -114,6 +125,84 @@ def unmoved_targets(graph: Graph, catalog: Catalog) -> dict[str, str]:
             if path.blocked or path.steps:  # else the image is the one that was decoded
                 found[output] = path.blocked or path.steps[0].node.id
     return found
+
+
+def _followed_origins(graph: Graph) -> set[Port]:
+    """The source's ports whose annotations are outputs through a follower."""
+    found: set[Port] = set()
+    for port in graph.outputs.values():
+        node = graph.node(port.node) if graph.has(port.node) else None
+        while node is not None and follows(node):
+            fed = [port for name, port in node.inputs.items() if name not in ("image", "before")]
+            found.update(fed)
+            node = next((graph.node(p.node) for p in fed if graph.has(p.node)), None)
+    return found
+
+
+def unmoved_faults(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+    """Outputs whose annotations do not follow the image that is an output."""
+    for output, moved in unmoved_targets(graph, catalog).items():
+        node = graph.outputs[output].node
+        yield Fault(
+            node,
+            "",
+            f"output {output!r} does not follow the image through {moved}",
+            f"Feed it to a follower (follow_boxes, follow_points, follow_masks), or remove the "
+            f"output {output!r}.",
+            "unmoved",
+            output,
+        )
+
+
+_SAME_ROWS = frozenset(
+    {"pad", "cast", "cast_like", "copy", "reshape", "reinterpret", "expand_dims", "squeeze"}
+    | {"box_encoder", "math.clamp"}
+)
+"""Operators after which annotations still lie on the same image."""
+
+
+def annotation_origin(graph: Graph, catalog: Catalog, port: Port) -> Port | None:
+    """The source's port whose annotations a port outputs unmoved, or None.
+
+    Follows operators that only change type or shape, and blocks that pass annotations through.
+    """
+    seen: set[Port] = set()
+    while port not in seen and graph.has(port.node):
+        seen.add(port)
+        node = graph.node(port.node)
+        if isinstance(node, Source):
+            return port
+        if node.bodies:
+            given = [(name, body.outputs.get(port.output)) for name, body in node.bodies.items()]
+            passed = [
+                node.inputs[inner.output]
+                for name, inner in given
+                if inner and inner.node == node.scope(name) and inner.output in node.inputs
+            ]
+        else:
+            passed = [*node.inputs.values()][:1] if node.op in _SAME_ROWS else []
+            if target_kind(graph, catalog, port) == "mask":
+                moved = geometry_path(graph, catalog, port)
+                if moved.steps or moved.blocked:  # moved by operators of its own
+                    return None
+                return port
+        if not passed:
+            return None
+        port = passed[0]
+    return None
+
+
+def _still_fits(graph: Graph, catalog: Catalog, target: Port, path: GeometryPath) -> bool:
+    """Whether relative boxes and points are still right: the whole image was resized."""
+    node = graph.node(target.node)
+    kind = target_kind(graph, catalog, target)
+    relative = kind in ("boxes", "points") and bool(node.args.get("ratio"))
+    return relative and all(
+        step.node.op in _WHOLE_RESIZES and not step.rule.cuts for step in path.steps
+    )
+
+
+_WHOLE_RESIZES = frozenset({"resize", "experimental.resize", "tensor_resize"})
 
 
 def unfollowed_targets(graph: Graph, catalog: Catalog) -> list[tuple[Port, str, Port]]:

@@ -71,6 +71,8 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
             near = [] if item in arg.refused else get_close_matches(str(item), known, n=1)
             hint = f" Did you mean {near[0]}?" if near else ""
             return fault, f"Give {describe_kind(arg)}.{hint}"
+    if found := _range_fault(arg, items):
+        return found
     if arg.form == "index":
         try:
             parse_index(str(value))
@@ -82,6 +84,28 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
     if counts and len(items) not in counts and not one_for_all(arg, value):
         return f"{_show(value)} has {len(items)} elements", f"Give {count_words(arg, *counts)}."
     return None
+
+
+def _range_fault(arg: ArgSpec, items: tuple[Value, ...]) -> tuple[str, str] | None:
+    """Numbers of the right type that DALI accepts, with no meaning for the argument."""
+    numbers = [item for item in items if isinstance(item, int | float)]
+    if arg.form == "flag" and arg.kind == "int" and any(item not in (0, 1) for item in numbers):
+        return f"{_show(items)} is not 0 or 1", "Give 0 or 1."
+    if arg.name in PROBABILITIES and any(not 0 <= item <= 1 for item in numbers):
+        return f"{_show(items)} is not a probability", "Give a number from 0 to 1."
+    if arg.name in SIZES and numbers:
+        whole = arg.name in ("size", "crop") and len(numbers) == len(items)
+        if any(item < 0 for item in numbers) or (whole and not any(numbers)):
+            return f"{_show(items)} is not a size", "Give pixels above 0, for example 224."
+        if arg.name in _ALONE and not all(numbers):
+            return f"{_show(items)} is not a size", "Give pixels above 0, for example 224."
+    return None
+
+
+PROBABILITIES = frozenset({"p", "prob", "probability", "foreground_prob"})
+_ALONE = frozenset({"resize_shorter", "resize_longer", "max_size"})
+SIZES = _ALONE | {"size", "crop", "resize_x", "resize_y", "resize_z"}
+"""Arguments in pixels. A 0 in ``size`` leaves that extent to the others."""
 
 
 def one_for_all(arg: ArgSpec, value: Value) -> bool:

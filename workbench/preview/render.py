@@ -17,6 +17,8 @@ from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker, memory_use
 from workbench.errors import GraphError
 from workbench.figures import plot_pictures
+from workbench.graph.check_warnings import check_warnings
+from workbench.graph.faults import Fault
 from workbench.graph.model import Port
 from workbench.preview.augmentations import (
     Augmentation,
@@ -55,6 +57,7 @@ from workbench.preview.value_text import (
     label_port,
     labels_of,
 )
+from workbench.sources import data_facts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,6 +127,8 @@ class PreviewResult:
     folder: str = ""
     branches: tuple[Branch, ...] = ()
     augmentations: tuple[Augmentation, ...] = ()
+    warnings: tuple[Fault, ...] = ()
+    """What ``check_warnings`` found for the graph and these data."""
 
     def to_frame(self) -> Any:
         """A pandas frame: a row a sample with its place, file, label, class, shape and draws.
@@ -220,13 +225,16 @@ def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
             sizes = [(request.tile_size, request.tile_size)] * len(groups)
         boxes.append([(*corner, *size) for corner, size in zip(corners, sizes, strict=True)])
     mime = _mime(request, math.prod(grid.extent))
+    plan = run.result.plan
+    known = {name: data_facts(each, plan.version) for name, each in plan.data.items()}
+    warnings = tuple(check_warnings(run.graph, run.catalog, known))
     return PreviewResult(
         image=_picture(worker, run, groups, mime),
         mime=mime,
         size=grid.extent,
         tiles=_tiles(worker, run, first, boxes, original is not None, differences),
         outputs=tuple(images),
-        note="; ".join(filter(None, (run.result.left_out, _note(groups)))),
+        note="; ".join(filter(None, (run.result.left_out, _note(groups), *map(str, warnings)))),
         batch=request.batch,
         facts={node.id: facts_of(run.catalog, node, run.result.batches) for node in run.nodes},
         reran=run.result.reran,
@@ -236,6 +244,7 @@ def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
         folder=run.result.plan.version,
         branches=branches_of(run.graph, run.catalog),
         augmentations=augmentations_offered(run),
+        warnings=warnings,
     )
 
 

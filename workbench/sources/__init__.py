@@ -17,6 +17,9 @@ from functools import cache
 from pathlib import Path
 
 from workbench.errors import DataError
+from workbench.sources._data_facts import NO_FACTS as NO_FACTS
+from workbench.sources._data_facts import DataFacts as DataFacts
+from workbench.sources._data_facts import data_facts as data_facts
 from workbench.sources._dataset import Dataset as Dataset
 from workbench.sources._dataset import Datasets as Datasets
 from workbench.sources._dataset import load_source as load_source

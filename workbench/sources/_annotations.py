@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample
-from workbench.sources._target_faults import box_fault, outline_fault
+from workbench.sources._target_faults import box_fault, box_remark, outline_fault
 
 
 class _Document(NamedTuple):
@@ -92,6 +92,26 @@ def _faults(location: str, stamp: int, outlines: frozenset[str]) -> Mapping[Any,
         if not is_finite and not _is_finite(one):
             faults.setdefault(image_id, f"{called} has a number that is none, NaN or Infinity")
     return faults
+
+
+def remarks_of(dataset: Dataset) -> Mapping[Any, str]:
+    """By the id of an image: the first box over its edge, or without width or height."""
+    return _remarks(dataset.location, _stamp(dataset))
+
+
+@lru_cache(maxsize=4)
+def _remarks(location: str, stamp: int) -> Mapping[Any, str]:
+    found = _read(location, stamp).entries
+    sizes = {each["id"]: sides_of(each) for each in found["images"] if not lacking_in(each)}
+    remarks: dict[Any, str] = {}
+    for number, one in enumerate(found["annotations"]):
+        sides = sizes.get(one.get("image_id"), ()) or (None, None)
+        if one.get("image_id") in remarks or box_fault(one.get("bbox"), *sides):
+            continue
+        if remark := box_remark(one["bbox"], *sides):
+            called = f"the box {one['bbox']} of its annotation {one.get('id', number)}"
+            remarks[one.get("image_id")] = f"{called} {remark}"
+    return remarks
 
 
 def sides_of(image: dict[str, Any]) -> tuple[int, ...]:

@@ -38,6 +38,10 @@ class Sample(NamedTuple):
     """The file with its mask, which has its width and height."""
     mask_place: Sequence[int] = ()
     """Where in that file the mask begins, and its size in bytes; empty where it is all of it."""
+    remark: str = ""
+    """What is unusual about its annotations: a box over the edge, or without width or height."""
+    reach: Sequence[float] = ()
+    """How far right and down its boxes reach, in pixels, where its annotations lack ``sides``."""
     counted: bool = True
     """Whether it is a sample; else it stands, at fault, for entries that belong to none."""
 
@@ -208,6 +212,8 @@ class SourceKind:
 
     class_names: Callable[[Dataset], list[str]]
     """The name of each label, in order; empty where they have none."""
+    key_point_names: Callable[[Dataset], list[str]] | None = None
+    """The names of key points, in order; None where they have none."""
     class_counts: Callable[[Dataset], list[int]] | None = None
     """Targets of each class, where they stand in one place; None: by the samples' labels."""
     without_targets: Callable[[Dataset], int] | None = None

@@ -30,6 +30,24 @@ def box_fault(box: Any, width: float | None, height: float | None, *, corners: b
     return "lies outside the image" if over or right < 0 or bottom < 0 else ""
 
 
+def box_remark(
+    box: Sequence[float], width: float | None, height: float | None, *, corners: bool = False
+) -> str:
+    """What is unusual about a box that ``box_fault`` accepts; empty for nothing.
+
+    A box over the edge needs clipping to the image, and one without an area is no object.
+    """
+    left, top, right, bottom = box
+    if not corners:
+        right, bottom = left + right, top + bottom
+    if right == left or bottom == top:
+        return f"has no {'width' if right == left else 'height'}"
+    past = [-left, -top]
+    past += [right - width] if width is not None else []
+    past += [bottom - height] if height is not None else []
+    return f"reaches {max(past):.4g} over the edge" if max(past) > 0 else ""
+
+
 def outline_fault(found: Any, sides: Sequence[int]) -> str:
     """What is wrong with COCO's ``segmentation``; empty for nothing, and where there is none.
 

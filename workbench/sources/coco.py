@@ -22,6 +22,7 @@ from workbench.sources._annotations import (
     faults_of,
     known_images,
     lacking_in,
+    remarks_of,
     require_entries,
     require_sizes,
     sides_of,
@@ -77,12 +78,15 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     stands for all annotations of images that are not listed.
     """
     root, found, faults = _root(dataset), annotations_of(dataset), faults_of(dataset)
+    remarks = remarks_of(dataset)
     for number, image in enumerate(found["images"]):
         if lacking := lacking_in(image):
             yield Sample("", f"images[{number}]", 0, fault=f"the entry has no {lacking}")
             continue
         name, fault = image["file_name"], faults.get(image["id"], "")
-        yield Sample(os.path.join(root, name), name, 0, fault=fault, sides=sides_of(image))
+        remark = remarks.get(image["id"], "")
+        path = os.path.join(root, name)
+        yield Sample(path, name, 0, fault=fault, sides=sides_of(image), remark=remark)
     if lost := without_image(found):
         yield lost
 

@@ -67,6 +67,12 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     return coco.SOURCE.list_samples(replace(dataset, options=asked))
 
 
+def _key_point_names(dataset: Dataset) -> list[str]:
+    categories = annotations_of(dataset)["categories"]
+    listed = [each["keypoints"] for each in categories if isinstance(each.get("keypoints"), list)]
+    return list(dict.fromkeys(str(name) for names in listed for name in names))
+
+
 def _has_points(points: Any) -> bool:
     return isinstance(points, list) and len(points) >= 9 and len(points) % 3 == 0
 
@@ -86,5 +92,6 @@ SOURCE = replace(
     precedence=4,
     require=_require,
     list_samples=_list_samples,
+    key_point_names=_key_point_names,
     sample="coco/keypoints.json",
 )

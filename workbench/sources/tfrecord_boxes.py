@@ -28,7 +28,7 @@ from workbench.sources._example_records import (
     varints_of,
 )
 from workbench.sources._record_index import index_of
-from workbench.sources._target_faults import box_fault
+from workbench.sources._target_faults import box_fault, box_remark
 from workbench.sources.tfrecord import find_records, list_records
 
 if TYPE_CHECKING:
@@ -154,7 +154,10 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
         _, start, end = read_features(record).get(image, ("", 0, 0))
         offset = int(sample.name.rpartition(" at index ")[2]) + 12 + start
         fault = _boxes_fault(record, sides, label) or _points_fault(record, points, label)
-        yield sample._replace(label=0, fault=fault, offset=offset, nbytes=end - start)
+        remark = "" if fault else _boxes_remark(record, sides)
+        yield sample._replace(
+            label=0, fault=fault, remark=remark, offset=offset, nbytes=end - start
+        )
 
 
 def _record_of(sample: Sample) -> bytes:
@@ -185,6 +188,17 @@ def _boxes_fault(record: bytes, sides: list[str], label: str) -> str:
         if fault := box_fault(box, 1, 1, corners=True):
             shown = ", ".join(f"{side:.4g}" for side in box)
             return f"its box {number} ({shown}) {fault}"
+    return ""
+
+
+def _boxes_remark(record: bytes, sides: list[str]) -> str:
+    """The first box that is over the edge or has no area; empty for none."""
+    features = read_features(record)
+    places = [features[side][1:] for side in sides]
+    lists = [struct.unpack(f"<{(end - at) // 4}f", record[at:end]) for at, end in places]
+    for number, box in enumerate(zip(*lists, strict=True)):
+        if remark := box_remark(box, 1, 1, corners=True):
+            return f"its box {number} ({', '.join(f'{s:.6g}' for s in box)}) {remark}"
     return ""
 
 

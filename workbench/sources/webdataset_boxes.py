@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, webdataset
 from workbench.sources._tar_samples import with_component
-from workbench.sources._target_faults import box_fault
+from workbench.sources._target_faults import box_fault, box_remark
 from workbench.sources.webdataset import find_shards, first_components, list_shards
 
 if TYPE_CHECKING:
@@ -106,7 +106,14 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     for sample, content in _annotated(webdataset.SOURCE.list_samples(dataset)):
         missing = f"it has no {_COMPONENT}, as others have"
         fault = missing if content is None else _fault(content)
-        yield sample._replace(label=0, fault=sample.fault or fault)
+        boxes = [] if fault or content is None else annotations_in(content)[0].tolist()
+        found = [(box, box_remark(box, None, None)) for box in boxes]
+        yield sample._replace(
+            label=0,
+            fault=sample.fault or fault,
+            remark=next((f"the box {box} {r}" for box, r in found if r), ""),
+            reach=[max(box[at] + box[at + 2] for box in boxes) for at in (0, 1)] if boxes else (),
+        )
 
 
 def _fault(content: bytes) -> str:

@@ -15,7 +15,7 @@ from workbench.engine.machine import Machine
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.check import Fault
 from workbench.graph.devices import infer_devices
-from workbench.graph.fixes import Fix
+from workbench.graph.fixes import Fix, fixes
 from workbench.graph.layout import Layout, dump_document
 from workbench.graph.model import Graph
 from workbench.ui import presenters, views
@@ -38,6 +38,7 @@ from workbench.ui.view_state import (
     faults_of,
     fixes_of,
     shuffles_files,
+    warnings_of,
 )
 from workbench.ui.views import Status
 
@@ -86,10 +87,11 @@ def graph_fields(
     layout = document.layout
     shown = memo(_at_scope, graph, state.scope)
     found = faults_of(state)
-    loose = state.checked.loose_faults
+    warnings = warnings_of(state)
+    loose = memo(_stopping_nothing, state.checked.loose_faults, warnings)
     shown_faults = memo(_on_drawn_nodes, graph, catalog, layout, found, loose)
     faults = memo(_stopping, shown_faults, loose)
-    fixes = fixes_of(state)
+    remedies = memo(_with_warning_fixes, graph, catalog, fixes_of(state), loose, len(found))
     devices = memo(_devices, graph, state.checked.active, catalog)
     facts = state.preview.facts if state.preview else _NO_FACTS
     repeated = state.repeated(settings.batch_size)
@@ -106,7 +108,7 @@ def graph_fields(
             "history": _history_entries(history) if state.history_in_view else [],
             "history_in_view": state.history_in_view,
             "status": _status(state, data_panel, faults),
-            "faults": memo(_fault_entries, shown_faults, fixes, loose),
+            "faults": memo(_fault_entries, shown_faults, remedies, loose),
             "message": state.message,
             "saved": memo(dump_document, document),
             "shared": state.shared,
@@ -208,6 +210,23 @@ def graph_fields(
             | {"parameters": memo(data_parameters, graph, data_panel.datasets)},
         },
     }
+
+
+def _stopping_nothing(loose: Sequence[Fault], warnings: Sequence[Fault]) -> list[Fault]:
+    """Faults of loose nodes, then the preview's warnings."""
+    return [*loose, *warnings]
+
+
+def _with_warning_fixes(
+    graph: Graph,
+    catalog: Catalog,
+    known: Sequence[Sequence[Fix]],
+    loose: Sequence[Fault],
+    found: int,
+) -> list[Sequence[Fix]]:
+    """The fixes of ``found`` faults and of the loose ones, which end with the warnings."""
+    rest = loose[len(known) - found :]
+    return [*known, *(fixes(graph, catalog, each) for each in rest)]
 
 
 def _on_drawn_nodes(

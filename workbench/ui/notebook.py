@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import weakref
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 import ipywidgets
 import traitlets
@@ -172,6 +174,12 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
             data, graph = None, data
         given = to_document(graph)
         if data is None:
+            if graph is not None and not given.graph.datasets and given.graph.sources:
+                warn(
+                    f"The graph names no data, so the workbench reads the working folder "
+                    f"({os.getcwd()}). Give data: Workbench('photos', graph).",
+                    stacklevel=3,
+                )
             data = given.graph.datasets or "."
         datasets = open_datasets(data)
         if trust:

@@ -5,6 +5,8 @@ What does not suit the graph raises GraphEditError.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from workbench.catalog.spec import Catalog
 from workbench.catalog.templates import load_templates
 from workbench.errors import GraphEditError
@@ -12,6 +14,8 @@ from workbench.graph.compatible_ops import incompatible_ops, incompatible_templa
 from workbench.graph.compose import edge_id
 from workbench.graph.connect import connect_targets, require_given
 from workbench.graph.devices import image_outputs
+from workbench.graph.faults import Fault
+from workbench.graph.fixes import fixes
 from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port
 from workbench.ui.actions import ApplyFix, canvas
@@ -19,7 +23,7 @@ from workbench.ui.canvas_actions import cut_edge
 from workbench.ui.canvas_views import on_drawn_nodes
 from workbench.ui.edited_bodies import split_by_body
 from workbench.ui.insertions import fault_of_insertion
-from workbench.ui.view_state import ViewState, faults_of, fixes_of
+from workbench.ui.view_state import ViewState, faults_of, fixes_of, warnings_of
 from workbench.ui.views import CompatibleOps, ConnectTargets
 
 MOST_TRIED = 12
@@ -102,9 +106,11 @@ def apply_fix(
 ) -> tuple[Graph, str]:
     """The graph after a remedy that a fault offers, and the remedy's label."""
     node, arg, label = action.node, action.arg, action.fix
-    found = [*faults_of(state), *state.checked.loose_faults]
+    warnings = warnings_of(state)
+    found = [*faults_of(state), *state.checked.loose_faults, *warnings]
     shown = on_drawn_nodes(document.graph, catalog, document.layout, found)
-    for fault, remedies in zip(shown, fixes_of(state), strict=True):
+    of_warnings = [fixes(document.graph, catalog, each) for each in warnings]
+    for fault, remedies in zip(shown, (*fixes_of(state), *of_warnings), strict=True):
         for remedy in remedies:
             if (fault.node, fault.arg, remedy.label) == (node, arg, label):
                 return remedy.graph, label

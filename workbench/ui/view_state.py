@@ -347,6 +347,12 @@ def fixes_of(state: ViewState) -> tuple[tuple[Fix, ...], ...]:
     return (*offers, *((),) * blank)
 
 
+def warnings_of(state: ViewState) -> tuple[Fault, ...]:
+    """The warnings of the last preview about nodes that the graph still has."""
+    found = state.preview.warnings if state.preview else ()
+    return tuple(each for each in found if state.checked.graph.has(each.node))
+
+
 def unread_fault(graph: Graph, error: DataError) -> Fault:
     """The reason why a graph cannot read the open data, as a fault at its source."""
     node, _, reason = str(error).partition(": ")

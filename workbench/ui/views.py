@@ -104,7 +104,7 @@ class FaultEntry(TypedDict):
     fixes: list[str]
     """What can be done about it at a click; the label is also the name that ``fix`` takes."""
     warning: bool
-    """Whether it stops nothing, because no output depends on its node."""
+    """Whether it does not stop a run."""
 
 
 class HistoryEntry(TypedDict):

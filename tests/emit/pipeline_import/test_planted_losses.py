@@ -16,13 +16,16 @@ from nvidia.dali import pipeline_def, fn, types
 from nvidia.dali.pipeline import Pipeline
 import nvidia.dali.ops as ops
 """
-PIPE = HEAD + """
+PIPE = (
+    HEAD
+    + """
 @pipeline_def(batch_size=4, num_threads=2, device_id=None, seed=1)
 def pipe(DEFINED):
     jpegs, labels = fn.readers.file(file_root="photos", name="Reader")
     images = fn.decoders.image(jpegs)
     BODY
 """
+)
 COUNT = """
 class Count(Pipeline):
     def __init__(self, data):

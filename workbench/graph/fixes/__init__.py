@@ -10,13 +10,14 @@ from functools import partial
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.check import check_graph
-from workbench.graph.faults import Fault, FaultCode
+from workbench.graph.faults import WARNINGS, Fault, FaultCode
 from workbench.graph.fixes import (
     argument_fixes,
     device_fixes,
     edge_fixes,
     graph_fixes,
     region_fixes,
+    warning_fixes,
 )
 from workbench.graph.fixes.fix_candidate import Fix, FixCandidate
 from workbench.graph.model import Graph, region_of
@@ -59,6 +60,7 @@ _REMEDIES: Mapping[FaultCode, Remedies] = {
     "layout": edge_fixes.fix_layout,
     "shapes": graph_fixes.fix_unusable_op,
     "unfollowed": graph_fixes.fix_unusable_op,
+    "unmoved": graph_fixes.fix_unmoved,
     "polygons": graph_fixes.fix_polygons,
     "channels": edge_fixes.fix_channels,
     "muted": graph_fixes.fix_muted,
@@ -71,6 +73,12 @@ _REMEDIES: Mapping[FaultCode, Remedies] = {
     "cpu_after_gpu": device_fixes.fix_cpu_after_gpu,
     "gpu_only": device_fixes.fix_gpu_only,
     "arg_on_gpu": device_fixes.fix_arg_on_gpu,
+    "covered": warning_fixes.fix_covered,
+    "sides": warning_fixes.fix_covered,
+    "scale": warning_fixes.fix_scale,
+    "unshuffled": warning_fixes.fix_unshuffled,
+    "buffer": warning_fixes.fix_buffer,
+    "overhang": warning_fixes.fix_overhang,
 }
 
 _LONGEST = 80
@@ -83,7 +91,8 @@ def fixes(graph: Graph, catalog: Catalog, fault: Fault) -> tuple[Fix, ...]:
     In every graph offered the fault is gone; those that leave the fewest others come first.
     Labels differ. Empty for a fault that only the person can mend, or that the graph has not.
     """
-    if fault.code not in _REMEDIES or fault not in check_graph(graph, catalog):
+    known = fault.code in WARNINGS or fault in check_graph(graph, catalog)
+    if fault.code not in _REMEDIES or not known:
         return ()
     if fault.code != "duplicate_id":
         # Whose fault it is cannot be told while nodes share the id, or regions around them do.
@@ -94,9 +103,10 @@ def fixes(graph: Graph, catalog: Catalog, fault: Fault) -> tuple[Fix, ...]:
             graph = graph_fixes.with_own_ids(graph, shared)
     # What stands inside a region is mended in its body.
     body = graph.at_scope(graph.scope_of(fault.node) if graph.has(fault.node) else "")
-    return _tried(body, catalog, fault, _REMEDIES[fault.code]) or _tried(
-        graph, catalog, fault, region_fixes.fix_by_removal
-    )
+    found = _tried(body, catalog, fault, _REMEDIES[fault.code])
+    if found or fault.code in WARNINGS:
+        return found
+    return _tried(graph, catalog, fault, region_fixes.fix_by_removal)
 
 
 def _shared_ids(graph: Graph, node_id: str) -> Iterator[str]:

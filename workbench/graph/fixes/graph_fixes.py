@@ -18,7 +18,8 @@ from workbench.graph.edit import free_id, new_node, set_setting, start_graph
 from workbench.graph.faults import Fault
 from workbench.graph.fixes.fix_candidate import FixCandidate, node_of, removal
 from workbench.graph.fixes.source_fixes import fix_unreadable_source
-from workbench.graph.follower_edits import with_polygons
+from workbench.graph.follower_edits import with_followed, with_polygons
+from workbench.graph.followers import unmoved_targets
 from workbench.graph.model import Body, Edge, Graph, Node, Port, Settings, Source, is_name
 from workbench.graph.node_order import topological
 from workbench.graph.ports import outputs_of
@@ -236,6 +237,15 @@ def fix_unusable_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Fi
     """The data in the place of what reads; else there is nothing for it but to do without."""
     yield from fix_unreadable_source(graph, catalog, fault)
     yield removal(graph, catalog, fault.node)
+
+
+def fix_unmoved(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+    """Add a follower for the annotations of an output, or remove the output."""
+    output = fault.about
+    yield f"Let {output} follow the image", lambda: with_followed(graph, catalog, output)
+    left = {name: port for name, port in graph.outputs.items() if name != output}
+    yield f"Remove the output {output}", lambda: replace(graph, outputs=left)
+    yield removal(graph, catalog, unmoved_targets(graph, catalog)[output])
 
 
 def fix_polygons(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:

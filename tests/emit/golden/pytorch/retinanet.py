@@ -48,6 +48,7 @@ def retinanet_pipeline(
     jpegs, boxes, labels = fn.readers.coco(
         **find_annotations(data),
         ltrb=True,
+        include_iscrowd=False,
         skip_empty=True,
         random_shuffle=True,
         shard_id=shard_id,

@@ -38,6 +38,7 @@ def retinanet_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...
     jpegs, boxes, labels = fn.readers.coco(
         **find_annotations(data),
         ltrb=True,
+        include_iscrowd=False,
         skip_empty=True,
         random_shuffle=True,
         seed=seed,

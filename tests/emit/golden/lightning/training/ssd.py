@@ -61,6 +61,7 @@ def ssd_pipeline(
         seed=seed,
         name="reader",
     )
+    boxes = math.clamp(boxes, 0.0, 1.0)
     crop_anchor, crop_shape, boxes, labels = fn.random_bbox_crop(
         boxes,
         labels,

@@ -43,7 +43,7 @@ export function FaultList({ faults, align, button, select, fix }: Props) {
               <Icon name="warn" size={14} />
               <span>
                 {fault.message}
-                {fault.warning && " (feeds no output, so it stops nothing)"}
+                {fault.warning && " (warning: it does not stop a run)"}
               </span>
               {fault.remedy && <small>{fault.remedy}</small>}
             </button>

@@ -1,0 +1,186 @@
+"""Warnings: constants, covered annotations, mirrored names, the order of the data."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+import workbench as wb
+from tests.graph.test_unmoved import start_of
+from workbench.catalog import load_catalog
+from workbench.catalog.spec import Value
+from workbench.graph.check import check_graph
+from workbench.graph.check_warnings import check_warnings
+from workbench.graph.faults import Faults
+from workbench.graph.fixes import fixes
+from workbench.graph.model import Graph, Node, Port
+from workbench.sources import DataFacts
+from workbench.sources._target_faults import box_remark
+
+CATALOG = load_catalog()
+UNIT = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
+BYTES = {"mean": (123.675, 116.28, 103.53), "std": (58.395, 57.12, 57.375)}
+
+
+def codes(found: Faults) -> list[str]:
+    return [each.code for each in found]
+
+
+def divided(graph: Graph) -> Graph:
+    return wb.outputs(images=graph.images / 255.0)
+
+
+@pytest.mark.parametrize("steps", ["", "resize", "cast", "flip"])
+@pytest.mark.parametrize(("unit", "given"), [(False, UNIT), (True, BYTES)])
+def test_constants_of_another_range_are_a_warning_with_a_fix(
+    unit: bool, given: dict[str, tuple[float, ...]], steps: str
+) -> None:
+    start = start_of("coco")
+    start = {
+        "": lambda g: g,
+        "resize": lambda g: g.resize(size=(32, 32)),
+        "cast": lambda g: g.cast(dtype="FLOAT"),
+        "flip": lambda g: g.flip(horizontal=1),
+    }[steps](start)
+    start = divided(start) if unit else start
+    wrong = start.crop_mirror_normalize(**given)
+    (found,) = check_warnings(wrong)
+    assert found.code == "scale"
+    assert not check_graph(wrong)
+    (fix,) = fixes(wrong, CATALOG, found)
+    assert fix.label.endswith("mean and std by 255")
+    assert not check_warnings(fix.graph)
+    right = BYTES if given is UNIT else UNIT
+    assert not check_warnings(start.crop_mirror_normalize(**right))
+
+
+def test_pixels_divided_twice_are_a_warning() -> None:
+    twice = wb.outputs(images=divided(start_of("coco")).images / 255.0)
+    assert codes(check_warnings(twice)) == ["scale"]
+
+
+@pytest.mark.parametrize("op", ["erase", "grid_mask"])
+@pytest.mark.parametrize(("kind", "output"), [("coco", "boxes"), ("image_masks", "masks")])
+def test_operators_that_cover_annotations_are_a_warning(kind: str, output: str, op: str) -> None:
+    start = start_of(kind)
+    both = replace(start, outputs={**start.outputs, output: Port("reader", output)})
+    covered = getattr(both, op)()
+    (found,) = check_warnings(covered)
+    assert (found.node, found.code) == (op, "covered")
+    assert not check_warnings(fixes(covered, CATALOG, found)[0].graph)
+    assert not check_warnings(getattr(start, op)())
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("nose", "left_eye", "right_eye"), ("L_hand", "R_hand"), ("eyeLeft", "eyeRight"),
+     ("knee-l", "knee-r"), ("Left Foot", "Right Foot")],
+)  # fmt: skip
+@pytest.mark.parametrize("mirror", ["flip", "crop_mirror_normalize"])
+def test_mirrored_names_with_a_side_are_a_warning(names: tuple[str, ...], mirror: str) -> None:
+    start = start_of("coco", polygon_masks=True)
+    start = replace(start, outputs={**start.outputs, "points": Port("reader", "vertices")})
+    args = {"horizontal": 1} if mirror == "flip" else {"mirror": 1}
+    mirrored = getattr(start, mirror)(**args)
+    facts = {"data": DataFacts(names=names)}
+    assert codes(check_warnings(mirrored, facts=facts)) == ["sides"]
+    assert not check_warnings(mirrored, facts={"data": DataFacts(names=("nose", "left_eye"))})
+    assert not check_warnings(start.gaussian_blur(sigma=1.0), facts=facts)
+
+
+SORTED = tuple(label for label in range(10) for _ in range(500))
+MIXED = tuple(random.Random(0).sample(SORTED, len(SORTED)))
+
+
+def test_sorted_data_without_shuffling_are_a_warning() -> None:
+    graph = _folder()
+    (found,) = check_warnings(graph, facts={"data": DataFacts(labels=SORTED)})
+    assert (found.node, found.code) == ("reader", "unshuffled")
+    (fix,) = fixes(graph, CATALOG, found)
+    assert not check_warnings(fix.graph, facts={"data": DataFacts(labels=SORTED)})
+    assert not check_warnings(graph, facts={"data": DataFacts(labels=MIXED)})
+
+
+@pytest.mark.parametrize("reader", ["webdataset", "tfrecord", "mxnet", "caffe", "caffe2"])
+def test_a_buffer_too_small_for_sorted_data_is_a_warning(reader: str) -> None:
+    graph = _folder(reader, random_shuffle=True)
+    (found,) = check_warnings(graph, facts={"data": DataFacts(labels=SORTED)})
+    assert (found.arg, found.code) == ("initial_fill", "buffer")
+    (fix,) = fixes(graph, CATALOG, found)
+    assert not check_warnings(fix.graph, facts={"data": DataFacts(labels=SORTED)})
+    assert not check_warnings(graph, facts={"data": DataFacts(labels=MIXED)})
+
+
+def _folder(reader: str = "file", **args: object) -> Graph:
+    start = start_of("coco", **args)
+    source = replace(
+        start.node("reader"), op=f"readers.{reader}", kind=_KINDS[reader], args=dict(args)
+    )
+    outputs = {**start.outputs, "labels": Port("reader", "labels")}
+    settings = replace(start.settings, batch_size=64)
+    return replace(start, outputs=outputs, settings=settings).replace_node(source)
+
+
+_KINDS = {
+    "file": "folder",
+    "webdataset": "webdataset",
+    "tfrecord": "tfrecord",
+    "mxnet": "record_io",
+    "caffe": "caffe_lmdb",
+    "caffe2": "caffe2_lmdb",
+}
+
+
+def test_boxes_over_the_edge_are_a_warning_where_no_operator_accepts_them() -> None:
+    graph = start_of("coco", ratio=True, ltrb=True)
+    crop = Node(
+        "crop",
+        "random_bbox_crop",
+        {"bbox_layout": "xyXY"},
+        {"boxes": Port("reader", "boxes"), "labels": Port("reader", "labels")},
+        seed=1,
+    )
+    outputs = {**graph.outputs, "anchor": Port("crop", "anchor")}
+    graph = replace(graph, nodes=(*graph.nodes, crop), outputs=outputs)
+    facts = {"data": DataFacts(outside=2)}
+    (found,) = check_warnings(graph, facts=facts)
+    assert (found.node, found.code) == ("crop", "overhang")
+    (fix,) = fixes(graph, CATALOG, found)
+    assert fix.graph.node("crop").inputs["boxes"] == Port("clip_boxes", "output")
+    assert not check_warnings(fix.graph, facts=facts)
+    assert not check_warnings(graph, facts={"data": DataFacts()})
+
+
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("resize", {"size": (0, 0)}),
+        ("resize", {"size": -3}),
+        ("resize", {"resize_shorter": 0}),
+        ("flip", {"horizontal": 2}),
+        ("crop_mirror_normalize", {"mirror": 2}),
+        ("crop_mirror_normalize", {"mean": (1.0, 2.0)}),
+        ("crop", {"crop": (-1, 20)}),
+    ],
+)
+def test_values_without_a_meaning_are_a_fault(op: str, args: dict[str, Value]) -> None:
+    start = start_of("coco")
+    node = Node("it", op, args, {"data": Port("decode", "output")})
+    graph = replace(start, nodes=(*start.nodes, node), outputs={"images": Port("it", "output")})
+    assert {(fault.node, fault.arg) for fault in check_graph(graph)} == {("it", *args)}
+
+
+@pytest.mark.parametrize(
+    ("box", "words"),
+    [
+        ((60, 10, 20.3, 20), "reaches 0.3 over the edge"),
+        ((10, -0.0001, 20, 20), "reaches 0.0001 over the edge"),
+        ((10, 10, 0, 5), "has no width"),
+        ((10, 10, 5, 0), "has no height"),
+        ((10, 10, 5, 5), ""),
+    ],
+)
+def test_boxes_that_are_unusual_are_named(box: tuple[float, ...], words: str) -> None:
+    assert box_remark(box, 80, 60) == words

@@ -1,0 +1,67 @@
+"""Facts of data that decide whether a graph fits them: order of labels, names, boxes outside."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from itertools import islice
+
+from workbench.errors import WorkbenchError
+from workbench.sources._dataset import Dataset, load_source
+
+_MOST_READ = 20_000
+"""Samples whose labels are read, from the first one on."""
+_MOST_CACHED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class DataFacts:
+    """What is known of the data that a graph reads.
+
+    ``labels`` are the class numbers in the order of the file or folder, at most 20,000, empty where
+    samples have no single class. ``names`` are the names of key points and of classes. ``outside``
+    counts the samples with boxes over the edge of their image.
+    """
+
+    labels: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    outside: int = 0
+    unusable: int = 0
+    """Samples among these that no reader can use."""
+
+
+NO_FACTS = DataFacts()
+_cached: OrderedDict[tuple[Dataset, str], DataFacts] = OrderedDict()
+
+
+def data_facts(dataset: Dataset, version: str = "") -> DataFacts:
+    """The facts of a dataset; ``version`` changes whenever the files change.
+
+    Data that cannot be read have none: reading them reports why.
+    """
+    key = dataset, version
+    if key not in _cached:
+        try:
+            _cached[key] = _read(dataset)
+        except (WorkbenchError, OSError):
+            return NO_FACTS
+        while len(_cached) > _MOST_CACHED:
+            _cached.popitem(last=False)
+    return _cached[key]
+
+
+def _read(dataset: Dataset) -> DataFacts:
+    source = load_source(dataset.kind)
+    if not source.is_listed:
+        return NO_FACTS
+    samples = [each for each in islice(source.list_samples(dataset), _MOST_READ) if each.counted]
+    one_class_each = not source.targets
+    labels = tuple(each.label for each in samples) if one_class_each else ()
+    names = source.key_point_names(dataset) if source.key_point_names else []
+    class_names = source.class_names(dataset)
+    return DataFacts(
+        labels if len({*labels}) > 1 else (),
+        (*names, *class_names),
+        sum(bool(each.remark) for each in samples),
+        sum(bool(each.fault) for each in samples),
+    )
