@@ -134,7 +134,7 @@ def _middle(draw: Node) -> Value | None:
         case "random.uniform", (int() | float() as low, int() | float() as high) if (
             "values" not in draw.args
         ):
-            whole = (low + high) / 2
+            whole = low / 2 + high / 2  # their sum may be too large for a float
             middle = int(whole) if whole == int(whole) else whole
         case _:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from difflib import get_close_matches
+from string import ascii_letters
 
 from workbench.catalog.spec import ArgSpec, Value
 from workbench.graph.policy import policy_fault
@@ -17,6 +18,15 @@ _SCALARS: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "enum": (str,),
 }
+
+
+_AXIS_LETTERS = frozenset((*ascii_letters, "*"))
+_LAYOUT_ARGUMENTS = ("layout", "layouts", "axis_names", "axis_name")
+
+
+def elements(value: Value) -> tuple[Value, ...]:
+    """The elements of a list argument, which also accepts a single value."""
+    return value if isinstance(value, tuple) else (value,)
 
 
 def describe_kind(arg: ArgSpec) -> str:
@@ -37,7 +47,7 @@ def describe_kind(arg: ArgSpec) -> str:
         "object": "a value from Python, which a graph file cannot hold",
         "policy": "a list of sub-policies",
     }
-    text = words[arg.kind]
+    text = "letters, one for each axis, for example HWC" if _is_layout(arg) else words[arg.kind]
     if arg.minimum is not None and arg.maximum is not None:
         text += f" from {arg.minimum:g} to {arg.maximum:g}"
     elif arg.minimum is not None:
@@ -57,7 +67,7 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
         return f"{arg.name} cannot be written down in a graph", f"Give {describe_kind(arg)}."
     if element == "policy":
         return policy_fault(value)
-    items = value if isinstance(value, tuple) else (value,)
+    items = elements(value)
     if isinstance(value, tuple) and not arg.kind.endswith("_list"):
         return f"{_show(value)} is a list", f"Give {describe_kind(arg)}."
     if "range" in (arg.name, arg.form) and (len(items) != 2 or _falls(items)):
@@ -120,7 +130,14 @@ def _item_fault(arg: ArgSpec, element: str, item: Value) -> str | None:
         return f"{_show(item)} is not among the choices"
     if element == "enum" and not str(item).isidentifier():
         return f"{_show(item)} is not a name"
+    if _is_layout(arg) and item and set(str(item)) - _AXIS_LETTERS:
+        return f"{_show(item)} is not a layout"
     return None
+
+
+def _is_layout(arg: ArgSpec) -> bool:
+    """Whether an argument names axes: a letter for each."""
+    return arg.kind in ("str", "str_list") and arg.name.endswith(_LAYOUT_ARGUMENTS)
 
 
 def _noun(element: str) -> str:

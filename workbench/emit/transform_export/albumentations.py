@@ -18,6 +18,7 @@ from workbench.emit.transform_export.steps import (
     kept_bits,
     whole,
 )
+from workbench.graph.values import elements
 
 _INTERPOLATIONS = {
     "INTERP_NN": "NEAREST",
@@ -183,7 +184,7 @@ def crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
     if p := step.chance("mirror"):
         transforms.add("HorizontalFlip", p=p)
         transforms.measured("flip")
-    mean, std = step.fixed("mean"), step.fixed("std")
+    mean, std = elements(step.fixed("mean")), elements(step.fixed("std"))
     dtype = step.fixed("dtype")
     plain = not any(mean) and set(std) == {1.0}
     if dtype == "FLOAT" and not plain:

@@ -17,6 +17,7 @@ from workbench.emit.transform_export.steps import (
     kept_bits,
     whole,
 )
+from workbench.graph.values import elements
 
 _INTERPOLATIONS = {
     "INTERP_NN": "NEAREST",
@@ -197,7 +198,7 @@ def crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
         transforms.measured("flip")
     step.fixed("output_layout")  # torchvision has channels first throughout
     dtype = step.fixed("dtype")
-    mean, std = step.fixed("mean"), step.fixed("std")
+    mean, std = elements(step.fixed("mean")), elements(step.fixed("std"))
     plain = not any(mean) and set(std) == {1.0}
     if dtype == "UINT8" and plain:
         return
