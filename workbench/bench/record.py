@@ -19,6 +19,7 @@ from workbench.bench.measurement import Latency, Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.operator_report import operators_of
 from workbench.bench.page_cache import CacheState
+from workbench.bench.pixels import pixel_words
 from workbench.bench.report_text import report_frame, report_html, report_text
 from workbench.bench.stage_report import stages_of
 from workbench.bench.stats import Interval, paired_ratio
@@ -301,6 +302,7 @@ def _check_extra(report: Report) -> None:
     """Raise what reading it will raise where the extra part is damaged."""
     stages_of(report.extra)
     operators_of(report.extra)
+    pixel_words(report.extra)
     _ = report.left_out
     if report.kind == "sweep":
         Grid.from_json(report.extra["grid"])

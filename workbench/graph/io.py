@@ -39,6 +39,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -184,6 +185,8 @@ class _Reader:
     def __init__(self) -> None:
         self.faults: list[str] = []
         self.count = 0
+        self.places: dict[str, str] = {}
+        """Node id -> its path."""
 
     def graph(self, data: dict[str, Any]) -> Graph:
         known = {"format", "version", "name", "about", "settings", "sources", "nodes", "outputs"}
@@ -204,9 +207,16 @@ class _Reader:
 
     def expect(self, value: Any, kind: type, path: str, words: str) -> Any:
         if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
-            return value
+            return self.number(value, path) if kind is int else value
         self.faults.append(f"{path}: {_short(value)} is not {words}.")
         return kind()
+
+    def number(self, value: Any, path: str) -> Any:
+        """A number that a float can hold: layouts, rates and limits are computed with it."""
+        if isinstance(value, int) and abs(value) > sys.float_info.max:
+            self.faults.append(f"{path}: {_short(value)} is too large a number.")
+            return 0
+        return value
 
     def words(self, value: Any, path: str) -> str:
         """A text that is written into exported source: one that a file can hold."""
@@ -245,7 +255,7 @@ class _Reader:
             seed = self.expect(seed, int, f"{path}.seed", "a whole number")
         op = self.expect(data.get("op"), str, f"{path}.op", "a text")
         node = Node(
-            id=self.words(data.get("id"), f"{path}.id"),
+            id=self.id(data.get("id"), path),
             op=op,
             args={k: self.value(v, f"{path}.args.{k}") for k, v in args.items()},
             inputs=self.ports(data.get("inputs", {}), f"{path}.inputs"),
@@ -262,6 +272,16 @@ class _Reader:
                 dataset=self.parameter(data.get("dataset", PARAMETER), f"{path}.dataset"),
             )
         return node
+
+    def id(self, value: Any, path: str) -> str:
+        """A node's id. Every scope and port names nodes by it, so no two nodes share one."""
+        node_id = self.words(value, f"{path}.id")
+        first = self.places.setdefault(node_id, path)
+        if first != path and isinstance(value, str):
+            self.faults.append(
+                f"{path}.id: {_short(node_id)} is the id of {first} too. Give each its own id."
+            )
+        return node_id
 
     def source_kind(self, value: Any, path: str) -> str:
         kind: str = self.expect(value, str, path, "a text")
@@ -347,7 +367,7 @@ class _Reader:
                 f"{path}: {_short(value)} is not a number, text, truth value or list."
             )
             return ""
-        scalar: Scalar = value
+        scalar: Scalar = self.number(value, path)
         return scalar
 
 
