@@ -47,6 +47,7 @@ from typing import Any
 
 from workbench.arguments import PATH, TEXT, checked
 from workbench.catalog.spec import Scalar, Value
+from workbench.catalog.structure import STRUCTURE
 from workbench.errors import GraphFormatError
 from workbench.graph.body_titles import TITLE_WORDS, is_title
 from workbench.graph.bounds import MOST_FILE_NODES, MOST_NESTED
@@ -62,6 +63,7 @@ from workbench.graph.model import (
     is_name,
     is_text,
 )
+from workbench.graph.values import describe_kind, kind_fault
 from workbench.sources import PARAMETER, source_kinds
 
 FORMAT = "dali-workbench-graph"
@@ -254,10 +256,12 @@ class _Reader:
         if seed is not None:
             seed = self.expect(seed, int, f"{path}.seed", "a whole number")
         op = self.expect(data.get("op"), str, f"{path}.op", "a text")
+        values = {k: self.value(v, f"{path}.args.{k}") for k, v in args.items()}
+        self.structure(op, values, path)
         node = Node(
             id=self.id(data.get("id"), path),
             op=op,
-            args={k: self.value(v, f"{path}.args.{k}") for k, v in args.items()},
+            args=values,
             inputs=self.ports(data.get("inputs", {}), f"{path}.inputs"),
             device=device,
             seed=seed,
@@ -282,6 +286,18 @@ class _Reader:
                 f"{path}.id: {_short(node_id)} is the id of {first} too. Give each its own id."
             )
         return node_id
+
+    def structure(self, op: str, args: Mapping[str, Value], path: str) -> None:
+        """Refuse arguments of blocks and followers that are of another kind.
+
+        They say how often and in which order code is written. Of DALI's operators, whose values a
+        person types, that is a fault of ``check_graph``: the file still opens, to be mended.
+        """
+        known = STRUCTURE[op].args if op in STRUCTURE else {}
+        for name, value in args.items():
+            if name in known and (words := kind_fault(known[name], value)):
+                remedy = f"Give {describe_kind(known[name])}."
+                self.faults.append(f"{path}.args.{name} ({op}): {words}. {remedy}")
 
     def source_kind(self, value: Any, path: str) -> str:
         kind: str = self.expect(value, str, path, "a text")

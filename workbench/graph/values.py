@@ -47,7 +47,7 @@ def describe_kind(arg: ArgSpec) -> str:
         "object": "a value from Python, which a graph file cannot hold",
         "policy": "a list of sub-policies",
     }
-    text = "letters, one for each axis, for example HWC" if _is_layout(arg) else words[arg.kind]
+    text = "letters, one for each axis, for example HWC" if is_layout(arg) else words[arg.kind]
     if arg.minimum is not None and arg.maximum is not None:
         text += f" from {arg.minimum:g} to {arg.maximum:g}"
     elif arg.minimum is not None:
@@ -93,6 +93,27 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
     return None
 
 
+def kind_fault(arg: ArgSpec, value: Value) -> str | None:
+    """Why a value is of another kind than the argument, whatever its range; None where it is not.
+
+    ``object`` and ``policy`` have no single kind.
+    """
+    element = arg.kind.removesuffix("_list")
+    if element not in _SCALARS:
+        return None
+    if isinstance(value, tuple) and not arg.kind.endswith("_list"):
+        return f"{_show(value)} is a list"
+    found = (_kind_fault(element, item) for item in elements(value))
+    return next(filter(None, found), None)
+
+
+def _kind_fault(element: str, item: Value) -> str | None:
+    kinds = _SCALARS[element]
+    if isinstance(item, kinds) and (bool in kinds or not isinstance(item, bool)):
+        return None
+    return f"{_show(item)} is not {_noun(element)}"
+
+
 def one_for_all(arg: ArgSpec, value: Value) -> bool:
     """Whether a value is one number that stands for each element of a list."""
     return arg.form == "each" and (not isinstance(value, tuple) or len(value) == 1)
@@ -112,9 +133,8 @@ def _falls(items: tuple[Value, ...]) -> bool:
 
 
 def _item_fault(arg: ArgSpec, element: str, item: Value) -> str | None:
-    kinds = _SCALARS[element]
-    if not isinstance(item, kinds) or (isinstance(item, bool) and bool not in kinds):
-        return f"{_show(item)} is not {_noun(element)}"
+    if fault := _kind_fault(element, item):
+        return fault
     if isinstance(item, int | float) and not isinstance(item, bool):
         if isinstance(item, float) and not math.isfinite(item):
             return f"{item} is not finite"
@@ -130,12 +150,12 @@ def _item_fault(arg: ArgSpec, element: str, item: Value) -> str | None:
         return f"{_show(item)} is not among the choices"
     if element == "enum" and not str(item).isidentifier():
         return f"{_show(item)} is not a name"
-    if _is_layout(arg) and item and set(str(item)) - _AXIS_LETTERS:
+    if is_layout(arg) and item and set(str(item)) - _AXIS_LETTERS:
         return f"{_show(item)} is not a layout"
     return None
 
 
-def _is_layout(arg: ArgSpec) -> bool:
+def is_layout(arg: ArgSpec) -> bool:
     """Whether an argument names axes: a letter for each."""
     return arg.kind in ("str", "str_list") and arg.name.endswith(_LAYOUT_ARGUMENTS)
 
