@@ -269,7 +269,7 @@ def load_report(text: str) -> Report:
     """The report that a text holds. Raises RecordFormatError, which says where and what to do."""
     try:
         record = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RecordFormatError(f"This is not JSON: {error}.") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         found = record.get("format") if isinstance(record, dict) else type(record).__name__
@@ -294,7 +294,14 @@ def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
         return read()
     except KeyError as error:
         raise RecordFormatError(f"The record has no {error.args[0]!r}: it is damaged.") from None
-    except (msgspec.ValidationError, TypeError, ValueError, AttributeError) as error:
+    except (
+        msgspec.ValidationError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        LookupError,
+    ) as error:
         raise RecordFormatError(f"The record is damaged: {error}.") from None
 
 

@@ -47,7 +47,9 @@ def describe_kind(arg: ArgSpec) -> str:
         "object": "a value from Python, which a graph file cannot hold",
         "policy": "a list of sub-policies",
     }
-    text = "letters, one for each axis, for example HWC" if is_layout(arg) else words[arg.kind]
+    text = words[arg.kind]
+    if is_layout(arg):
+        text += " of letters, one for each axis, for example HWC"
     if arg.minimum is not None and arg.maximum is not None:
         text += f" from {arg.minimum:g} to {arg.maximum:g}"
     elif arg.minimum is not None:
