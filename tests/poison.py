@@ -10,6 +10,7 @@ import copy
 import json
 import random
 import sys
+import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -227,5 +228,9 @@ if __name__ == "__main__":
     counted: Counter[str] = Counter()
     chance = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
     for _ in range(int(sys.argv[1])):
-        judge(chance, counted)
+        try:
+            judge(chance, counted)
+        except Exception:
+            counted["FAILED"] += 1
+            traceback.print_exc()
     print(dict(counted))

@@ -95,6 +95,7 @@ _MISSING = {
     *("python_function", "dl_tensor_python_function", "decoders.pillow"),
     *TARGET_READERS,
 }
+_MOST_NUMBERS = 10_000
 _NO_ARGUMENTS = {"preserve", "bytes_per_sample_hint"}
 """Arguments of every operator that mean nothing outside a pipeline."""
 _TAKEN = ("ndd", "batches", "reader", "batch_size", "first", "Draws")
@@ -252,6 +253,11 @@ def _constant(node: Node) -> tuple[str, tuple[Any, ...], str, tuple[int, ...]]:
         fits = all(low <= value <= high for value in values)
     else:
         fits = dtype == "FLOAT"
+    if prod(shape) > _MOST_NUMBERS:
+        raise GraphExportError(
+            f"{node.id}.shape: the dynamic target writes out each number of a constant, and has "
+            f"{_MOST_NUMBERS:,} at most. Give a smaller shape, or export the graph as a script."
+        )
     if not fits or len(values) not in (1, prod(shape)):
         raise GraphExportError(
             f"{node.id}: {which} of type {dtype} and shape {list(shape)} would be converted, which "
