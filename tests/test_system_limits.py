@@ -68,6 +68,6 @@ def test_a_worker_without_a_socket_says_so_and_leaves_no_folder(
 
     monkeypatch.setattr("workbench.engine.worker_process.socket.socketpair", refused)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with pytest.raises(EngineError, match=r"too many files are open .* `ulimit -n`"):
+    with pytest.raises(EngineError, match=r"too many files are open .*ulimit -n"):
         WorkerProcess(None, {})
     assert list(tmp_path.iterdir()) == []
