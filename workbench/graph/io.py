@@ -383,7 +383,7 @@ class _Reader:
                 f"{path}: {_short(value)} is not a number, text, truth value or list."
             )
             return ""
-        scalar: Scalar = self.number(value, path)
+        scalar: Scalar = value
         return scalar
 
 

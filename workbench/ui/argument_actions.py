@@ -6,7 +6,6 @@ themselves do.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from workbench.catalog.spec import ArgSpec, Catalog, Value
@@ -160,8 +159,6 @@ def to_value(value: Any, spec: ArgSpec) -> Value:
         return tuple(to_value(item, spec) for item in value)
     if isinstance(value, float) and value.is_integer() and spec.kind.startswith("int"):
         return int(value)
-    if isinstance(value, int) and abs(value) > sys.float_info.max:
-        raise GraphEditError(f"{spec.name}: {str(value)[:20]}... is too large a number.")
     if isinstance(value, bool | int | float | str):
         if isinstance(value, str) and len(value) > _LONGEST:
             raise GraphEditError(f"{spec.name}: a text of {len(value)} characters is too long.")
