@@ -162,7 +162,7 @@ class _Block:
             written.append(f"device={literal(node.device)}")
         if node.id in self.spelled.names and named_in_calls(node):
             written.append(f"name={literal(node.id)}")
-        if node.id in self.spelled.seeds and named_in_calls(node):
+        if node.seed is not None and node.id in self.spelled.seeds and named_in_calls(node):
             written.append(f"seed={literal(node.seed)}")
         return written
 
