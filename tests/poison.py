@@ -227,7 +227,9 @@ def _at(value: Any, path: Path) -> Any:
 if __name__ == "__main__":
     counted: Counter[str] = Counter()
     chance = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
-    for _ in range(int(sys.argv[1])):
+    for number in range(int(sys.argv[1])):
+        if number % 500 == 499:
+            print(number + 1, dict(counted), flush=True)
         try:
             judge(chance, counted)
         except Exception:
