@@ -31,6 +31,14 @@ def _bomb(_: bytes) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
 
+def _no_tiles(data: bytes) -> bytes:
+    """A JPEG 2000 whose tiles are 0 pixels wide: DALI's decoder ends by SIGFPE (2.4.0)."""
+    made = bytearray(_converted(data, "JPEG2000"))
+    width = made.index(b"\xff\x4f\xff\x51") + 24
+    made[width : width + 4] = bytes(4)
+    return bytes(made)
+
+
 def _half(data: bytes) -> bytes:
     return data[: len(data) // 2]
 
@@ -59,6 +67,9 @@ if features.check("avif"):
         lambda data: _converted(data, "AVIF"),
         "AVIF, which DALI does not decode",
     )
+
+if features.check("jpg_2000"):
+    REFUSED["no_tiles.jp2"] = (_no_tiles, "its tiles have a width or height of 0")
 
 DAMAGED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "half.jpg": (_half, "ends early"),

@@ -33,6 +33,7 @@ from workbench.graph.edit import (
 )
 from workbench.graph.model import is_text
 from workbench.graph.remove import remove_nodes
+from workbench.graph.values import is_layout
 
 Kind = Literal["insert", "remove", "move", "set", "set_bad", "randomise", "reset"]
 KINDS: tuple[Kind, ...] = ("insert", "remove", "move", "set", "set_bad", "randomise", "reset")
@@ -89,6 +90,8 @@ def good_value(arg: ArgSpec, pick: int) -> Value | None:
     if arg.form == "index":
         return ("0", ":, 3:9", "::2, ::-1, -1")[pick % 3]
     element = arg.kind.removesuffix("_list")
+    if is_layout(arg):
+        return "HW" if arg.name == "axis_names" else ""
     low = arg.low if arg.low is not None else arg.minimum if arg.minimum is not None else 0
     high = arg.high if arg.high is not None else low + 1
     values: dict[str, Value] = {

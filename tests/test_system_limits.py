@@ -5,9 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import resource
+from pathlib import Path
 
 import pytest
 
+from workbench.engine.worker_process import WorkerProcess
+from workbench.errors import EngineError
 from workbench.system_limits import describe_refusal, is_full, is_memory_refusal, memory_remedy
 
 
@@ -55,3 +58,16 @@ def test_a_limit_of_memory_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_is_a_lack_of_memory(error: BaseException) -> None:
     assert is_memory_refusal(error)
+
+
+def test_a_worker_without_a_socket_says_so_and_leaves_no_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refused() -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("workbench.engine.worker_process.socket.socketpair", refused)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(EngineError, match=r"too many files are open .*ulimit -n"):
+        WorkerProcess(None, {})
+    assert list(tmp_path.iterdir()) == []

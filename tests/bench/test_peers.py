@@ -7,6 +7,7 @@ import resource
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from workbench.bench.peers import (
     OPERATORS,
     PEERS,
     PeerJob,
+    compared_peers,
     different_words,
     peer_options,
     peers_named,
@@ -46,6 +48,7 @@ from workbench.bench.pixels import (
 )
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit import emit_script
+from workbench.engine.machine import describe_machine
 from workbench.errors import ArgumentError, DataError, EngineError
 from workbench.graph import load_recipe
 from workbench.graph.check import stopping_faults
@@ -188,6 +191,26 @@ def test_a_peer_that_fails_at_a_file_ends_nothing_but_itself(
     assert theirs.reason == f"not measured: OpenCV cannot decode {tmp_path}/bad.jpg. " + (
         "Leave it out, or convert it to JPEG."
     )
+
+
+@pytest.mark.parametrize("failure", [EngineError("it ended"), None])
+def test_a_comparison_of_pixels_that_fails_leaves_a_record_that_can_be_shown(
+    failure: EngineError | None, photos: Path, monkeypatch: pytest.MonkeyPatch, catalog: Catalog
+) -> None:
+    def call(*_: object) -> None:
+        if failure is not None:
+            raise failure
+
+    monkeypatch.setattr("workbench.bench.peers.find_spec", lambda name: name)
+    run = Benchmark(load_recipe("imagenet-train"), str(photos), ("cpu",))
+    facts: dict[str, Any] = {}
+    (compared,) = compared_peers(run, ["OpenCV"], ("cpu",), catalog, describe_machine(), facts)
+    assert compared.check is not None
+    with pytest.raises(EngineError):
+        compared.check(call)
+    (words,) = pixel_words({"peers": facts})
+    assert words.endswith("it ended" if failure else "its images have other shapes than DALI's")
+    assert pixel_words({"peers": {"OpenCV": {"version": "1"}}}), "a record of before"
 
 
 @pytest.mark.parametrize(("decodes", "looked"), [(False, []), (True, [True])])

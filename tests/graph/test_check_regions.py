@@ -350,6 +350,7 @@ def test_a_body_whose_name_holds_a_dot_is_refused() -> None:
 
 def test_a_reader_with_bodies_is_a_fault_and_stays_in_its_file() -> None:
     graph = GRAPH.replace_node(replace(GRAPH.node("inner"), op="readers.file", seed=9))
-    graph = replace(graph, nodes=(*graph.nodes, replace(graph.node("inner"), id="second")))
+    second = replace(graph.node("inner"), id="second", bodies={"then": Body()})
+    graph = replace(graph, nodes=(*graph.nodes, second))
     assert load_graph(dump_graph(graph)) == graph
     assert "second: readers.file owns no bodies" in "".join(map(str, check_graph(graph, CATALOG)))

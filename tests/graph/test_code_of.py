@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.thorough import one_in
+from workbench.graph.call_reader import UnknownSyntaxError, read_calls
 from workbench.graph.code_of import code_of, ordered
 from workbench.graph.method_calls import NotWritableError
 from workbench.graph.model import Graph
@@ -145,9 +146,12 @@ def test_every_recipe_is_written_or_says_why_not(name: str) -> None:
 @pytest.mark.parametrize(
     ("graph", "why"),
     [
-        (Graph(nodes=(wb.Node("a", "rotat"),)), "a is rotat, which no method makes"),
-        (Graph(), "it has 0 readers"),
-        (replace(a_graph(), nodes=(*a_graph().nodes, wb.Node("b", "flip"))), "another graph: b"),
+        (Graph(nodes=(wb.Node("a", "rotat"),)), "a fault: the graph gives nothing out"),
+        (Graph(), "a fault: the graph gives nothing out"),
+        (
+            replace(a_graph(), nodes=(*a_graph().nodes, wb.Node("b", "flip"))),
+            "a fault: b.data: nothing feeds it",
+        ),
     ],
 )
 def test_what_no_calls_give_says_why(graph: Graph, why: str) -> None:
@@ -203,3 +207,46 @@ def test_no_name_and_no_seed_is_code(
     with pytest.raises(NotWritableError):
         written(change(graph, branch))
     assert "run" not in capsys.readouterr().out
+
+
+CALLS = ("PWN()", "1) or PWN() or (1", '1"); PWN(); ("', "1\nPWN()", "__import__('os')")
+
+
+@pytest.mark.parametrize("muted", [False, True])
+@pytest.mark.parametrize("hostile", CALLS)
+@pytest.mark.parametrize(
+    ("op", "argument"), [("some_of", "count"), ("repeat", "most"), ("repeat", "times")]
+)
+def test_no_block_argument_is_code(
+    op: str, argument: str, hostile: str, muted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("builtins.exec", lambda *_: pytest.fail("code is executed"))
+    monkeypatch.setattr("builtins.eval", lambda *_: pytest.fail("code is evaluated"))
+    graph = STEPS["some of" if op == "some_of" else "drawn times"](a_graph())
+    (region,) = (node for node in graph.nodes if node.op == op)
+    args = {**region.args, argument: hostile}
+    with pytest.raises(NotWritableError, match=f"fault: {region.id}.{argument}"):
+        written(graph.replace_node(replace(region, args=args, muted=muted)))
+
+
+@pytest.mark.parametrize("muted", [False, True])
+def test_a_cycle_is_no_endless_loop(muted: bool) -> None:
+    graph = a_graph().flip(name="first").flip(name="second")
+    looped = replace(graph.node("first"), inputs={"data": wb.Port("second", "output")}, muted=muted)
+    with pytest.raises(NotWritableError, match="these nodes wait for each other"):
+        written(graph.replace_node(looped))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("import os", "graph = open('x')", "graph = wb.__class__", "graph = 9 ** 9 ** 9"),
+        *("graph = float.__subclasses__()", "graph = [x for x in ()]", "graph = wb.read(*())"),
+        *("graph = wb.read('.').whole", "graph = wb.fn._group", "graph = 1", "while True: pass"),
+        *("def f(x=wb): return x", "graph = (lambda *x: x)(1)", "graph: int = 1"),
+        *("graph = wb.read(**{})", "graph = f'{wb}'", "graph = wb.read.__globals__"),
+    ],
+)
+def test_nothing_but_method_calls_is_read(text: str) -> None:
+    with pytest.raises(UnknownSyntaxError):
+        read_calls(text, lambda *_, **__: a_graph())

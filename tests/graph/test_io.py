@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.graph.test_repeat import TWICE
 from tests.helpers import GRAPHS, HOSTILE, TEXTS, VALUES, WRITABLE, chain_graph
 from workbench.catalog import Value
 from workbench.errors import GraphFormatError
@@ -46,7 +47,7 @@ ANY_GRAPH = st.builds(
     Graph,
     name=CALLED,
     about=CALLED,
-    nodes=st.lists(NODES, max_size=4).map(tuple),
+    nodes=st.lists(NODES, max_size=4, unique_by=lambda node: node.id).map(tuple),
     outputs=st.dictionaries(TEXTS, PORTS, max_size=3),
     settings=st.builds(
         Settings,
@@ -267,3 +268,39 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
 def test_recipes_come_back_whole(graph: Graph) -> None:
     assert load_graph(dump_graph(graph)) == graph
+
+
+def test_an_id_that_two_nodes_have_is_refused_with_both_places() -> None:
+    data = graph_to_json(TWICE)
+    (block,) = (node for node in data["nodes"] if node["op"] == "repeat")
+    inner = block["bodies"]["body"]["nodes"][0]
+    inner["id"] = block["id"]
+    message = faults_of(data)
+    assert f"bodies.body.nodes[0].id: {inner['id']!r} is the id of nodes[" in message
+
+
+@pytest.mark.parametrize("setting", ["batch_size", "seed", "pipelines"])
+def test_a_setting_that_no_float_holds_is_refused(setting: str) -> None:
+    message = faults_of(document(settings={setting: 10**400}))
+    assert f"settings.{setting}: 1000" in message
+    assert "too large a number" in message
+
+
+@pytest.mark.parametrize("value", ["PWN()", "2", 1.5, True, [2], [[2]], "1) or PWN() or (1"])
+@pytest.mark.parametrize("argument", ["times", "most"])
+def test_an_argument_of_a_block_has_its_kind(argument: str, value: Any) -> None:
+    data = graph_to_json(TWICE)
+    (block,) = (node for node in data["nodes"] if node["op"] == "repeat")
+    block["args"] = {argument: value}
+    message = faults_of(data)
+    assert f"args.{argument} (repeat): " in message
+    assert "Give a whole number" in message
+
+
+def test_a_value_that_a_person_typed_stays_a_fault(catalog: Any) -> None:
+    data = document()
+    data["nodes"][1]["args"] = {"resize_shorter": "0.x"}
+    graph = load_graph(json.dumps(data))
+    assert load_graph(dump_graph(graph)) == graph
+    (fault,) = check_graph(graph, catalog)
+    assert "'0.x' is not a number" in fault.message

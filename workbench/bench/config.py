@@ -86,7 +86,7 @@ def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
 def hw_decoder_load_of(node: Node) -> float | None:
     """The share for the hardware decoder that a node names, or None."""
     value = node.args.get(LOAD)
-    return float(value) if isinstance(value, int | float) else None
+    return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else None
 
 
 def with_config(graph: Graph, catalog: Catalog, config: Config) -> Graph:

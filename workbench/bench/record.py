@@ -19,6 +19,7 @@ from workbench.bench.measurement import Latency, Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.operator_report import operators_of
 from workbench.bench.page_cache import CacheState
+from workbench.bench.pixels import pixel_words
 from workbench.bench.report_text import report_frame, report_html, report_text
 from workbench.bench.stage_report import stages_of
 from workbench.bench.stats import Interval, paired_ratio
@@ -268,7 +269,7 @@ def load_report(text: str) -> Report:
     """The report that a text holds. Raises RecordFormatError, which says where and what to do."""
     try:
         record = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RecordFormatError(f"This is not JSON: {error}.") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         found = record.get("format") if isinstance(record, dict) else type(record).__name__
@@ -293,7 +294,14 @@ def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
         return read()
     except KeyError as error:
         raise RecordFormatError(f"The record has no {error.args[0]!r}: it is damaged.") from None
-    except (msgspec.ValidationError, TypeError, ValueError, AttributeError) as error:
+    except (
+        msgspec.ValidationError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        LookupError,
+    ) as error:
         raise RecordFormatError(f"The record is damaged: {error}.") from None
 
 
@@ -301,6 +309,7 @@ def _check_extra(report: Report) -> None:
     """Raise what reading it will raise where the extra part is damaged."""
     stages_of(report.extra)
     operators_of(report.extra)
+    pixel_words(report.extra)
     _ = report.left_out
     if report.kind == "sweep":
         Grid.from_json(report.extra["grid"])

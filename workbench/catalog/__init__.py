@@ -6,15 +6,14 @@ from functools import cache
 
 from workbench.catalog.arithmetic import arithmetic_specs
 from workbench.catalog.auto_augment import AUTO_AUGMENT
-from workbench.catalog.followers import CARRIERS, FOLLOWERS
 from workbench.catalog.overlay import apply_overlay, read_overlay
 from workbench.catalog.own_code import OWN_CODE
 from workbench.catalog.python_decoder import PILLOW_DECODER, REQUEST
 from workbench.catalog.python_reader import NAME as PYTHON_READER
 from workbench.catalog.python_reader import python_reader
-from workbench.catalog.regions import REGIONS
 from workbench.catalog.schema import read_schemas
 from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, PortSpec, Value
+from workbench.catalog.structure import STRUCTURE
 from workbench.catalog.target_readers import target_readers
 
 __all__ = [
@@ -46,5 +45,4 @@ def load_catalog() -> Catalog:
     if "readers.file" in listed:
         listed[PYTHON_READER] = python_reader(listed["readers.file"])
     listed |= target_readers(listed)
-    unlisted = {**REGIONS, **OWN_CODE, **FOLLOWERS, **CARRIERS}
-    return Catalog({**listed, **arithmetic_specs(), **AUTO_AUGMENT}, version, unlisted)
+    return Catalog({**listed, **arithmetic_specs(), **AUTO_AUGMENT}, version, STRUCTURE)

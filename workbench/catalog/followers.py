@@ -157,6 +157,7 @@ def _carrier(
 ) -> OpSpec:
     doc = "Brings what becomes of a target to, or through, the body of a region."
     again = tuple(PortSpec(port.name, port.kind, optional=True) for port in state)
+    carried = (*(port.name for port in start), state[0].name)
     return OpSpec(
         name=name,
         schema="",
@@ -169,6 +170,7 @@ def _carrier(
         summary=doc,
         stays=name != "carry_masks",
         follows=kind,
+        one_of=() if name == "carry_map" else (carried,),
         unusable=None,
     )
 

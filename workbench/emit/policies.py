@@ -8,6 +8,7 @@ from workbench.catalog.auto_augment import OWN_POLICY
 from workbench.emit.python import INDENT, LINE, literal
 from workbench.graph.model import Node
 from workbench.graph.policy import Operation, bins_of, operations_of
+from workbench.graph.values import elements
 
 _MODULE = "augmentations"
 _LEARNT = {
@@ -57,7 +58,8 @@ def _translation(node: Node, name: str) -> str:
     stem = name if shaped else f"{name}_no_shape"
     if limits is None:
         return f"{_MODULE}.{stem}"
-    most = limits[_TRANSLATING[name]] if isinstance(limits, tuple) else limits
+    sides = elements(limits)
+    most = sides[_TRANSLATING[name]] if len(sides) > 1 else sides[0]
     return _changed(stem, f"(0, {most!r})", "True")
 
 

@@ -34,6 +34,9 @@ _SIGNATURES = (
     (b"PK\x03\x04", Finding("not an image", "a zip archive, not an image")),
     (b"\x1f\x8b", Finding("not an image", "a gzip archive, not an image")),
 )
+_CODESTREAM = b"\xff\x4f\xff\x51"
+"""Markers of a JPEG 2000: start of the codestream, SIZ."""
+_TILE_SIZES = struct.Struct(">24xII")
 _ZEROS = 64
 _HEAD = 512
 """Bytes by which a file is judged that no reader of images knows."""
@@ -85,7 +88,31 @@ def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile
         return Finding("bomb", words)
     if image.format not in DECODABLE and not with_pillow:
         return _not_for_dali(str(image.format))
+    if image.format == "JPEG2000" and not with_pillow and _has_empty_tiles(file):
+        return Finding("undecodable", "a damaged JPEG 2000: its tiles have a width or height of 0")
     return image
+
+
+def _has_empty_tiles(file: BinaryIO) -> bool:
+    """Whether a JPEG 2000 says so. DALI's decoder divides by their size: SIGFPE ends the process.
+
+    The codestream is the file, or its box ``jp2c`` (ISO/IEC 15444-1, I.4); the sizes are in its
+    first segment, SIZ (A.5.1).
+    """
+    at = file.seek(0)
+    while len(box := file.read(16)) == 16 and box[:4] != _CODESTREAM:
+        length, kind, extended = struct.unpack(">I4sQ", box)
+        if kind == b"jp2c":
+            at += 16 if length == 1 else 8
+            file.seek(at)
+            break
+        length = extended if length == 1 else length
+        if not 8 <= length < 2**62:
+            return False
+        at = file.seek(at + length)
+    file.seek(at)
+    head = file.read(_TILE_SIZES.size)
+    return len(head) == _TILE_SIZES.size and 0 in _TILE_SIZES.unpack(head)
 
 
 def _not_for_dali(name: str) -> Finding:

@@ -43,7 +43,11 @@ class WorkerProcess:
         """Why it was, where its call is to fail for it; else that is cancelled."""
         self.closed = False
         """Whether nothing of it is left."""
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise EngineError(f"The worker could not be started: {_refusal(error)}") from None
         paths = [path for path in sys.path if path and Path(path).exists()]
         environment = {
             **os.environ,

@@ -29,7 +29,8 @@ def literal(value: Value) -> str:
 
 def whole_weights(p: Value) -> str:
     """Small whole numbers that give these shares, where there are some."""
-    assert isinstance(p, tuple)
+    if not isinstance(p, tuple):
+        return literal(p)
     numbers = [float(share) for share in p if isinstance(share, int | float)]
     least = min((share for share in numbers if share), default=1.0)
     for scale in range(1, 21):

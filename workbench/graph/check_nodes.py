@@ -101,7 +101,7 @@ def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
             yield Fault(
                 node.id,
                 group[0],
-                f"{node.op} needs {', '.join(group[:-1])} or {group[-1]}",
+                f"{node.op} needs {' or '.join(filter(None, (', '.join(group[:-1]), group[-1])))}",
                 f"Give {group[0]} a value, or connect a node.",
                 "missing_arg",
             )

@@ -1,16 +1,17 @@
-"""The method calls that give a graph: written, run, and compared with it."""
+"""The method calls that build a graph: written, read back without executing, and compared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from types import SimpleNamespace
 
 from workbench.catalog import load_catalog
 from workbench.errors import WorkbenchError
+from workbench.graph.call_reader import read_calls
+from workbench.graph.call_text import literal
+from workbench.graph.check import check_graph
 from workbench.graph.data_node import deferred_checks
 from workbench.graph.difference import graph_differences
-from workbench.graph.graph_methods import outputs
 from workbench.graph.method_calls import (
     NotWritableError,
     Spelled,
@@ -18,7 +19,7 @@ from workbench.graph.method_calls import (
     write_calls,
 )
 from workbench.graph.model import Graph, Node
-from workbench.graph.read import fn, random, reading
+from workbench.graph.read import reading
 from workbench.sources import Datasets
 
 _MOST_ROUNDS = 8
@@ -29,25 +30,27 @@ def code_of(graph: Graph, datasets: Datasets, data: Mapping[str, str]) -> str:
 
     ``data`` has for each parameter of ``datasets`` what ``workbench.read`` is given, as text. Ids
     and seeds are written where they would be others by themselves. Raises NotWritableError, which
-    says why, where no calls give it.
+    says why, where no calls give it, which includes every graph with a fault.
     """
     catalog, spelled = load_catalog(), Spelled()
     muted = [node for node in graph.walk() if node.muted]
     wanted = graph
     for node in muted:
         wanted = wanted.replace_node(replace(node, muted=False))
+    if faults := check_graph(wanted, catalog):
+        raise NotWritableError(f"it has a fault: {faults[0]}")
     try:
         for round_ in range(_MOST_ROUNDS):
             text = write_calls(wanted, catalog, data, spelled)
-            made = run(text, wanted, datasets)
+            made = _built(text, wanted, datasets)
             more = _to_spell(wanted, made, every=round_ > _MOST_ROUNDS - 4)
             if more.names <= spelled.names and more.seeds <= spelled.seeds:
                 break
             spelled = Spelled(spelled.names | more.names, spelled.seeds | more.seeds)
-        fixes = [*_fixes(wanted, made), *(f'["{node.id}"].mute()' for node in muted)]
+        fixes = [*_fixes(wanted, made), *(f"[{literal(node.id)}].mute()" for node in muted)]
         if fixes:
             text += "".join(f"graph = graph{fix}\n" for fix in fixes)
-            made = run(text, graph, datasets)
+            made = _built(text, graph, datasets)
     except (
         WorkbenchError,
         AttributeError,
@@ -65,20 +68,15 @@ def code_of(graph: Graph, datasets: Datasets, data: Mapping[str, str]) -> str:
     return text
 
 
-def run(text: str, graph: Graph, datasets: Datasets) -> Graph:
-    """The graph that calls make; their reader is given the data of the graph's own."""
+def _built(text: str, graph: Graph, datasets: Datasets) -> Graph:
+    """The graph that calls build; their reader is given the data of the graph's own."""
     name = graph.sources[0].dataset
 
     def read(_: object, **options: object) -> Graph:
         return reading({name: datasets[name]}, options)
 
-    known = SimpleNamespace(read=read, fn=fn, random=random, outputs=outputs)
-    names = {"wb": known, "__builtins__": {"float": float}}  # float("inf") is all it needs
     with deferred_checks():
-        exec(compile(text, "graph", "exec"), names)
-    made = names["graph"]
-    assert isinstance(made, Graph)
-    return made
+        return read_calls(text, read)
 
 
 def _pairs(wanted: Graph, made: Graph) -> Iterator[tuple[Node, Node]]:
@@ -125,10 +123,10 @@ def _fixes(wanted: Graph, made: Graph) -> Iterator[str]:
         for old in free:
             new = waiting.pop(old)
             taken = taken - {old} | {new}
-            yield f'["{old}"].rename("{new}")'
+            yield f"[{literal(old)}].rename({literal(new)})"
     for one, two in pairs:
         if one.seed != two.seed and one.seed is not None:
-            yield f'["{one.id}"].set(seed={one.seed})'
+            yield f"[{literal(one.id)}].set(seed={literal(one.seed)})"
 
 
 def ordered(graph: Graph) -> Graph:

@@ -6,6 +6,7 @@ lead to a graph that cannot run: ``check_graph`` says why.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
@@ -330,5 +331,11 @@ def _exchanged(graph: Graph, catalog: Catalog, generator: Node) -> Graph:
 
 
 def set_setting(graph: Graph, **settings: Any) -> Graph:
-    """Change batch size, threads, seed, device, prefetch depth, pipelines or executor."""
+    """Change batch size, threads, seed, device, prefetch depth, pipelines or executor.
+
+    Raises GraphEditError for a number that no graph file can hold.
+    """
+    for name, value in settings.items():
+        if isinstance(value, int) and abs(value) > sys.float_info.max:
+            raise GraphEditError(f"{name}: {str(value)[:20]}... is too large a number.")
     return replace(graph, settings=replace(graph.settings, **settings))

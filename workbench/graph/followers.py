@@ -246,6 +246,7 @@ def target_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind | None:
     if isinstance(node, Source) and kind in ("boxes", "points"):
         return kind
     if isinstance(node, Source) and port.output == "labels":
-        return "label" if infer_types(graph, catalog)[port].shape == (1,) else None
+        flow = infer_types(graph, catalog).get(port)
+        return "label" if flow is not None and flow.shape == (1,) else None
     reads_mask = kind == "mask" and not follows(node)
     return "mask" if reads_mask else None

@@ -39,6 +39,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -46,6 +47,7 @@ from typing import Any
 
 from workbench.arguments import PATH, TEXT, checked
 from workbench.catalog.spec import Scalar, Value
+from workbench.catalog.structure import STRUCTURE
 from workbench.errors import GraphFormatError
 from workbench.graph.body_titles import TITLE_WORDS, is_title
 from workbench.graph.bounds import MOST_FILE_NODES, MOST_NESTED
@@ -61,6 +63,7 @@ from workbench.graph.model import (
     is_name,
     is_text,
 )
+from workbench.graph.values import describe_kind, kind_fault
 from workbench.sources import PARAMETER, source_kinds
 
 FORMAT = "dali-workbench-graph"
@@ -184,6 +187,8 @@ class _Reader:
     def __init__(self) -> None:
         self.faults: list[str] = []
         self.count = 0
+        self.places: dict[str, str] = {}
+        """Node id -> its path."""
 
     def graph(self, data: dict[str, Any]) -> Graph:
         known = {"format", "version", "name", "about", "settings", "sources", "nodes", "outputs"}
@@ -204,9 +209,16 @@ class _Reader:
 
     def expect(self, value: Any, kind: type, path: str, words: str) -> Any:
         if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
-            return value
+            return self.number(value, path) if kind is int else value
         self.faults.append(f"{path}: {_short(value)} is not {words}.")
         return kind()
+
+    def number(self, value: Any, path: str) -> Any:
+        """A number that a float can hold: layouts, rates and limits are computed with it."""
+        if isinstance(value, int) and abs(value) > sys.float_info.max:
+            self.faults.append(f"{path}: {_short(value)} is too large a number.")
+            return 0
+        return value
 
     def words(self, value: Any, path: str) -> str:
         """A text that is written into exported source: one that a file can hold."""
@@ -244,10 +256,12 @@ class _Reader:
         if seed is not None:
             seed = self.expect(seed, int, f"{path}.seed", "a whole number")
         op = self.expect(data.get("op"), str, f"{path}.op", "a text")
+        values = {k: self.value(v, f"{path}.args.{k}") for k, v in args.items()}
+        self.structure(op, values, path)
         node = Node(
-            id=self.words(data.get("id"), f"{path}.id"),
+            id=self.id(data.get("id"), path),
             op=op,
-            args={k: self.value(v, f"{path}.args.{k}") for k, v in args.items()},
+            args=values,
             inputs=self.ports(data.get("inputs", {}), f"{path}.inputs"),
             device=device,
             seed=seed,
@@ -262,6 +276,28 @@ class _Reader:
                 dataset=self.parameter(data.get("dataset", PARAMETER), f"{path}.dataset"),
             )
         return node
+
+    def id(self, value: Any, path: str) -> str:
+        """A node's id. Every scope and port names nodes by it, so no two nodes share one."""
+        node_id = self.words(value, f"{path}.id")
+        first = self.places.setdefault(node_id, path)
+        if first != path and isinstance(value, str):
+            self.faults.append(
+                f"{path}.id: {_short(node_id)} is the id of {first} too. Give each its own id."
+            )
+        return node_id
+
+    def structure(self, op: str, args: Mapping[str, Value], path: str) -> None:
+        """Refuse arguments of blocks and followers that are of another kind.
+
+        They say how often and in which order code is written. Of DALI's operators, whose values a
+        person types, that is a fault of ``check_graph``: the file still opens, to be mended.
+        """
+        known = STRUCTURE[op].args if op in STRUCTURE else {}
+        for name, value in args.items():
+            if name in known and (words := kind_fault(known[name], value)):
+                remedy = f"Give {describe_kind(known[name])}."
+                self.faults.append(f"{path}.args.{name} ({op}): {words}. {remedy}")
 
     def source_kind(self, value: Any, path: str) -> str:
         kind: str = self.expect(value, str, path, "a text")

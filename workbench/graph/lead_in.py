@@ -9,7 +9,7 @@ from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.compose import kind_name
 from workbench.graph.devices import port_kind
-from workbench.graph.model import Graph, Port, region_of
+from workbench.graph.model import Body, Graph, Port, region_of
 from workbench.graph.node_order import ancestors
 
 
@@ -24,11 +24,15 @@ def origin_of(graph: Graph, catalog: Catalog, port: Port) -> Port:
     Where bodies run one after another, what one takes in is what another has changed.
     """
     graph = graph.whole
-    while not graph.has(port.node):
+    seen: set[Port] = set()  # a faulty region may be fed from its own body
+    while not graph.has(port.node) and port not in seen:
+        seen.add(port)
+        if not graph.has(region_of(port.node)):
+            return port
         region = graph.node(region_of(port.node))
-        changed = catalog[region.op].consecutive and port.output in next(
-            body.outputs for body in region.bodies.values()
-        )
+        spec = catalog.find(region.op)
+        first: Body = next(iter(region.bodies.values()), Body())
+        changed = spec is not None and spec.consecutive and port.output in first.outputs
         if changed or port.output not in region.inputs:
             return port
         port = region.inputs[port.output]

@@ -131,7 +131,9 @@ def origin(graph: Graph, node_id: str) -> Node:
 
 def _made_by(graph: Graph, port: Port) -> Port:
     """The port outside all regions around of which a body takes in a port."""
-    while not graph.has(port.node) and graph.has(region_of(port.node)):
+    seen: set[Port] = set()  # a faulty region may be fed from its own body
+    while not graph.has(port.node) and graph.has(region_of(port.node)) and port not in seen:
+        seen.add(port)
         outer = graph.node(region_of(port.node)).inputs.get(port.output)
         if outer is None:
             return port

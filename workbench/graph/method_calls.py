@@ -1,7 +1,7 @@
 """A graph as the method calls that a person would write: ``wb.read("photos").decode().flip()``.
 
 What goes along the image is a chain of calls; what is used twice, or stands inside a region, gets a
-name first. ``graph.calls_that_give`` runs the text and says whether it gives the graph.
+name first. ``code_of`` reads the text back and compares the graph that it builds.
 """
 
 from __future__ import annotations
@@ -162,8 +162,8 @@ class _Block:
             written.append(f"device={literal(node.device)}")
         if node.id in self.spelled.names and named_in_calls(node):
             written.append(f"name={literal(node.id)}")
-        if node.id in self.spelled.seeds and named_in_calls(node):
-            written.append(f"seed={node.seed}")
+        if node.seed is not None and node.id in self.spelled.seeds and named_in_calls(node):
+            written.append(f"seed={literal(node.seed)}")
         return written
 
     def region_value(self, node: Node) -> str:
@@ -335,12 +335,14 @@ class _Block:
                     )
                 if node.op == "some_of":
                     shuffled = ["shuffled=True"] * bool(node.args.get("shuffled"))
-                    return method_call("some_of", [str(node.args["count"]), *options, *shuffled])
+                    return method_call(
+                        "some_of", [literal(node.args["count"]), *options, *shuffled]
+                    )
                 weights = [f"weights={whole_weights(drawn['p'])}"] if "p" in drawn else []
                 return method_call("one_of", [*options, *weights])
             case "repeat":
                 times = self.value(control) if control else literal(node.args["times"])
-                most = [f"most={node.args['most']}"] if "most" in node.args else []
+                most = [f"most={literal(node.args['most'])}"] if "most" in node.args else []
                 return method_call("repeat", [times, *options, *most])
         raise NotWritableError(f"{node.id} is {node.op}, which no method makes")
 

@@ -60,7 +60,9 @@ def mix_of(graph: Graph, node: Node) -> Mix | None:
 
 def _made(graph: Graph, port: Port | None) -> Node | None:
     """The node that gives a port, before what changes its element type alone."""
-    while port is not None and graph.has(port.node):
+    seen: set[Port] = set()  # casts may feed each other in a faulty graph
+    while port is not None and port not in seen and graph.has(port.node):
+        seen.add(port)
         node = graph.node(port.node)
         if node.op not in _CASTS:
             return node

@@ -49,5 +49,5 @@ def _has(graph: Graph, node: Node) -> bool:
 
 
 def _draws(node: Node, catalog: Catalog) -> bool:
-    spec = catalog.get(node.op)
+    spec = catalog.find(node.op)
     return spec is not None and spec.seeded and not spec.reads

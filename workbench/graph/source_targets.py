@@ -81,9 +81,10 @@ def _without_targets(graph: Graph, source: str, kept: tuple[str, ...], catalog: 
     """Without followers and outputs of the targets that the source will not give any more."""
     node = graph.node(source)
     assert isinstance(node, Source)
+    spec = catalog.find(node.op)
     gone = {
         Port(source, output.name)
-        for output in outputs_of(node, catalog[node.op])
+        for output in (outputs_of(node, spec) if spec is not None else ())
         if output.name not in kept and output.kind not in ("encoded", "image")
     }
     for follower in graph.nodes:

@@ -34,7 +34,11 @@ def box_format(graph: Graph, node: Node) -> str | None:
 
 def is_relative(graph: Graph, node: Node) -> bool:
     """Whether points that a node gives or a follower takes are shares of the image's sides."""
+    seen: set[str] = set()
     while "unit" not in node.args and (giver := _giver(graph, node.inputs.get("points"))):
+        if giver.id in seen:
+            return False
+        seen.add(giver.id)
         node = giver
     reads = isinstance(node, Source) and bool(node.args.get("ratio"))
     return reads or node.args.get("unit") == "relative"
@@ -43,7 +47,11 @@ def is_relative(graph: Graph, node: Node) -> bool:
 def _giver(graph: Graph, port: Port | None) -> Node | None:
     """The node that gives a port; of what a body takes in the one outside."""
     graph = graph.whole
+    seen: set[Port] = set()  # a faulty region may be fed from its own body
     while port is not None and not graph.has(port.node):
+        if port in seen:
+            return None
+        seen.add(port)
         region = region_of(port.node)
         port = graph.node(region).inputs.get(port.output) if graph.has(region) else None
     return graph.node(port.node) if port is not None else None

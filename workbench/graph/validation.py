@@ -21,6 +21,8 @@ _HARMING = {
     *("experimental.warp_perspective", "warp_affine"),
 }
 """Operators that only augment, where what they do is drawn."""
+_MOST_NUMBERS = 1000
+"""In the place of one draw: an argument has a few."""
 _SHARE = 224 / 256
 """Of the shorter side that is kept by ResNet's centre crop, where training crops at random."""
 
@@ -134,8 +136,10 @@ def _middle(draw: Node) -> Value | None:
         case "random.uniform", (int() | float() as low, int() | float() as high) if (
             "values" not in draw.args
         ):
-            whole = (low + high) / 2
+            whole = low / 2 + high / 2  # their sum may be too large for a float
             middle = int(whole) if whole == int(whole) else whole
         case _:
             return None
-    return (middle,) * count if isinstance(count, int) else middle
+    if not isinstance(count, int):
+        return middle
+    return (middle,) * count if 0 <= count <= _MOST_NUMBERS else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from difflib import get_close_matches
+from string import ascii_letters
 
 from workbench.catalog.spec import ArgSpec, Value
 from workbench.graph.policy import policy_fault
@@ -17,6 +18,15 @@ _SCALARS: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "enum": (str,),
 }
+
+
+_AXIS_LETTERS = frozenset((*ascii_letters, "*"))
+_LAYOUT_ARGUMENTS = ("layout", "layouts", "axis_names", "axis_name")
+
+
+def elements(value: Value) -> tuple[Value, ...]:
+    """The elements of a list argument, which also accepts a single value."""
+    return value if isinstance(value, tuple) else (value,)
 
 
 def describe_kind(arg: ArgSpec) -> str:
@@ -38,6 +48,8 @@ def describe_kind(arg: ArgSpec) -> str:
         "policy": "a list of sub-policies",
     }
     text = words[arg.kind]
+    if is_layout(arg):
+        text += " of letters, one for each axis, for example HWC"
     if arg.minimum is not None and arg.maximum is not None:
         text += f" from {arg.minimum:g} to {arg.maximum:g}"
     elif arg.minimum is not None:
@@ -57,7 +69,7 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
         return f"{arg.name} cannot be written down in a graph", f"Give {describe_kind(arg)}."
     if element == "policy":
         return policy_fault(value)
-    items = value if isinstance(value, tuple) else (value,)
+    items = elements(value)
     if isinstance(value, tuple) and not arg.kind.endswith("_list"):
         return f"{_show(value)} is a list", f"Give {describe_kind(arg)}."
     if "range" in (arg.name, arg.form) and (len(items) != 2 or _falls(items)):
@@ -108,6 +120,27 @@ SIZES = _ALONE | {"size", "crop", "resize_x", "resize_y", "resize_z"}
 """Arguments in pixels. A 0 in ``size`` leaves that extent to the others."""
 
 
+def kind_fault(arg: ArgSpec, value: Value) -> str | None:
+    """Why a value is of another kind than the argument, whatever its range; None where it is not.
+
+    ``object`` and ``policy`` have no single kind.
+    """
+    element = arg.kind.removesuffix("_list")
+    if element not in _SCALARS:
+        return None
+    if isinstance(value, tuple) and not arg.kind.endswith("_list"):
+        return f"{_show(value)} is a list"
+    found = (_kind_fault(element, item) for item in elements(value))
+    return next(filter(None, found), None)
+
+
+def _kind_fault(element: str, item: Value) -> str | None:
+    kinds = _SCALARS[element]
+    if isinstance(item, kinds) and (bool in kinds or not isinstance(item, bool)):
+        return None
+    return f"{_show(item)} is not {_noun(element)}"
+
+
 def one_for_all(arg: ArgSpec, value: Value) -> bool:
     """Whether a value is one number that stands for each element of a list."""
     return arg.form == "each" and (not isinstance(value, tuple) or len(value) == 1)
@@ -127,9 +160,8 @@ def _falls(items: tuple[Value, ...]) -> bool:
 
 
 def _item_fault(arg: ArgSpec, element: str, item: Value) -> str | None:
-    kinds = _SCALARS[element]
-    if not isinstance(item, kinds) or (isinstance(item, bool) and bool not in kinds):
-        return f"{_show(item)} is not {_noun(element)}"
+    if fault := _kind_fault(element, item):
+        return fault
     if isinstance(item, int | float) and not isinstance(item, bool):
         if isinstance(item, float) and not math.isfinite(item):
             return f"{item} is not finite"
@@ -147,7 +179,14 @@ def _item_fault(arg: ArgSpec, element: str, item: Value) -> str | None:
         return f"{_show(item)} is not among the choices"
     if element == "enum" and not str(item).isidentifier():
         return f"{_show(item)} is not a name"
+    if is_layout(arg) and item and set(str(item)) - _AXIS_LETTERS:
+        return f"{_show(item)} is not a layout"
     return None
+
+
+def is_layout(arg: ArgSpec) -> bool:
+    """Whether an argument names axes: a letter for each."""
+    return arg.kind in ("str", "str_list") and arg.name.endswith(_LAYOUT_ARGUMENTS)
 
 
 def _noun(element: str) -> str:

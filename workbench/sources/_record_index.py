@@ -72,12 +72,19 @@ def begins_late(paths: Sequence[str], large: int) -> bool:
 
 def read_index(index: str) -> Iterator[Entry]:
     """Every entry, in the order of the lines. Raises OSError, and ValueError for what is none."""
-    with open(index, encoding="utf-8") as lines:
-        for line in lines:
+    with open(index, encoding="utf-8", errors="backslashreplace") as lines:
+        for number, line in enumerate(lines, 1):
             if line == _PARTIAL:
                 return
-            first, second = line.split()
-            yield int(first), int(second)
+            parts = line.split()
+            if len(parts) != 2 or not all(map(_is_place, parts)):
+                raise ValueError(f"line {number} of {index} is {line.strip()[:40]!r}")
+            yield int(parts[0]), int(parts[1])
+
+
+def _is_place(text: str) -> bool:
+    """Whether a text is a number of bytes, or of a record, that a file can have."""
+    return text.isascii() and text.isdecimal() and len(text) < 19
 
 
 def is_partial(index: str) -> bool:
@@ -90,7 +97,9 @@ def is_partial(index: str) -> bool:
 def is_of_another(
     path: str, index: str, place: int, end_of: Callable[[int, int], int | None]
 ) -> bool:
-    """Whether the index beside a file is that of another. Raises OSError.
+    """Whether the index beside a file is that of another.
+
+    Raises OSError, and ValueError for a line that is no entry.
 
     ``place`` says which number of an entry is where a record begins, ``end_of`` gives where it
     ends, None where none is. Its own has places of records, more than half of those that are looked
@@ -98,10 +107,7 @@ def is_of_another(
     """
     if os.path.dirname(os.path.abspath(index)) != os.path.dirname(os.path.abspath(path)):
         return False  # it was made of this very file
-    try:
-        entries = list(read_index(index))
-    except ValueError:
-        return True
+    entries = list(read_index(index))
     tried = entries[:: max(1, len(entries) // 16)]
     if 2 * sum(end_of(*entry) is not None for entry in tried) <= len(tried):
         return True

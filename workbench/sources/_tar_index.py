@@ -73,7 +73,7 @@ def _look_at_index(path: str, index: str, *stamps: int) -> None:
             )
     except tarfile.TarError:
         head = None
-    except (OSError, ValueError, LookupError, StopIteration):
+    except (OSError, ValueError, OverflowError, LookupError, StopIteration):
         raise DataError(f"{index} is no index of a WebDataset. {remedy}") from None
     if told != count:
         raise DataError(

@@ -48,8 +48,11 @@ def array_axes(path: str) -> list[int]:
     with open(path, "rb") as file:
         if npy.read_magic(file) != (1, 0):
             raise ValueError("the version of the format is not 1")
-        shape = npy.read_array_header_1_0(file)[0]
-    if len(shape) not in (2, 3, 4) or 0 in shape:
+        try:
+            shape = npy.read_array_header_1_0(file)[0]
+        except Exception as error:  # NumPy parses it as Python: damage raises errors of any type
+            raise ValueError("its header cannot be read") from error
+    if len(shape) not in (2, 3, 4) or min(shape) < 1:
         raise ValueError(f"its shape is {shape}")
     has_channels = len(shape) == 4 or (len(shape) == 3 and shape[-1] <= 4)
     return [*range(len(shape)), *([] if has_channels else [-1])]
@@ -126,7 +129,7 @@ def _parsed(head: bytes) -> _Array:
         return _Array(f"DALI reads version 1.0 of the format, and it is {head[6]}.{head[7]}")
     try:
         shape, _, dtype = np.lib.format.read_array_header_1_0(io.BytesIO(head[8:]))
-    except ValueError:
+    except Exception:  # NumPy parses it as Python: damage raises errors of any type
         return _Array("its header cannot be read")
     if dtype.hasobject:
         return _Array("it holds pickled objects, which are not opened. Save numbers")
@@ -136,6 +139,8 @@ def _parsed(head: bytes) -> _Array:
         return _Array(f"its bytes are in the other order ({dtype.str}). Save it as {dtype.name}")
     if len(shape) not in (2, 3, 4):
         return _Array(f"its shape {shape} is no picture and no volume: they have 2 to 4 axes")
+    if min(shape) < 0:
+        return _Array("its header cannot be read")
     if 0 in shape:
         return _Array(f"{_EMPTY}: its shape is {shape}")
     return _Array("", dtype.name, tuple(shape))

@@ -117,12 +117,17 @@ def _index(path: str) -> str:
 @lru_cache(maxsize=4)
 def _sorted_offsets(path: str, index: str, *stamps: int) -> Sequence[int]:
     """As of ``_offsets``, 8 bytes each. ``stamps`` are times of change."""
-    with open(path, "rb") as file:
-        if is_of_another(path, index, 1, lambda key, offset: _end_of(file, offset)):
-            raise DataError(
-                f"{index} is the index of another file than {path}. Make it anew (`rec2idx {path} "
-                f"{index}`), or remove it: then the workbench makes one in a temporary folder."
-            )
+    remedy = (
+        f"Make it anew (`rec2idx {path} {index}`), or remove it: then the workbench makes one in "
+        "a temporary folder."
+    )
+    try:
+        with open(path, "rb") as file:
+            is_other = is_of_another(path, index, 1, lambda key, offset: _end_of(file, offset))
+    except (OSError, ValueError) as error:
+        raise DataError(f"The index of {path} is damaged: {error}. {remedy}") from None
+    if is_other:
+        raise DataError(f"{index} is the index of another file than {path}. {remedy}")
     return array("q", sorted(offset for _, offset in read_index(index)))
 
 

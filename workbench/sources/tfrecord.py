@@ -124,9 +124,10 @@ def _records(path: str) -> Iterator[tuple[int, bytes | None]]:
     """Offset and content of each record, None of what is damaged. Raises DataError."""
     try:
         with open(path, "rb") as file:
+            length = os.fstat(file.fileno()).st_size
             for offset, size in _entries(path):
                 file.seek(offset)
-                frame = file.read(size)
+                frame = file.read(size) if offset + size <= length else b""
                 is_whole = len(frame) == size and int.from_bytes(frame[:8], "little") == size - 16
                 yield offset + 12, frame[12:-4] if is_whole else None
     except (OSError, ValueError) as error:
@@ -189,12 +190,16 @@ def _require_index(path: str) -> None:
     except OSError as error:
         raise DataError(f"{path}: its index cannot be made: {error}.") from None
     beside = os.path.isfile(index) and os.stat(index).st_mtime_ns
-    if beside and _is_of_another(path, index, os.stat(path).st_mtime_ns, beside):
-        raise DataError(
-            f"{index} is the index of another file than {path}. Make it anew (`tfrecord2idx "
-            f"{path} {index}`), or remove it: then the workbench makes one in a temporary "
-            "folder."
-        )
+    remedy = (
+        f"Make it anew (`tfrecord2idx {path} {index}`), or remove it: then the workbench makes "
+        "one in a temporary folder."
+    )
+    try:
+        is_other = beside and _is_of_another(path, index, os.stat(path).st_mtime_ns, beside)
+    except (OSError, ValueError) as error:
+        raise DataError(f"The index of {path} is damaged: {error}. {remedy}") from None
+    if is_other:
+        raise DataError(f"{index} is the index of another file than {path}. {remedy}")
 
 
 @lru_cache(maxsize=4096)

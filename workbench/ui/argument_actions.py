@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.catalog.spec import ArgSpec, Catalog, Value
+from workbench.catalog.structure import STRUCTURE
 from workbench.errors import GraphEditError
 from workbench.graph import edit
 from workbench.graph.connect import connect
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.values import describe_kind, kind_fault
 from workbench.ui.actions import inspector
 from workbench.ui.random_views import CHOICE
 
@@ -27,7 +29,15 @@ def set_argument(graph: Graph, catalog: Catalog, action: inspector.SetArgument) 
     value = action.value
     if value is None:
         return edit.reset_arg(graph, catalog, node, arg)
-    return edit.set_arg(graph, catalog, node, arg, to_value(value, spec))
+    return edit.set_arg(graph, catalog, node, arg, _fitting(graph, node, spec, value))
+
+
+def _fitting(graph: Graph, node_id: str, spec: ArgSpec, value: Any) -> Value:
+    """The value. Raises GraphEditError where no graph file could hold it there."""
+    made = to_value(value, spec)
+    if graph.node(node_id).op in STRUCTURE and (words := kind_fault(spec, made)):
+        raise GraphEditError(f"{node_id}.{spec.name}: {words}. Give {describe_kind(spec)}.")
+    return made
 
 
 def reset_argument(graph: Graph, catalog: Catalog, action: inspector.ResetArgument) -> Graph:

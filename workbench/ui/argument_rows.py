@@ -117,7 +117,7 @@ def inspector_view(
     if node.bodies:
         source = condition_port(node, catalog)
         view["condition"] = condition_of(graph, catalog, node, classes)
-        view["control"] = spec.inputs[0].name if spec.inputs else next(iter(spec.args))
+        view["control"] = spec.inputs[0].name if spec.inputs else next(iter(spec.args), "")
         view["numbered"] = spec.numbered_bodies
         view["asks"] = condition_entry(graph, catalog, node)
         view["probability"] = probability_of(graph, node)

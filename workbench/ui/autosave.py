@@ -211,6 +211,12 @@ class Autosave:
             self._tell(f"Edits that were kept are damaged and were set aside: {aside}")
             return None
 
+    def set_aside(self) -> None:
+        """Rename the session's file, where there is one, before another graph replaces it."""
+        path = self.folder / f"{self.owner}.json"
+        with suppress(OSError):
+            path.replace(path.with_suffix(".damaged"))
+
     @staticmethod
     def _start(delay: float, run: Callable[[], None]) -> threading.Timer:
         timer = threading.Timer(delay, run)

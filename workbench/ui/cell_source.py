@@ -36,6 +36,7 @@ def cell_source(data: Datasets, document: Document) -> str:
         made = code_of(document.graph, data, read)
     except NotWritableError as error:
         reason = f"No method calls give this graph: {str(error).removesuffix('.')}."
+        reason = "".join(c if c.isprintable() else " " for c in reason)
         comment = fill(reason, WIDTH, initial_indent="# ", subsequent_indent="# ")
         made, shown = f"{comment}\ngraph = {_written(whole)}\n", "graph"
     else:

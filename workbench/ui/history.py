@@ -112,6 +112,13 @@ class History:
         if left is not self.document:
             self._left = [*self._left[-LIMIT:], left]
 
+    def take_back(self, document: Document) -> None:
+        """Make an earlier document the present one, without a step to the one that is left."""
+        if self._before and self._before[-1].document is document:
+            self._before.pop()
+        self._group = ""
+        self.document = document
+
     @property
     def opened(self) -> Document:
         """The present document before its edits: as it was opened, or the oldest there is."""

@@ -37,6 +37,7 @@ class SessionActions:
         self._roots = roots
         self._keeper = keeper
         self._given = model.history.document
+        self._restored: Document | None = None
         self._given_data = model.data_panel.datasets
         self._cell: CellEntry = {} if cell is None else {"after": cell}
 
@@ -141,6 +142,11 @@ class SessionActions:
         if self._keeper is not None:
             self._keeper.release(opened)
 
+    def set_aside(self, document: Document) -> None:
+        """Rename the session's file if this document was restored from it and cannot be shown."""
+        if self._keeper is not None and document is self._restored:
+            self._keeper.autosave.set_aside()
+
     def fields(self) -> dict[str, Any]:
         """Of the bar."""
         keeper = self._keeper
@@ -172,6 +178,7 @@ class SessionActions:
 
     def _resume(self, session: Session) -> str:
         model = self._model
+        self._restored = session.document
         model.history.restore(session.document, session.before, session.undone)
         model.state.scope, model.state.selected = session.scope, list(session.selected)
         places = {name: data.text for name, data in model.data_panel.datasets.items()}

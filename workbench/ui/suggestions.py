@@ -5,8 +5,6 @@ What does not suit the graph raises GraphEditError.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from workbench.catalog.spec import Catalog
 from workbench.catalog.templates import load_templates
 from workbench.errors import GraphEditError
@@ -14,7 +12,6 @@ from workbench.graph.compatible_ops import incompatible_ops, incompatible_templa
 from workbench.graph.compose import edge_id
 from workbench.graph.connect import connect_targets, require_given
 from workbench.graph.devices import image_outputs
-from workbench.graph.faults import Fault
 from workbench.graph.fixes import fixes
 from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port

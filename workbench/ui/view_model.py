@@ -6,8 +6,9 @@ whose value has changed, and calls ``take`` and ``receive`` with what the browse
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
@@ -121,6 +122,8 @@ class ViewModel:
         self._asked: PreviewRequest | None = None
         self._done: PreviewRequest | None = None
         self.closed = self._rests_after_first = False
+        self._shown_document = self.history.document
+        """The last one that could be shown."""
         self._connected = connected
         self.state = ViewState(check_before_run(self.graph, self.catalog, self.machine, roots))
         self.state.blocks = saved_blocks()
@@ -300,6 +303,8 @@ class ViewModel:
             said = carry_out(self, component, parse_action(component, known, message))
         except WorkbenchError as error:
             said = str(error)
+        except Exception as error:
+            said = self._report("The action failed", error)
         self.state.tell(component, said)
 
     def replace(self, document: Document) -> str:
@@ -320,7 +325,31 @@ class ViewModel:
             set_graph_field(self.state, self.history, self.machine, component, field, value)
 
     def changed(self) -> None:
-        """After any change of the graph or of what is to be seen of it."""
+        """After any change of the graph or of what is to be seen of it.
+
+        A document that cannot be shown, because of a bug, is replaced by the last one that could:
+        the page answers whatever it opens.
+        """
+        try:
+            self._follow_change()
+        except Exception as error:
+            said = self._report("This graph cannot be shown", error)
+            if self.history.document is self._shown_document:
+                self._publisher.show("bar", "message", said)
+                return
+            self.sessions.set_aside(self.history.document)
+            self.history.take_back(self._shown_document)
+            self.state.scope, self.state.selected = "", []
+            self.state.message = f"{said} The graph before it is shown again."
+            self._follow_change()
+        self._shown_document = self.history.document
+
+    def _report(self, what: str, error: Exception) -> str:
+        """Log an error that is a bug of the workbench. Returns what to tell the user."""
+        logging.getLogger(__name__).exception("%s", what)
+        return f"{what}: {type(error).__name__}: {str(error)[:200]}. This is a bug."
+
+    def _follow_change(self) -> None:
         state, document = self.state, self.history.document
         if document is not state.shared_of:
             state.shared, state.shared_of = b"", document
@@ -409,14 +438,31 @@ class ViewModel:
         shown = graph_fields(self.state, self.history, self.catalog, self.data_panel, self._memo)
         shown["bar"] |= self.sessions.fields()
         active, data = self.state.checked.active, self.data_panel.datasets
-        shown["speed"] |= self.speed.fields(active, data)
-        shown["code"] |= self.exports.fields(self.state, self.history.layout, data)
-        auxiliary = self.background_previews.fields(self.state, shown["preview"]["stale"])
-        shown["preview"] |= auxiliary["preview"] | self.comparison.fields(self.state)
-        shown["canvas"] |= auxiliary["canvas"]
-        shown["inspector"] |= auxiliary["inspector"]
-        shown["inspector"]["fused_speed"] = self.speed.fused.entry(active, data)
-        shown["preview"]["verification"] = self.verification.entry(active, data)
-        speeds = self.speed.last_speeds(active, data)
-        shown["status"] = status_fields(shown["bar"]["faults"], speeds, self.sessions.kept)
+        stale, faults = shown["preview"]["stale"], shown["bar"]["faults"]
+
+        def measured() -> Fields:
+            fused = self.speed.fused.entry(active, data)
+            speeds = self.speed.last_speeds(active, data)
+            return {
+                "speed": self.speed.fields(active, data),
+                "inspector": {"fused_speed": fused},
+                "status": status_fields(faults, speeds, self.sessions.kept),
+            }
+
+        def compared() -> Fields:
+            verification = self.verification.entry(active, data)
+            return {"preview": self.comparison.fields(self.state) | {"verification": verification}}
+
+        parts: dict[str, Callable[[], Fields]] = {
+            "speed": measured,
+            "comparison": compared,
+            "code": lambda: {"code": self.exports.fields(self.state, self.history.layout, data)},
+            "background": lambda: self.background_previews.fields(self.state, stale),
+        }
+        for name, fields in parts.items():
+            try:
+                for component, values in fields().items():
+                    shown[component] = {**shown.get(component, {}), **values}
+            except Exception as error:  # the other parts stay usable
+                shown["bar"]["message"] = self._report(f"The part {name} cannot be shown", error)
         return shown

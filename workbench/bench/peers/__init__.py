@@ -205,8 +205,13 @@ def _compared_peer(
             experiment.check_cancelled()
             facts[peer.name]["difference"] = {"reason": NOT_COMPARED}
             return (f"its pixels were {NOT_COMPARED}",)
+        except EngineError as error:
+            facts[peer.name]["difference"] = {"reason": refusal(error)}
+            raise
         if found is None:
-            raise NoCounterpartError("its images have other shapes than DALI's")
+            other = NoCounterpartError("its images have other shapes than DALI's")
+            facts[peer.name]["difference"] = {"reason": refusal(other)}
+            raise other
         assert isinstance(found, PixelDifference)
         facts[peer.name]["difference"] = asdict(found)
         return () if found.is_same else (different_words(found),)

@@ -14,7 +14,7 @@ from workbench.emit.emitter import Emitter
 from workbench.emit.expressions import constant_type, number_of, plain_constant
 from workbench.emit.outputs import first_reader, require_no_regions
 from workbench.emit.own_code import require_no_own_code
-from workbench.emit.python import INDENT, LINE, call, constant, identifier, signature
+from workbench.emit.python import INDENT, LINE, call, constant, identifier, literal, signature
 from workbench.emit.targets import Target
 from workbench.emit.template_parts import (
     body_of,
@@ -25,7 +25,9 @@ from workbench.emit.template_parts import (
 from workbench.errors import GraphExportError
 from workbench.graph.dataset_parameters import parameters, reader_name
 from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.ports import output_ports
 from workbench.graph.type_promotion import integer_range
+from workbench.graph.values import elements
 
 _TEMPLATE = '''\
 """$title
@@ -93,6 +95,7 @@ _MISSING = {
     *("python_function", "dl_tensor_python_function", "decoders.pillow"),
     *TARGET_READERS,
 }
+_MOST_NUMBERS = 10_000
 _NO_ARGUMENTS = {"preserve", "bytes_per_sample_hint"}
 """Arguments of every operator that mean nothing outside a pipeline."""
 _TAKEN = ("ndd", "batches", "reader", "batch_size", "first", "Draws")
@@ -116,9 +119,10 @@ class _Emitter(Emitter):
         text = given or (str(list(flat)) if shape else repr(flat[0]))
         arguments = [text, self.batch, f"dtype={self.module}.{_type_name(dtype)}"]
         lines = call(name, f"{self.module}.Batch.broadcast", arguments, self.indent)
-        layout = [f'layout="{node.args["layout"]}"'] if node.args.get("layout") else []
+        layout = node.args.get("layout", "")
+        given_layout = [f"layout={literal(layout)}"] if layout else []
         if len(shape) > 1 or layout:
-            arguments = [name, f"shape={list(shape)}", *layout]
+            arguments = [name, f"shape={list(shape)}", *given_layout]
             lines += call(name, f"{self.module}.reshape", arguments, self.indent)
         return lines
 
@@ -185,7 +189,7 @@ def emit_dynamic(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     operators = [node for node in nodes if not isinstance(node, Source)]
     emitter = _Emitter(graph, catalog, nodes, lift=True, taken=_TAKEN)
     emitter.seed_name = "seed"
-    names = [emitter.names[Port(reader.id, o.name)] for o in catalog[reader.op].outputs]
+    names = [emitter.names[port] for port in output_ports(reader, catalog[reader.op])]
     read, emitter.batch = ", ".join(names), f"{names[0]}.batch_size"
     settings = graph.settings
     device = {"cpu": '"cpu"', "mixed": '"gpu"'}[settings.device]
@@ -241,14 +245,19 @@ def _constant(node: Node) -> tuple[str, tuple[Any, ...], str, tuple[int, ...]]:
     Raises GraphExportError for a type that DALI would have to round or clamp the values to.
     """
     which, usual = ("fdata", "FLOAT") if "fdata" in node.args else ("idata", "INT32")
-    values: Any = node.args[which]
+    values: Any = elements(node.args[which])
     dtype = str(node.args.get("dtype", usual))
-    shape: Any = node.args.get("shape", (len(values),))
+    shape: Any = elements(node.args.get("shape", (len(values),)))
     if which == "idata":
         low, high = (0, -1) if dtype.startswith("FLOAT") else integer_range(dtype)
         fits = all(low <= value <= high for value in values)
     else:
         fits = dtype == "FLOAT"
+    if prod(shape) > _MOST_NUMBERS:
+        raise GraphExportError(
+            f"{node.id}.shape: the dynamic target writes out each number of a constant, and has "
+            f"{_MOST_NUMBERS:,} at most. Give a smaller shape, or export the graph as a script."
+        )
     if not fits or len(values) not in (1, prod(shape)):
         raise GraphExportError(
             f"{node.id}: {which} of type {dtype} and shape {list(shape)} would be converted, which "

@@ -11,7 +11,7 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.emitter import Emitter
 from workbench.emit.outputs import Outputs, describe_outputs, require_no_regions
-from workbench.emit.python import call, constant
+from workbench.emit.python import call, constant, literal
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import quoted_list
 from workbench.emit.template_parts import (
@@ -167,7 +167,7 @@ def _ids(nodes: Sequence[Node]) -> set[str]:
 
 def _shown(outputs: Outputs) -> dict[str, str]:
     shows = [
-        f'show(batch[{index}], "{flow.axes}")'
+        f"show(batch[{index}], {literal(flow.axes)})"
         for index, flow in enumerate(outputs.values())
         if flow.kind == "image" and flow.axes and "C" in flow.axes
     ]

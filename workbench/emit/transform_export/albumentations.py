@@ -182,7 +182,7 @@ def crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
     if p := step.chance("mirror"):
         transforms.add("HorizontalFlip", p=p)
         transforms.measured("flip")
-    mean, std = step.fixed("mean"), step.fixed("std")
+    mean, std = step.items("mean"), step.items("std")
     dtype = step.fixed("dtype")
     plain = not any(mean) and set(std) == {1.0}
     if dtype == "FLOAT" and not plain:
@@ -344,7 +344,7 @@ def grayscale(transforms: Transforms, step: Step) -> None:
 
 @_rule("transpose")
 def transpose(transforms: Transforms, step: Step) -> None:
-    perm = tuple(step.fixed("perm"))
+    perm = step.items("perm")
     step.read |= {"output_layout", "transpose_layout"}
     if perm == (2, 0, 1):
         transforms.add("ToTensorV2")
@@ -357,7 +357,7 @@ def transpose(transforms: Transforms, step: Step) -> None:
 @_rule("erase")
 def erase(transforms: Transforms, step: Step) -> None:
     """A window of one size, anywhere: a hole of CoarseDropout."""
-    anchor, shape, fill = step.value("anchor"), step.fixed("shape"), step.fixed("fill_value")
+    anchor, shape, fill = step.value("anchor"), step.items("shape"), step.items("fill_value")
     normal = step.fixed("normalized") or step.fixed("normalized_shape")
     step.read |= {"axis_names", "axes", "normalized_anchor", "normalized"}
     if not isinstance(anchor, Drawn) or anchor.numbers != 2 or len(shape) != 2 or not normal:

@@ -126,7 +126,11 @@ class Library:
             raise step.refusal(f"has no counterpart of {step.expression} (x is the image)")
         if step.op not in self.rules:
             raise step.refusal(self.unmatched.get(step.op, f"has no counterpart of {step.op}"))
-        self.rules[step.op](transforms, step)
+        try:
+            self.rules[step.op](transforms, step)
+        except (TypeError, LookupError, ArithmeticError) as error:
+            # A value that DALI takes and the rule does not know, such as an empty list.
+            raise step.refusal(f"has no counterpart of these values of {step.op}") from error
         if unread := step.given - step.read - _UNSAID:
             name = min(unread)
             raise step.refusal(f"has no counterpart of {name} of {step.op}", name)

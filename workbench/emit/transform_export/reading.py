@@ -15,6 +15,7 @@ from workbench.graph.devices import is_generator
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.repeat import TIMES, most_turns
 from workbench.graph.some_of import count_of, is_shuffled
+from workbench.graph.values import elements
 
 _PASSED_ON = ("cast", "math.floor", "math.round")
 """Operators behind which a draw has the same range."""
@@ -22,7 +23,7 @@ _LINEAR: Mapping[str, Callable[[float, float], float]] = {
     "math.add": lambda a, b: a + b,
     "math.sub": lambda a, b: a - b,
     "math.mul": lambda a, b: a * b,
-    "math.truediv": lambda a, b: a / b if b else math.nan,
+    "math.truediv": lambda a, b: a / b,
 }
 _EXPRESSION = ("math.", "reductions.")
 
@@ -158,8 +159,9 @@ class Reading:
         drawn = self._deciding(node, "choice")
         if node.op == "some_of":
             return Choice(node, chains, count=count_of(node), shuffled=is_shuffled(node)), source
-        weights = drawn.args.get("p") or (1 / len(chains),) * len(chains)
-        assert isinstance(weights, tuple)
+        weights = elements(drawn.args.get("p", 1 / len(chains)))
+        if len(weights) == 1:  # for all, as DALI repeats it
+            weights *= len(chains)
         return Choice(node, chains, tuple(float(str(each)) for each in weights)), source
 
     def _deciding(self, region: Node, name: str) -> Node:
@@ -180,8 +182,10 @@ class Reading:
             return float(str(node.args.get("probability", 0.5)))
         below = node.op in ("math.lt", "math.le") and "right" in node.args
         if below and (drawn := self._drawn(node.inputs["data"], region.id)) is not None:
-            share = (float(str(node.args["right"])) - drawn.low) / (drawn.high - drawn.low)
-            return min(max(share, 0.0), 1.0)
+            limit = float(str(node.args["right"]))
+            if drawn.low == drawn.high:
+                return float(drawn.low < limit or (node.op == "math.le" and drawn.low == limit))
+            return min(max((limit - drawn.low) / (drawn.high - drawn.low), 0.0), 1.0)
         raise GraphExportError(
             f"{region.id}.{name}: {self.target} decides by a probability, and {node.id} "
             f"({node.op}) decides here. {OTHERWISE}"
@@ -192,6 +196,9 @@ class Reading:
         if TIMES not in region.inputs:
             return most, most
         drawn = self.drawn(region, TIMES)
+        if not isinstance(drawn, Drawn):
+            fixed = min(max(0, math.floor(drawn)), most)
+            return fixed, fixed
         return max(0, math.floor(drawn.low)), min(most, math.ceil(drawn.high) - 1)
 
     def drawn(self, node: Node, name: str) -> Any:
@@ -213,8 +220,8 @@ class Reading:
             self._claim(node, user)
             return self._of_generator(node)
         if node.op == "constant":
-            numbers = node.args.get("fdata") or node.args.get("idata") or ()
-            if isinstance(numbers, tuple) and len(numbers) == 1:
+            numbers = elements(node.args.get("fdata", node.args.get("idata", ())))
+            if len(numbers) == 1:
                 return Drawn(float(str(numbers[0])), float(str(numbers[0])))
             return None
         sources = list(node.inputs.values())
@@ -231,12 +238,12 @@ class Reading:
             return None
         by = float(str(node.args.get("right", node.args.get("left"))))
         swap = "left" in node.args
+        if node.op == "math.truediv" and (swap or by == 0):
+            return None
         ends = [
             _LINEAR[node.op](by, end) if swap else _LINEAR[node.op](end, by)
             for end in (inner.low, inner.high)
         ]
-        if swap and node.op == "math.truediv":
-            return None
         return inner._replace(low=min(ends), high=max(ends))
 
     def _of_generator(self, node: Node) -> Drawn:
@@ -249,8 +256,8 @@ class Reading:
             )
         if node.op == "random.uniform" and not node.inputs:
             values = node.args.get("values")
-            if isinstance(values, tuple):
-                numbers = tuple(float(str(each)) for each in values)
+            if values is not None:
+                numbers = tuple(float(str(each)) for each in elements(values))
                 return Drawn(min(numbers), max(numbers), numbers, numbers=count)
             ends = node.args.get("range", (-1.0, 1.0))
             assert isinstance(ends, tuple)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.emit.python import INDENT, LINE
+from workbench.emit.python import INDENT, LINE, literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def source_of(value: Any) -> Expression:
         case float():
             return repr(round(value, 6))
         case str():
-            return f'"{value}"'
+            return literal(value)
         case tuple():
             inner = ", ".join(flat(source_of(each)) for each in value)
             return f"({inner},)" if len(value) == 1 else f"({inner})"

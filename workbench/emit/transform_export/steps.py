@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workbench.errors import GraphExportError
 from workbench.graph.model import Node
 from workbench.graph.tensor_type import TensorType
+from workbench.graph.values import elements
 
 if TYPE_CHECKING:
     from workbench.emit.transform_export.reading import Reading
@@ -74,6 +75,11 @@ class Step:
         if isinstance(found, Drawn):
             raise self.refusal(f"draws no {name}", name)
         return found
+
+    def items(self, name: str) -> tuple[Any, ...]:
+        """The elements of a list argument, of which a single value is one; empty for None."""
+        found = self.fixed(name)
+        return () if found is None else elements(found)
 
     def size(self, name: str = "size") -> tuple[int, int]:
         """Height and width that an argument says, or one number for both."""
@@ -177,7 +183,7 @@ def blur_window(window: float, low: float, high: float) -> tuple[int, float, flo
 
 def area_ranges(step: Step) -> dict[str, tuple[float, float] | None]:
     """``scale`` and ``ratio`` of a random resized crop; None where they are the usual ones."""
-    area, ratio = step.fixed("random_area"), step.fixed("random_aspect_ratio")
+    area, ratio = step.items("random_area"), step.items("random_aspect_ratio")
     usual = abs(ratio[0] - 3 / 4) + abs(ratio[1] - 4 / 3) <= 1e-3
     return {
         "scale": area if tuple(area) != (0.08, 1.0) else None,

@@ -194,7 +194,7 @@ def crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
         transforms.measured("flip")
     step.fixed("output_layout")  # torchvision has channels first throughout
     dtype = step.fixed("dtype")
-    mean, std = step.fixed("mean"), step.fixed("std")
+    mean, std = step.items("mean"), step.items("std")
     plain = not any(mean) and set(std) == {1.0}
     if dtype == "UINT8" and plain:
         return
@@ -386,7 +386,7 @@ def grayscale(transforms: Transforms, step: Step) -> None:
 
 @_rule("transpose")
 def transpose(transforms: Transforms, step: Step) -> None:
-    if tuple(step.fixed("perm")) != (2, 0, 1):
+    if step.items("perm") != (2, 0, 1):
         raise step.refusal("has channels first throughout", "perm")
     step.read |= {"output_layout", "transpose_layout"}
 
@@ -403,11 +403,12 @@ def cast(transforms: Transforms, step: Step) -> None:
 @_rule("erase")
 def erase(transforms: Transforms, step: Step) -> None:
     """A window of one size, anywhere: RandomErasing of one area and ratio."""
-    anchor, shape, fill = step.value("anchor"), step.fixed("shape"), step.fixed("fill_value")
+    anchor, shape, fill = step.value("anchor"), step.items("shape"), step.items("fill_value")
     step.read |= {"axis_names", "axes"}
     normal = step.fixed("normalized") or step.fixed("normalized_shape")
     step.read |= {"normalized_anchor", "normalized"}
-    if not isinstance(anchor, Drawn) or anchor.numbers != 2 or len(shape) != 2 or not normal:
+    sized = len(shape) == 2 and all(shape)
+    if not isinstance(anchor, Drawn) or anchor.numbers != 2 or not sized or not normal:
         raise step.refusal("erases a window of a share of the image, anywhere", "anchor")
     ratio, area = shape[0] / shape[1], shape[0] * shape[1]
     value = list(map(int, fill)) if len(set(fill)) > 1 else fill[0]

@@ -1,0 +1,13 @@
+"""The workbench's own nodes: blocks, followers, and functions. DALI is not needed to know them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.catalog.followers import CARRIERS, FOLLOWERS
+from workbench.catalog.own_code import OWN_CODE
+from workbench.catalog.regions import REGIONS
+from workbench.catalog.spec import OpSpec
+
+STRUCTURE: Mapping[str, OpSpec] = {**REGIONS, **OWN_CODE, **FOLLOWERS, **CARRIERS}
+"""By name."""
