@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.cores import BUILD_ON_THESE_CORES, CORES_FUNCTION, CORES_IMPORTS
+from workbench.emit.epoch_shuffle import NO_CHECKPOINT, shuffles_after_epoch
 from workbench.emit.outputs import (
     Outputs,
     class_numbers,
@@ -66,7 +67,7 @@ ${shard_seed}    )
     return pipe
 '''
 
-_KEPT = "enable_checkpointing=resumable or checkpoint is not None,\n"
+_KEPT = "enable_checkpointing=$checkpointing,\n"
 RESUMABLE_BUILD = (
     BUILD.replace(
         ") -> Pipeline",
@@ -373,7 +374,7 @@ class Module:
     def fill(self, template: str, **more: str) -> Code:
         """The template with the fields of the parts and those that sharded targets share."""
         names = ", ".join(f"``{name}``" for name in self.outputs)
-        fixed = [node.op for node in self.nodes if node.op in _NO_CHECKPOINT]
+        fixed = [node.op for node in self.nodes if node.op in NO_CHECKPOINT]
         fields = {
             "outputs": "\n".join(constant("OUTPUTS", quoted_list(self.outputs))),
             "reader": first_reader(self.nodes).id,
@@ -384,6 +385,9 @@ class Module:
             "several_types": "",
             **(ragged_fields(self.outputs, self.lists) if self.lists else {}),
             "resumable": f"False,  # DALI cannot checkpoint {fixed[0]}" if fixed else "True,",
+            "checkpointing": "True"
+            if shuffles_after_epoch(self.nodes)
+            else "resumable or checkpoint is not None",
             "shard_seed": shard_seed(self.parts, "shard_id", INDENT * 2),
             "several_seed": shard_seed(self.parts, "shard", INDENT * 3),
             "shard_device": "device_id" + self.parts.device_id.removeprefix("0"),
@@ -437,10 +441,6 @@ def squeezed_labels(module: Module) -> str:
         f'{" " * 12}batch["{name}"] = batch["{name}"].squeeze(-1).long()\n'
         for name in module.labels
     )
-
-
-_NO_CHECKPOINT = {"clahe"}
-"""Of the operators that pipelines of images are made of, those that DALI 2.4 cannot checkpoint."""
 
 
 def quoted_list(names: Sequence[str] | Outputs) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
+from workbench.emit.epoch_shuffle import require_checkpointing
 from workbench.emit.outputs import Outputs, require_next_shard
 from workbench.emit.own_code import require_no_own_code
 from workbench.emit.python import LINE
@@ -120,6 +121,7 @@ def emit_tensorflow(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
         "TensorFlow's DALIDataset is given a pipeline that DALI serialises, without Python",
     )
     require_next_shard(module.nodes, "tensorflow")
+    require_checkpointing(module.nodes, "tensorflow")
     for node in module.nodes:
         if isinstance(node, Source) and load_source(node.kind).pipeline_arguments:
             raise GraphExportError(
