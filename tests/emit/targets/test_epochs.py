@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +17,9 @@ from PIL import Image
 
 import workbench as wb
 from tests.emit.targets.test_execute import drive, require
+from tests.helpers import import_script
 from workbench.emit.targets import export, load_target
-from workbench.graph import Graph
+from workbench.graph import Graph, load_recipe
 from workbench.graph.edit import set_setting
 
 pytestmark = pytest.mark.timeout(600)
@@ -117,3 +122,62 @@ def test_keras_reads_every_sample(lists: Path, tmp_path: Path) -> None:
     require("keras")
     folder = write("keras", lists, tmp_path) / "one"
     assert drive("padded", folder, lists, json.dumps(able("keras", ALWAYS))) == [[]]
+
+
+@pytest.mark.parametrize("pipelines", [1, 2])
+def test_a_loader_that_restarts_skips_the_rest(pipelines: int, lists: Path, tmp_path: Path) -> None:
+    """As Lightning's sanity check leaves the epoch of a validation loader."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    data = str(lists / "12.txt")
+    text = export(shuffled(lists, pipelines), "pytorch", data=data).main.text
+    module: Any = import_script(text, tmp_path)
+    build = module.build_pipeline if pipelines == 1 else module.build_pipelines
+    loader = module.Loader(build(data), restart=True)
+    for _ in range(2):
+        assert len(next(iter(loader))["labels"]) == 4
+        labels = [label for batch in loader for label in batch["labels"].tolist()]
+        assert sorted(labels) == list(range(12))
+
+
+@pytest.mark.thorough
+def test_lightning_validates_all_after_its_sanity_check(lists: Path, tmp_path: Path) -> None:
+    pytest.importorskip("lightning", reason="lightning is not installed")
+    text = export(load_recipe("imagenet-train"), "lightning").main.text
+    (tmp_path / "exported.py").write_text(text)
+    for number in range(12):
+        (tmp_path / "photos" / "a").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "photos" / "a" / f"{number}.png").symlink_to(lists / "photo.png")
+    done = subprocess.run(
+        [sys.executable, "-c", _VALIDATE, tmp_path / "photos"],
+        capture_output=True, text=True, cwd=tmp_path, timeout=300,
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.split("found")[1].split() == ["12", "12"]
+
+
+_VALIDATE = """
+import sys, lightning, torch, exported
+
+class Model(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.seen = torch.nn.Linear(1, 1), []
+    def training_step(self, batch, index):
+        return self.layer(torch.ones(1, 1)).sum()
+    def on_validation_epoch_start(self):
+        self.seen.append(0)
+    def validation_step(self, batch, index):
+        self.seen[-1] += len(batch["labels"])
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+
+model = Model()
+trainer = lightning.Trainer(
+    max_epochs=2, accelerator="cpu", logger=False, enable_progress_bar=False,
+    enable_model_summary=False, enable_checkpointing=False, num_sanity_val_steps=2,
+)
+data = exported.PipelineData(sys.argv[1], sys.argv[1], batch_size=2, num_threads=1)
+trainer.fit(model, datamodule=data)
+print("found", *model.seen[1:])
+"""
