@@ -99,6 +99,13 @@ def of_pytorch(module: ModuleType, data: str, ranks: int, size: int) -> list[Any
     ]
 
 
+def of_tensorflow(module: ModuleType, data: str, ranks: int, size: int) -> list[Any]:
+    return [
+        module.Loader(module.build_pipeline(data, size, 1, shard_id=rank, num_shards=ranks))
+        for rank in range(ranks)
+    ]
+
+
 def of_lightning(module: ModuleType, data: str, ranks: int, size: int) -> list[Any]:
     loaders = []
     for rank in range(ranks):
@@ -140,7 +147,7 @@ LOADERS: dict[str, Callable[[ModuleType, str, int, int], list[Any]]] = {
     "pytorch": of_pytorch,
     "lightning": of_lightning,
     "paddle": of_pytorch,
-    "tensorflow": of_pytorch,
+    "tensorflow": of_tensorflow,
     "jax": of_jax,
     "ray": of_ray,
 }
