@@ -15,6 +15,7 @@ from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, Value
 from workbench.emit import policies
 from workbench.emit.code import Lines
 from workbench.emit.constants import Constants, is_named
+from workbench.emit.epoch_shuffle import EPOCH_SEED, needs_epoch_seed
 from workbench.emit.expressions import (
     constant_type,
     expression_parts,
@@ -44,6 +45,7 @@ from workbench.graph.dataset_parameters import parameter_of, parameters, reader_
 from workbench.graph.devices import device_of, infer_devices, is_decoder, port_device, transfers
 from workbench.graph.model import Body, Graph, Node, Port, Source
 from workbench.graph.node_order import running_order
+from workbench.graph.pipelines import SHARD_SEED
 from workbench.graph.ports import outputs_of, positional_ports, variables_read
 from workbench.graph.subscript_index import index_text, parse_index
 from workbench.graph.type_promotion import operands
@@ -412,7 +414,12 @@ class Emitter:
                 arg = spec.args[name]
                 value = self.constant_of(node, name) or self.value_text(node.args[name], arg)
                 arguments.append(f"{identifier(name)}={value}")
-        return [*arguments, *(f"{name}={value}" for name, value in shard.items())]
+        arguments += [f"{name}={value}" for name, value in shard.items()]
+        if needs_epoch_seed(node, spec) and self.seed_name:
+            base = f"{self.seed_name} - {SHARD_SEED:_} * shard_id" if shard else self.seed_name
+            number = f" + {node.seed}" if node.seed else ""
+            arguments.append(f"{EPOCH_SEED}={base}{number}")  # all shards need the same one
+        return arguments
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:
         """A fixed value as source."""

@@ -19,6 +19,7 @@ from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code, Lines
 from workbench.emit.emitter import Emitter
+from workbench.emit.epoch_shuffle import require_checkpointing, shuffles_after_epoch
 from workbench.emit.own_code import function_names, function_sources, plugin_imports
 from workbench.emit.pipeline_seed import pipeline_seed_is_enough
 from workbench.emit.policies import IMPORTS as POLICY_IMPORTS
@@ -121,6 +122,7 @@ def pipeline_parts(
     ``validation`` becomes a second function, and ``known`` are constants that the module has.
     """
     ordered = reached_nodes(graph, catalog)
+    require_checkpointing(ordered)
     emitter = Emitter(graph, catalog, ordered, lift=True, sharded=sharded, taken=taken, known=known)
     function = function_name(graph)
     given = parameters(ordered)
@@ -197,8 +199,12 @@ def needs_conditionals(nodes: Sequence[Node]) -> bool:
 
 def pipeline_decorator(nodes: Sequence[Node]) -> str:
     """DALI's decorator of the pipeline function."""
-    conditional = needs_conditionals(nodes)
-    return "@pipeline_def(enable_conditionals=True)" if conditional else "@pipeline_def"
+    options = {
+        "enable_conditionals": needs_conditionals(nodes),
+        "enable_checkpointing": shuffles_after_epoch(nodes),
+    }
+    given = ", ".join(f"{name}=True" for name, needed in options.items() if needed)
+    return f"@pipeline_def({given})" if given else "@pipeline_def"
 
 
 def make_parts(

@@ -139,6 +139,8 @@ class KernelLoader:
 
     ``len`` is the number of batches of an epoch. All batches of ``jax`` have one size: at the end
     of an epoch the last sample is repeated, and ``valid`` of ``loader.batches`` says which count.
+    An epoch that is left early continues with the next ``iter``; one loader has one iterator at a
+    time, and an older one raises RuntimeError.
 
     ::
 

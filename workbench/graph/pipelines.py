@@ -20,6 +20,7 @@ SHARD_SEED = 100_000
 """By how much the seeds of two shards differ, so that they draw apart."""
 _WHOLE = {"shard_id": 0, "num_shards": 1}
 """What a reader reads that names no shard."""
+_EPOCH_SEED = "shuffle_after_epoch_seed"
 
 
 @identity_cached
@@ -113,13 +114,13 @@ def _on_shard(graph: Graph, shard: int, shards: int) -> Graph:
         graph,
         settings=replace(settings, seed=seed, pipelines=1),
         nodes=tuple(
-            _reading(node, shard, shards) if isinstance(node, Source) else node
+            _reading(node, shard, shards, settings.seed) if isinstance(node, Source) else node
             for node in graph.nodes
         ),
     )
 
 
-def _reading(source: Source, shard: int, shards: int) -> Source:
+def _reading(source: Source, shard: int, shards: int, seed: int) -> Source:
     """A reader of one shard of what it reads, padded as in the exported code."""
     own, all_own = (source.args.get(name, usual) for name, usual in _WHOLE.items())
     assert isinstance(own, int)
@@ -129,4 +130,6 @@ def _reading(source: Source, shard: int, shards: int) -> Source:
         "num_shards": shards * all_own,
         "pad_last_batch": True,
     }
+    if source.args.get("shuffle_after_epoch") and _EPOCH_SEED not in source.args:
+        args[_EPOCH_SEED] = seed + (source.seed or 0)  # the same for all shards
     return replace(source, args={**source.args, **args})

@@ -212,7 +212,8 @@ SOURCE = SourceKind(
     options=frozenset(
         {
             *("random_shuffle", "initial_fill", "pad_last_batch", "num_shards", "shard_id"),
-            *("stick_to_shard", "shuffle_after_epoch", "prefetch_queue_depth", "dont_use_mmap"),
+            *("stick_to_shard", "shuffle_after_epoch", "shuffle_after_epoch_seed"),
+            *("prefetch_queue_depth", "dont_use_mmap"),
         }
     ),
     write_placeholder=_write_placeholder,

@@ -3,7 +3,8 @@
 One file (``.rec``), or a folder with one: DALI takes a single index. The one beside it (``.idx``,
 as ``im2rec`` and ``rec2idx`` make it) is used, and where it is missing one is made in a temporary
 folder: that reads the head of each record once. Nothing is written beside the data. Labels are
-numbers without names; of several the reader gives all.
+numbers without names. A graph expects one label per record; of a record with several labels the
+reader outputs all.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _SUFFIX = ".rec"
 _MAGIC = 0xCED7230A
+_LABEL = struct.Struct("<f")
 _HEADER = struct.Struct("<IfQQ")
 """Of a record's content: how many labels follow (0: one, in the header), label, two ids."""
 
@@ -151,7 +153,7 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     with open(path, "rb") as file:
         for offset in _offsets(path):
             file.seek(offset)
-            head = file.read(8 + _HEADER.size)
+            head = file.read(8 + _HEADER.size + _LABEL.size)
             yield _sample(path, _name(holder, offset), offset, head, size)
 
 
@@ -169,8 +171,10 @@ def _sample(path: str, name: str, offset: int, head: bytes, size: int) -> Sample
         return Sample(path, name, 0, offset, 0, "its header is damaged")
     if length >> 29:
         return Sample(path, name, 0, offset, 0, "its record is in several parts")
-    fault = "" if count or abs(label) < 2**31 else f"its label is {label}"  # NaN too
-    return Sample(path, name, 0 if count or fault else int(label), begin, end - begin, fault)
+    if count == 1 and len(head) >= 8 + _HEADER.size + _LABEL.size:
+        (label,) = _LABEL.unpack_from(head, 8 + _HEADER.size)
+    fault = "" if count > 1 or abs(label) < 2**31 else f"its label is {label}"  # NaN too
+    return Sample(path, name, 0 if count > 1 or fault else int(label), begin, end - begin, fault)
 
 
 def _name(holder: str, offset: int) -> str:

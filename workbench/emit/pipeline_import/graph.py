@@ -8,6 +8,7 @@ from html import escape
 from pathlib import PurePath
 
 from workbench.catalog.spec import OPAQUE, Catalog
+from workbench.emit.epoch_shuffle import SHUFFLE
 from workbench.emit.pipeline_import.body_comments import with_body_titles
 from workbench.emit.pipeline_import.call_order import in_call_order
 from workbench.emit.pipeline_import.conditionals import every_op, find_statements, producers_by_edge
@@ -253,6 +254,12 @@ def _settings(
     unheld = dict(pipeline.unheld)
     if pipeline.device_id:  # the first GPU is the one that scripts of a graph take
         unheld["device_id"] = str(pipeline.device_id)
+    shuffles = any(op.args.get(SHUFFLE) for op in pipeline.ops)
+    if shuffles and unheld.pop("enable_checkpointing", "False") != "True":
+        said = f"{SHUFFLE}: programs of the workbench enable checkpointing, with which DALI's"
+        refused.append(
+            ImportIssue("refused", "", "", f"{said} order differs after the first epoch")
+        )
     for name, text in unheld.items():
         if name in of_sources:
             continue

@@ -10,6 +10,7 @@ from workbench.catalog.own_code import NUMBA_FUNCTION, PYTHON_FUNCTION
 from workbench.catalog.python_decoder import PILLOW_DECODER, REQUEST
 from workbench.catalog.python_decoder import SOURCE as DECODER_SOURCE
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
+from workbench.emit.epoch_shuffle import DEFAULT_EPOCH_SEED, EPOCH_SEED, SHUFFLE
 from workbench.emit.pipeline_import.expressions import ARITHMETIC, INDEXING, expression_node
 from workbench.emit.pipeline_import.own_code import compiled_arguments, function_arguments
 from workbench.emit.pipeline_import.source_lines import Lines, is_library
@@ -150,6 +151,8 @@ def _operator(
     if spec.unusable:
         raise _CannotHoldError(spec.unusable)
     given = {name: value for name, value in op.args.items() if name != "seed" or not spec.seeded}
+    if given.get(SHUFFLE) and EPOCH_SEED in spec.args:  # otherwise it would follow the graph's
+        given.setdefault(EPOCH_SEED, DEFAULT_EPOCH_SEED)
     if read_by:  # options of the function itself
         given |= {k: v for k, v in lines.literals(op).items() if k in spec.args and k not in given}
     folder: Value | None = None

@@ -10,8 +10,8 @@ from workbench.emit.pipeline_import.traced import TracedInput, TracedOp, TracedP
 _EXTERNAL = "ExternalSource"
 _DECODING = ("decoders__Image", "experimental__decoders__Image", "PeekImageShape",
              "decoders__Audio")  # fmt: skip
-_KEPT = ("random_shuffle", "shuffle_after_epoch", "shard_id", "num_shards", "stick_to_shard",
-         "pad_last_batch", "seed")  # fmt: skip
+_KEPT = ("random_shuffle", "shuffle_after_epoch", "shuffle_after_epoch_seed", "shard_id",
+         "num_shards", "stick_to_shard", "pad_last_batch", "seed")  # fmt: skip
 _FILES = "readers__File"
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.cores import BUILD_ON_THESE_CORES, CORES_FUNCTION, CORES_IMPORTS
+from workbench.emit.epoch_shuffle import NO_CHECKPOINT, shuffles_after_epoch
 from workbench.emit.outputs import (
     Outputs,
     class_numbers,
@@ -66,7 +67,7 @@ ${shard_seed}    )
     return pipe
 '''
 
-_KEPT = "enable_checkpointing=resumable or checkpoint is not None,\n"
+_KEPT = "enable_checkpointing=$checkpointing,\n"
 RESUMABLE_BUILD = (
     BUILD.replace(
         ") -> Pipeline",
@@ -137,83 +138,174 @@ RESUMABLE_SEVERAL = (
 )
 """The same with a checkpoint of their loader to go on from."""
 
-LOADER = '''\
-class Loader:
+BATCH_SIZES = '''\
+def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
+    """Return the number of samples in each batch of one epoch of a reader's shard.
+
+    All shards have the same number of batches, and no batch is empty: where the last one
+    would be, the batch before it leaves it one sample. With a batch size of 1 this is not
+    possible: a shard that has one sample less has one batch less.
+    """
+    samples, shards = meta["epoch_size"], meta["number_of_shards"]
+    # A reader moves to the next shard after each epoch.
+    shard = (meta["shard_id"] + (0 if meta["stick_to_shard"] else epoch)) % shards
+    size = (shard + 1) * samples // shards - shard * samples // shards
+    sizes = [min(batch_size, size - start) for start in range(0, size, batch_size)]
+    if batch_size > 1 and size % batch_size == 0 and size * shards < samples:
+        sizes[-1:] = [batch_size - 1, 1]  # another shard has one sample more
+    return sizes
+
+
+'''
+# DALI pads the batches, and the loader cuts the padding off: DALI itself would return empty
+# batches, and padding repeats the last sample, which is the one that the last batch needs.
+_POLICY = "LastBatchPolicy.FILL if self.partial else last_batch"
+_LEFT_EARLY = """\
+    An epoch that is left early continues with the next ``iter``, or is skipped with
+    ``restart=True``. One loader has one iterator at a time: the older one raises RuntimeError.
+"""
+_REPLACED = """\
+            if self.newest is not current:
+                raise RuntimeError("a newer iterator has replaced this one")
+"""
+
+LOADER = f'''\
+{BATCH_SIZES}class Loader:
     """Batches as dictionaries of tensors: $listed.
 
     One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
-    as it comes.$labels_doc
-    """
+    as it comes. Every rank has the same number of batches, and none is empty: see
+    ``batch_sizes``. ``last_batch`` can repeat the last sample (FILL) or drop a short batch
+    (DROP) instead.
+{_LEFT_EARLY}$labels_doc    """
 
     def __init__(
-        self, pipe: Pipeline, last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL
+        self,
+        pipe: Pipeline,
+        last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL,
+        restart: bool = False,
     ) -> None:
+        self.partial, self.restart = last_batch == LastBatchPolicy.PARTIAL, restart
+        self.meta, self.batch_size = pipe.reader_meta("$reader"), pipe.max_batch_size
         self.batches = $iterator(
             [pipe],
             OUTPUTS,
 $output_types            reader_name="$reader",  # it knows how long an epoch is
-            last_batch_policy=last_batch,
+            last_batch_policy={_POLICY},
             auto_reset=True,
         )
+        # Batches of this epoch; DALI has prepared and counted the next one.
+        self.given = max(0, int(self.batches._counter) // self.batch_size - 1)
+        self.newest: object = None
+
+    def sizes(self) -> list[int]:
+        """Return the number of samples in each batch of the current epoch."""
+        if not self.partial:
+            return [self.batch_size] * len(self.batches)
+        epoch = int(self.batches._shards_id[0]) - self.meta["shard_id"]
+        return batch_sizes(self.meta, epoch, self.batch_size)
 
     def __len__(self) -> int:
-        return len(self.batches)
+        return len(self.sizes())
+
+    def end_epoch(self) -> None:
+        """Skip the rest of the epoch."""
+        while next(self.batches, None):
+            pass
+        self.given = 0
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
-        for (batch,) in self.batches:  # a list with one entry for each pipeline
-$squeeze            yield batch
+        self.newest = current = object()
+        if self.restart and self.given:
+            self.end_epoch()
+        sizes = self.sizes()
+        for number in range(self.given, len(sizes)):
+{_REPLACED}            (batch,) = next(self.batches)  # a list with one entry for each pipeline
+            self.given = number + 1
+            if self.given == len(sizes):
+                self.end_epoch()  # a consumer may stop here
+$squeeze            yield {{name: values[: sizes[number]] for name, values in batch.items()}}
 
     def checkpoint(self) -> bytes:
-        """Where the loader of a resumable pipeline stands now."""
+        """Return the state of the loader of a resumable pipeline."""
         return self.batches.checkpoints()[0]
 '''
 """A loader over DALI's PyTorch iterator."""
 
-LOADER_SEVERAL = '''\
-class Loader:
+LOADER_SEVERAL = f'''\
+{BATCH_SIZES}class Loader:
     """Batches as dictionaries of tensors: $listed.
 
     One pass is one epoch of the shard: every sample once, the last batch of each pipeline as
-    short as it comes. Batch k is that of pipeline k mod N; meanwhile the others work on their
-    next ones.$labels_doc
-    """
+    short as it comes. The pipelines take turns, and while one outputs a batch the others work
+    on their next ones. Every rank has the same number of batches, and none is empty: see
+    ``batch_sizes``. ``last_batch`` can repeat the last sample (FILL) or drop a short batch
+    (DROP) instead.
+{_LEFT_EARLY}$labels_doc    """
 
     def __init__(
         self,
         pipes: Sequence[Pipeline],
         last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL,
         checkpoint: dict[str, Any] | None = None,
+        restart: bool = False,
     ) -> None:
+        self.partial, self.restart = last_batch == LastBatchPolicy.PARTIAL, restart
+        self.metas = [pipe.reader_meta("$reader") for pipe in pipes]
+        self.batch_size = pipes[0].max_batch_size
         self.iterators = [
             $iterator(
                 [pipe],
                 OUTPUTS,
 $several_types                reader_name="$reader",  # it knows how long an epoch is
-                last_batch_policy=last_batch,
+                last_batch_policy={_POLICY},
                 auto_reset=True,
             )
             for pipe in pipes
         ]
-        given = checkpoint["given"] if checkpoint else 0
-        self.given = given % len(self)  # batches of this epoch
+        self.epoch = checkpoint["epoch"] if checkpoint else 0
+        self.given = checkpoint["given"] if checkpoint else 0  # batches of this epoch
+        self.newest: object = None
+
+    def sizes(self) -> list[list[int]]:
+        """Return the number of samples in each batch of each pipeline in this epoch."""
+        if not self.partial:
+            return [[self.batch_size] * len(batches) for batches in self.iterators]
+        return [batch_sizes(meta, self.epoch, self.batch_size) for meta in self.metas]
 
     def __len__(self) -> int:
-        return sum(map(len, self.iterators))
+        return sum(map(len, self.sizes()))
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
-        for number in range(self.given, len(self)):
-            batches = self.iterators[number % PIPELINES]
-            (batch,) = next(batches)
-            if number + PIPELINES >= len(self):
-                next(batches, None)  # its epoch is over: it begins the next
-            self.given = number + 1
-$squeeze            yield batch
-        self.given = 0
+        self.newest = current = object()
+        if self.restart and self.given:
+            for _ in self.rest(current):
+                pass
+        yield from self.rest(current)
+
+    def rest(self, current: object) -> Iterator[dict[str, Tensor]]:
+        """Yield the batches of this epoch that have not been output yet."""
+        sizes = self.sizes()
+        order = [
+            (turn, run)
+            for run in range(max(map(len, sizes)))
+            for turn in range(len(sizes))
+            if run < len(sizes[turn])
+        ]
+        for turn, run in order[self.given :]:
+{_REPLACED}            (batch,) = next(self.iterators[turn])
+            if run + 1 == len(sizes[turn]):
+                while next(self.iterators[turn], None):
+                    pass  # its epoch is over: it begins the next
+            self.given += 1
+            if self.given == len(order):  # a consumer may stop here
+                self.epoch, self.given = self.epoch + 1, 0
+$squeeze            yield {{name: values[: sizes[turn][run]] for name, values in batch.items()}}
 
     def checkpoint(self) -> dict[str, Any]:
-        """Where the loader of resumable pipelines stands now."""
+        """Return the state of the loader of resumable pipelines."""
         saved = [batches.checkpoints()[0] for batches in self.iterators]
-        return {"given": self.given, "pipelines": saved}
+        return {{"epoch": self.epoch, "given": self.given, "pipelines": saved}}
 '''
 """The same over several pipelines, which take turns."""
 
@@ -234,7 +326,7 @@ def side_by_side(template: str, checkpoint: str = "") -> str:
     return replaced(
         template,
         ("pipe = build_pipeline(", "pipes = build_pipelines("),
-        ("Loader(pipe$last_batch)", f"Loader(pipes$last_batch, checkpoint={checkpoint})"),
+        ("Loader(pipe, last_batch)", f"Loader(pipes, last_batch, {checkpoint})"),
         ('NUM_THREADS, help="per rank"', 'NUM_THREADS, help="of each"'),
     )
 
@@ -269,9 +361,9 @@ class Module:
     """The outputs that are lists of tensors, for their samples differ in shape."""
 
     def _labels_doc(self) -> str:
-        text = " Labels are int64 of the shape [N]." if self.labels else ""
+        text = "    Labels are int64 of the shape [N].\n" if self.labels else ""
         if self.lists:
-            text += "\n    What stands in ``LISTS`` is a list with a tensor for each image."
+            text += "    The outputs in ``LISTS`` are lists with a tensor for each image.\n"
         return text
 
     @property
@@ -282,7 +374,7 @@ class Module:
     def fill(self, template: str, **more: str) -> Code:
         """The template with the fields of the parts and those that sharded targets share."""
         names = ", ".join(f"``{name}``" for name in self.outputs)
-        fixed = [node.op for node in self.nodes if node.op in _NO_CHECKPOINT]
+        fixed = [node.op for node in self.nodes if node.op in NO_CHECKPOINT]
         fields = {
             "outputs": "\n".join(constant("OUTPUTS", quoted_list(self.outputs))),
             "reader": first_reader(self.nodes).id,
@@ -293,6 +385,9 @@ class Module:
             "several_types": "",
             **(ragged_fields(self.outputs, self.lists) if self.lists else {}),
             "resumable": f"False,  # DALI cannot checkpoint {fixed[0]}" if fixed else "True,",
+            "checkpointing": "True"
+            if shuffles_after_epoch(self.nodes)
+            else "resumable or checkpoint is not None",
             "shard_seed": shard_seed(self.parts, "shard_id", INDENT * 2),
             "several_seed": shard_seed(self.parts, "shard", INDENT * 3),
             "shard_device": "device_id" + self.parts.device_id.removeprefix("0"),
@@ -346,10 +441,6 @@ def squeezed_labels(module: Module) -> str:
         f'{" " * 12}batch["{name}"] = batch["{name}"].squeeze(-1).long()\n'
         for name in module.labels
     )
-
-
-_NO_CHECKPOINT = {"clahe"}
-"""Of the operators that pipelines of images are made of, those that DALI 2.4 cannot checkpoint."""
 
 
 def quoted_list(names: Sequence[str] | Outputs) -> str:

@@ -73,8 +73,6 @@ def training_fields(module: Module, target: str, *, classes: str, indent: str) -
         "model": model.replace("\n", f"\n{indent}"),
         "model_import": f"{indent}from torchvision.models import detection\n\n" if found else "",
         "also": ", torchvision" if found else "",
-        # A detection model takes no empty batch.
-        "last_batch": ", LastBatchPolicy.FILL" if found else "",
         "loss_doc": task.doc,
         "class_option": option if task.classes else "",
         "loss": "\n".join(task.loss),

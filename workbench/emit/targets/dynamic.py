@@ -11,6 +11,7 @@ from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.catalog.target_readers import TARGET_READERS
 from workbench.emit.code import Code
 from workbench.emit.emitter import Emitter
+from workbench.emit.epoch_shuffle import require_checkpointing
 from workbench.emit.expressions import constant_type, number_of, plain_constant
 from workbench.emit.outputs import first_reader, require_no_regions
 from workbench.emit.own_code import require_no_own_code
@@ -275,6 +276,7 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
         )
     require_no_own_code(nodes, "DALI's dynamic mode has no Python functions")
     require_no_regions(nodes, "DALI's dynamic mode")
+    require_checkpointing(nodes, "DALI's dynamic mode")
     for node in nodes:
         if node.op in FOLLOWERS:
             raise GraphExportError(

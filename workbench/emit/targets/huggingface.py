@@ -8,7 +8,13 @@ from dataclasses import replace
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import BUILD, Module, replaced, torch_module
+from workbench.emit.targets._shared import (
+    LOADER,
+    RESUMABLE_BUILD,
+    Module,
+    replaced,
+    torch_module,
+)
 from workbench.emit.targets._training import model_input, require_images_of
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph
@@ -47,42 +53,24 @@ $outputs
 $finder$definition
 
 
-{BUILD}
+{RESUMABLE_BUILD}
 
-class Loader:
-    """Batches by the names of a model's arguments: $listed."""
-
-    def __init__(self, pipe: Pipeline) -> None:
-        self.batches = DALIGenericIterator(
-            [pipe],
-            OUTPUTS,
-            reader_name="$reader",  # it knows how long an epoch is
-            last_batch_policy=LastBatchPolicy.FILL,  # as many for each rank
-            auto_reset=True,
-        )
-
-    def __len__(self) -> int:
-        return len(self.batches)
-
-    def __iter__(self) -> Iterator[dict[str, Tensor]]:
-        for (batch,) in self.batches:
-$squeeze            yield batch
-
+{LOADER}
 
 class DaliTrainer(Trainer):
     """Trains on DALI; evaluation and everything else are the Trainer's."""
 {_INIT}
     def get_train_dataloader(self) -> Loader:
-        return Loader(
-            build_pipeline(
-«                self.data,»
-                self.args.per_device_train_batch_size,
-                seed=SEED if self.args.data_seed is None else self.args.data_seed,
-                shard_id=self.args.process_index,
-                num_shards=self.args.world_size,
-                device_id=self.args.device.index or 0,
-            )
+        pipe = build_pipeline(
+«            self.data,»
+            self.args.per_device_train_batch_size,
+            seed=SEED if self.args.data_seed is None else self.args.data_seed,
+            shard_id=self.args.process_index,
+            num_shards=self.args.world_size,
+            device_id=self.args.device.index or 0,
         )
+        # All batches are full: the last sample is repeated at the end of an epoch.
+        return Loader(pipe, LastBatchPolicy.FILL)
 '''
 
 

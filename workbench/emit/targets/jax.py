@@ -20,6 +20,7 @@ from workbench.emit.outputs import require_next_shard
 from workbench.emit.python import INDENT
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import (
+    BATCH_SIZES,
     BUILD_SEVERAL,
     replaced,
     sharded_module,
@@ -28,14 +29,17 @@ from workbench.emit.targets._shared import (
 from workbench.emit.template_parts import shard_seed
 from workbench.graph.model import Graph
 
-_LOADER = '''\
-class Loader:
+_LOADER = f'''\
+{BATCH_SIZES}class Loader:
     """Batches as dictionaries of arrays: $listed.
 
     Each device reads one shard, with ``batch_size`` and ``num_threads`` of its own. Every
-    batch has the same shapes, as ``jit`` likes them: where a shard ends, its last sample is
-    repeated, and the boolean array ``valid`` says which samples count; in one epoch every
-    sample does once.$labels_doc
+    batch has the same shapes, as ``jit`` needs them: where a shard ends, its last sample is
+    repeated, and the boolean array ``valid`` marks the samples that count: each one once in
+    an epoch, and with a batch size above 1 at least one of each device in every batch.$labels_doc
+
+    An epoch that is left early continues with the next ``iter``. One loader has one iterator
+    at a time: the older one raises RuntimeError.
     """
 
     def __init__(
@@ -63,7 +67,7 @@ class Loader:
                 num_threads=num_threads,
                 device_id=$place_id,
                 prefetch_queue_depth=$prefetch,
-${loader_seed}            )
+${{loader_seed}}            )
             for shard_id, place in zip(self.shards, self.devices, strict=True)
         ]
         # An iterator for each device: one for all of them would want a GPU for each.
@@ -71,25 +75,30 @@ ${loader_seed}            )
             DALIGenericIterator([pipe], OUTPUTS, reader_name="$reader", auto_reset=True)
             for pipe in pipes
         ]
-        self.samples = pipes[0].reader_meta("$reader")["epoch_size"]
-        self.epoch, self.seen = 0, 0  # samples of each shard in this epoch
+        self.metas = [pipe.reader_meta("$reader") for pipe in pipes]
+        self.epoch, self.given = 0, 0  # batches of this epoch
+        self.newest: object = None
 
     def __len__(self) -> int:
         return len(self.iterators[0])
 
     def __iter__(self) -> Iterator[dict[str, jax.Array]]:
-        # With each epoch a reader goes on to the next shard.
-        shards = (np.array(self.shards) + self.epoch) % self.num_shards
-        ends = (shards + 1) * self.samples // self.num_shards
-        sizes = ends - shards * self.samples // self.num_shards
-        # Strict, so that each of them is asked for its end, where it begins anew.
-        for parts in zip(*self.iterators, strict=True):
-            batch = {name: self.join([p[name] for p in parts]) for name in OUTPUTS}
-$squeeze            numbers = np.arange(self.seen, self.seen + self.batch_size)
-            batch["valid"] = self.join([numbers < size for size in sizes])
-            self.seen += self.batch_size
+        self.newest = current = object()
+        sizes = [batch_sizes(meta, self.epoch, self.batch_size) for meta in self.metas]
+        for number in range(self.given, len(self)):
+            if self.newest is not current:
+                raise RuntimeError("a newer iterator has replaced this one")
+            parts = [next(batches) for batches in self.iterators]
+            self.given = number + 1
+            if self.given == len(self):  # a consumer may stop here
+                for batches in self.iterators:
+                    next(batches, None)  # its epoch is over: it begins the next
+                self.epoch, self.given = self.epoch + 1, 0
+            batch = {{name: self.join([p[name] for p in parts]) for name in OUTPUTS}}
+$squeeze            # With batches of 1 sample a shard can have a batch less.
+            valid = [each[number] if number < len(each) else 0 for each in sizes]
+            batch["valid"] = self.join([np.arange(self.batch_size) < n for n in valid])
             yield batch
-        self.epoch, self.seen = self.epoch + 1, 0
 
     def join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
         """One array of the parts, each on its own device."""
@@ -98,15 +107,18 @@ $squeeze            numbers = np.arange(self.seen, self.seen + self.batch_size)
         return jax.make_array_from_single_device_arrays(shape, self.sharding, placed)
 '''
 
-_LOADER_SEVERAL = '''\
-class Loader:
+_LOADER_SEVERAL = f'''\
+{BATCH_SIZES}class Loader:
     """Batches as dictionaries of arrays: $listed.
 
     Each device has ``PIPELINES`` of them, which read one shard each, with ``batch_size`` and
     ``num_threads`` of their own: batch k is that of its pipeline k mod N, and meanwhile the
-    others work on their next ones. Every batch has the same shapes, as ``jit`` likes them:
-    where a shard ends, its last sample is repeated, and the boolean array ``valid`` says
-    which samples count; in one epoch every one does once.$labels_doc
+    others work on their next ones. Every batch has the same shapes, as ``jit`` needs them:
+    where a shard ends, its last sample is repeated, and the boolean array ``valid`` marks the
+    samples that count: each one once in an epoch, and at least one in every batch.$labels_doc
+
+    An epoch that is left early continues with the next ``iter``. One loader has one iterator
+    at a time: the older one raises RuntimeError.
     """
 
     def __init__(
@@ -120,8 +132,7 @@ class Loader:
         self.devices, everywhere = jax.local_devices(), jax.devices()
         mesh = Mesh(everywhere, ("batch",))
         self.sharding = NamedSharding(mesh, PartitionSpec("batch"))
-        numbers = [everywhere.index(place) for place in self.devices]
-        self.shards = [PIPELINES * number for number in numbers]  # those of turn 0
+        self.numbers = [everywhere.index(place) for place in self.devices]
         self.num_shards = PIPELINES * len(everywhere)
         self.batch_size = batch_size
         pipes = [  # those of each device
@@ -135,10 +146,13 @@ class Loader:
                 len(everywhere),
                 place.local_hardware_id or 0,
             )
-            for number, place in zip(numbers, self.devices, strict=True)
+            for number, place in zip(self.numbers, self.devices, strict=True)
         ]
-        self.samples = pipes[0][0].reader_meta("$reader")["epoch_size"]
+        # Those of all shards: device k has PIPELINES of them, one for each turn.
+        meta, shards = pipes[0][0].reader_meta("$reader"), range(self.num_shards)
+        self.metas = [{{**meta, "shard_id": shard}} for shard in shards]
         self.epoch, self.given = 0, 0  # batches of this epoch
+        self.newest: object = None
         # An iterator for each pipeline: one for all of them would want a GPU for each.
         self.iterators = [
             [
@@ -150,26 +164,41 @@ class Loader:
             for turn in zip(*pipes, strict=True)
         ]
 
+    def sizes(self) -> list[list[list[int]]]:
+        """Return the number of samples in each batch of this epoch: turn -> device -> batch."""
+        every = [batch_sizes(meta, self.epoch, self.batch_size) for meta in self.metas]
+        return [every[turn::PIPELINES] for turn in range(PIPELINES)]
+
     def __len__(self) -> int:
-        return sum(len(turn[0]) for turn in self.iterators)
+        return sum(max(map(len, turn)) for turn in self.sizes())
 
     def __iter__(self) -> Iterator[dict[str, jax.Array]]:
-        for number in range(self.given, len(self)):
-            run, turn = divmod(number, PIPELINES)
-            # With each epoch a reader goes on to the next shard.
-            shards = (np.array(self.shards) + turn + self.epoch) % self.num_shards
-            ends = (shards + 1) * self.samples // self.num_shards
-            sizes = ends - shards * self.samples // self.num_shards
+        self.newest = current = object()
+        sizes = self.sizes()
+        counts = [max(map(len, turn)) for turn in sizes]
+        order = [
+            (turn, run)
+            for run in range(max(counts))
+            for turn in range(PIPELINES)
+            if run < counts[turn]
+        ]
+        for turn, run in order[self.given :]:
+            if self.newest is not current:
+                raise RuntimeError("a newer iterator has replaced this one")
             parts = [next(batches) for batches in self.iterators[turn]]
-            if number + PIPELINES >= len(self):
+            if run + 1 == counts[turn]:
                 for batches in self.iterators[turn]:
-                    next(batches, None)  # its epoch is over: it begins the next
-            batch = {name: self.join([p[name] for p in parts]) for name in OUTPUTS}
-$squeeze            seen = run * self.batch_size + np.arange(self.batch_size)
-            batch["valid"] = self.join([seen < size for size in sizes])
-            self.given = number + 1
+                    while next(batches, None):
+                        pass  # its epoch is over: it begins the next
+            self.given += 1
+            if self.given == len(order):  # a consumer may stop here
+                self.epoch, self.given = self.epoch + 1, 0
+            batch = {{name: self.join([p[name] for p in parts]) for name in OUTPUTS}}
+$squeeze            own = [sizes[turn][number] for number in self.numbers]
+            # With batches of 1 sample a shard can have a batch less.
+            valid = [each[run] if run < len(each) else 0 for each in own]
+            batch["valid"] = self.join([np.arange(self.batch_size) < n for n in valid])
             yield batch
-        self.epoch, self.given = self.epoch + 1, 0
 
     def join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
         """One array of the parts, each on its own device."""

@@ -100,14 +100,14 @@ def _batch(module: Module) -> tuple[list[str], str]:
         order = {name: ("images", "targets")[name in targets] for name in module.outputs}
         made = ", ".join(order.values()) if targets else "(images,)"
         lines = [f"{made} = map(to_tensor, pipe.run())"]
-        classes = "targets[:, 0]" if module.labels else "targets"
+        classes = "targets.reshape(-1)" if module.labels else "targets"
         return [*lines, f"yield images, {classes}" if targets else "yield (images,)"], given
     lines = ["batch = dict(zip(OUTPUTS, map(to_tensor, pipe.run()), strict=True))"]
     if len(targets) == 1:
-        classes = "[:, 0]" if module.labels else ""
+        classes = ".reshape(-1)" if module.labels else ""
         lines.append(f'targets = batch.pop("{targets[0]}"){classes}')
         return [*lines, "yield batch, targets"], given
-    lines += [f'batch["{name}"] = batch["{name}"][:, 0]' for name in module.labels]
+    lines += [f'batch["{name}"] = batch["{name}"].reshape(-1)' for name in module.labels]
     if targets:
         each = ", ".join(f'"{name}"' for name in targets)
         lines.append(f"targets = {{name: batch.pop(name) for name in ({each})}}")

@@ -46,7 +46,10 @@ CLASS""".replace(
     "CLASS",
     '''\
 class PipelineData(lightning.LightningDataModule):
-    """Each rank of the trainer reads its own shard on its own GPU; resumes with the trainer."""
+    """Each rank of the trainer reads its own shard on its own GPU; resumes with the trainer.
+
+    With ``limit_train_batches`` an epoch continues where the one before it stopped.
+    """
 
     def __init__(
         self,
@@ -63,7 +66,14 @@ class PipelineData(lightning.LightningDataModule):
         self.device, self.seed = device, seed
         self.resumable = resumable
         self.loader: Loader | None = None
-        self.saved: bytes | None = None  # where to go on, once
+        self.saved: bytes | None = None  # state to resume from, once
+
+    def last_batch(self) -> LastBatchPolicy:
+        """Return the policy that gives all ranks the same number of batches."""
+        assert self.trainer is not None, "a trainer calls this"
+        # With batches of 1 sample a rank can have a batch less, and the others would wait.
+        fill = self.trainer.world_size > 1 and self.batch_size == 1
+        return LastBatchPolicy.FILL if fill else LastBatchPolicy.PARTIAL
 
     def train_dataloader(self) -> Loader:
         assert self.trainer is not None, "a trainer calls this"
@@ -79,7 +89,7 @@ class PipelineData(lightning.LightningDataModule):
             resumable=self.resumable,
             checkpoint=self.saved,
         )
-        self.loader, self.saved = Loader(pipe$last_batch), None
+        self.loader, self.saved = Loader(pipe, self.last_batch()), None
         return self.loader
 
     def state_dict(self) -> dict[str, Any]:
@@ -153,8 +163,8 @@ ${{model_import}}        super().__init__()
         self.model = $model
 
     def training_step(self, batch: dict[str, Tensor], index: int) -> Tensor:
-        size = len(batch[OUTPUTS[0]])  # 0 where the last batch of a shard is empty
-        loss = loss_of(self.model, batch) / max(size, 1)
+        size = len(batch[OUTPUTS[0]])
+        loss = loss_of(self.model, batch) / size
         self.log("loss", loss, prog_bar=True, batch_size=size)
         return loss
 
@@ -187,8 +197,8 @@ def _side_by_side(template: str) -> str:
         side_by_side(template),
         ("pipe = build_pipeline(", "pipes = build_pipelines("),
         (
-            "        self.loader, self.saved = Loader(pipe$last_batch), None\n",
-            "        self.loader = Loader(pipes$last_batch, checkpoint=self.saved)\n"
+            "        self.loader, self.saved = Loader(pipe, self.last_batch()), None\n",
+            "        self.loader = Loader(pipes, self.last_batch(), self.saved)\n"
             "        self.saved = None\n",
         ),
         ("self.saved: bytes | None", "self.saved: dict[str, Any] | None"),
@@ -225,20 +235,22 @@ _TRAIN_AND_VALIDATE = """\
 
     def train_dataloader(self) -> Loader:
         pipe = self.build(self.data, resumable=self.resumable, checkpoint=self.saved)
-        self.loader, self.saved = Loader(pipe$last_batch), None
+        self.loader, self.saved = Loader(pipe, self.last_batch()), None
         return self.loader
 
     def val_dataloader(self) -> Loader | list[Any]:
         if self.val_data is None:
             return []
-        return Loader(self.build(self.val_data, define=$validation_function))
+        pipe = self.build(self.val_data, define=$validation_function)
+        # The sanity check leaves its epoch early.
+        return Loader(pipe, self.last_batch(), restart=True)
 
 """
 _OPTION = '«    parser.add_argument("--data", required=True, help="folder of images")»\n'
 _STEP = """\
     def validation_step(self, batch: dict[str, Tensor], index: int) -> None:
         size = len(batch[OUTPUTS[0]])
-        loss = loss_of(self.model, batch) / max(size, 1)
+        loss = loss_of(self.model, batch) / size
         self.log("val_loss", loss, prog_bar=True, batch_size=size)
 
 """
@@ -291,7 +303,7 @@ def emit_lightning(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``datamodule.py``."""
     module, validation = _module(graph, catalog)
     template = _template(_TEMPLATE, validation, graph.settings.pipelines)
-    fields = {"squeeze": squeezed_labels(module), "last_batch": ""}
+    fields = {"squeeze": squeezed_labels(module)}
     return {"datamodule.py": module.fill(template, **fields)}
 
 

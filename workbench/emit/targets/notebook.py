@@ -10,6 +10,7 @@ from typing import Any
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.emitter import Emitter
+from workbench.emit.epoch_shuffle import require_checkpointing, shuffles_after_epoch
 from workbench.emit.outputs import Outputs, describe_outputs, require_no_regions
 from workbench.emit.python import call, constant, literal
 from workbench.emit.targets import Target
@@ -46,7 +47,7 @@ pipe = Pipeline(
     num_threads=NUM_THREADS,
     device_id=$device_id,
     prefetch_queue_depth=$prefetch,
-)
+${checkpointing})
 """
 
 _SHOW = '''\
@@ -94,6 +95,8 @@ def emit_notebook(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     emitter.seed_name = "seed"
     parts = make_parts(emitter, body_of(emitter, nodes, 0)[0], "", {})
     outputs = describe_outputs(graph, catalog)
+    require_checkpointing(nodes)
+    checkpointing = "    enable_checkpointing=True,\n" * shuffles_after_epoch(nodes)
     cells = [
         _text(_introduction(graph)),
         _code(fill_template(_SETTINGS, parts).text),
@@ -102,7 +105,7 @@ def emit_notebook(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
         cells += [_text(_FINDER), _code(parts.finder)]
     cells += [
         _text("## The pipeline\n\nIt is empty yet. Each step adds operators to it."),
-        _code(fill_template(_PIPELINE, parts).text),
+        _code(fill_template(_PIPELINE, parts, checkpointing=checkpointing).text),
     ]
     for number, step in enumerate(_steps(nodes, catalog), 1):
         cells += [

@@ -118,14 +118,17 @@ ${{model_import}}    rank = int(os.environ.get("RANK", "0"))  # torchrun sets th
         resumable=file is not None,
         checkpoint=saved.get("loader"),
     )
-    loader = Loader(pipe$last_batch)
+    # With batches of 1 sample a rank can have a batch less, and the others would wait for it.
+    fill = world_size > 1 and args.batch_size == 1
+    last_batch = LastBatchPolicy.FILL if fill else LastBatchPolicy.PARTIAL
+    loader = Loader(pipe, last_batch)
     for epoch in range(saved.get("epochs", 0), args.epochs):
         total, count = torch.zeros((), device=place), 0
         for batch in loader:
 $to_place            loss = loss_of(model, batch)
             size = len(batch[OUTPUTS[0]])
             optimizer.zero_grad()
-            (loss / max(size, 1)).backward()  # a last batch can be empty on some rank
+            (loss / size).backward()
             optimizer.step()
             total, count = total + loss.detach(), count + size
         print(f"rank {{rank}}, epoch {{epoch}}: {{count}} samples, loss {{total / count:.3f}}")

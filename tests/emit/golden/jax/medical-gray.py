@@ -61,14 +61,34 @@ def medical_gray_pipeline(
     return images, labels
 
 
+def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
+    """Return the number of samples in each batch of one epoch of a reader's shard.
+
+    All shards have the same number of batches, and no batch is empty: where the last one
+    would be, the batch before it leaves it one sample. With a batch size of 1 this is not
+    possible: a shard that has one sample less has one batch less.
+    """
+    samples, shards = meta["epoch_size"], meta["number_of_shards"]
+    # A reader moves to the next shard after each epoch.
+    shard = (meta["shard_id"] + (0 if meta["stick_to_shard"] else epoch)) % shards
+    size = (shard + 1) * samples // shards - shard * samples // shards
+    sizes = [min(batch_size, size - start) for start in range(0, size, batch_size)]
+    if batch_size > 1 and size % batch_size == 0 and size * shards < samples:
+        sizes[-1:] = [batch_size - 1, 1]  # another shard has one sample more
+    return sizes
+
+
 class Loader:
     """Batches as dictionaries of arrays: ``images``, ``labels``.
 
     Each device reads one shard, with ``batch_size`` and ``num_threads`` of its own. Every
-    batch has the same shapes, as ``jit`` likes them: where a shard ends, its last sample is
-    repeated, and the boolean array ``valid`` says which samples count; in one epoch every
-    sample does once.
+    batch has the same shapes, as ``jit`` needs them: where a shard ends, its last sample is
+    repeated, and the boolean array ``valid`` marks the samples that count: each one once in
+    an epoch, and with a batch size above 1 at least one of each device in every batch.
     Labels have the shape [N].
+
+    An epoch that is left early continues with the next ``iter``. One loader has one iterator
+    at a time: the older one raises RuntimeError.
     """
 
     def __init__(
@@ -104,26 +124,31 @@ class Loader:
             DALIGenericIterator([pipe], OUTPUTS, reader_name="reader", auto_reset=True)
             for pipe in pipes
         ]
-        self.samples = pipes[0].reader_meta("reader")["epoch_size"]
-        self.epoch, self.seen = 0, 0  # samples of each shard in this epoch
+        self.metas = [pipe.reader_meta("reader") for pipe in pipes]
+        self.epoch, self.given = 0, 0  # batches of this epoch
+        self.newest: object = None
 
     def __len__(self) -> int:
         return len(self.iterators[0])
 
     def __iter__(self) -> Iterator[dict[str, jax.Array]]:
-        # With each epoch a reader goes on to the next shard.
-        shards = (np.array(self.shards) + self.epoch) % self.num_shards
-        ends = (shards + 1) * self.samples // self.num_shards
-        sizes = ends - shards * self.samples // self.num_shards
-        # Strict, so that each of them is asked for its end, where it begins anew.
-        for parts in zip(*self.iterators, strict=True):
+        self.newest = current = object()
+        sizes = [batch_sizes(meta, self.epoch, self.batch_size) for meta in self.metas]
+        for number in range(self.given, len(self)):
+            if self.newest is not current:
+                raise RuntimeError("a newer iterator has replaced this one")
+            parts = [next(batches) for batches in self.iterators]
+            self.given = number + 1
+            if self.given == len(self):  # a consumer may stop here
+                for batches in self.iterators:
+                    next(batches, None)  # its epoch is over: it begins the next
+                self.epoch, self.given = self.epoch + 1, 0
             batch = {name: self.join([p[name] for p in parts]) for name in OUTPUTS}
             batch["labels"] = batch["labels"].squeeze(-1)
-            numbers = np.arange(self.seen, self.seen + self.batch_size)
-            batch["valid"] = self.join([numbers < size for size in sizes])
-            self.seen += self.batch_size
+            # With batches of 1 sample a shard can have a batch less.
+            valid = [each[number] if number < len(each) else 0 for each in sizes]
+            batch["valid"] = self.join([np.arange(self.batch_size) < n for n in valid])
             yield batch
-        self.epoch, self.seen = self.epoch + 1, 0
 
     def join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
         """One array of the parts, each on its own device."""

@@ -128,15 +128,35 @@ def build_pipelines(
     return pipes
 
 
+def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
+    """Return the number of samples in each batch of one epoch of a reader's shard.
+
+    All shards have the same number of batches, and no batch is empty: where the last one
+    would be, the batch before it leaves it one sample. With a batch size of 1 this is not
+    possible: a shard that has one sample less has one batch less.
+    """
+    samples, shards = meta["epoch_size"], meta["number_of_shards"]
+    # A reader moves to the next shard after each epoch.
+    shard = (meta["shard_id"] + (0 if meta["stick_to_shard"] else epoch)) % shards
+    size = (shard + 1) * samples // shards - shard * samples // shards
+    sizes = [min(batch_size, size - start) for start in range(0, size, batch_size)]
+    if batch_size > 1 and size % batch_size == 0 and size * shards < samples:
+        sizes[-1:] = [batch_size - 1, 1]  # another shard has one sample more
+    return sizes
+
+
 class Loader:
     """Batches as dictionaries of arrays: ``images``, ``labels``.
 
     Each device has ``PIPELINES`` of them, which read one shard each, with ``batch_size`` and
     ``num_threads`` of their own: batch k is that of its pipeline k mod N, and meanwhile the
-    others work on their next ones. Every batch has the same shapes, as ``jit`` likes them:
-    where a shard ends, its last sample is repeated, and the boolean array ``valid`` says
-    which samples count; in one epoch every one does once.
+    others work on their next ones. Every batch has the same shapes, as ``jit`` needs them:
+    where a shard ends, its last sample is repeated, and the boolean array ``valid`` marks the
+    samples that count: each one once in an epoch, and at least one in every batch.
     Labels have the shape [N].
+
+    An epoch that is left early continues with the next ``iter``. One loader has one iterator
+    at a time: the older one raises RuntimeError.
     """
 
     def __init__(
@@ -150,8 +170,7 @@ class Loader:
         self.devices, everywhere = jax.local_devices(), jax.devices()
         mesh = Mesh(everywhere, ("batch",))
         self.sharding = NamedSharding(mesh, PartitionSpec("batch"))
-        numbers = [everywhere.index(place) for place in self.devices]
-        self.shards = [PIPELINES * number for number in numbers]  # those of turn 0
+        self.numbers = [everywhere.index(place) for place in self.devices]
         self.num_shards = PIPELINES * len(everywhere)
         self.batch_size = batch_size
         pipes = [  # those of each device
@@ -165,10 +184,13 @@ class Loader:
                 len(everywhere),
                 place.local_hardware_id or 0,
             )
-            for number, place in zip(numbers, self.devices, strict=True)
+            for number, place in zip(self.numbers, self.devices, strict=True)
         ]
-        self.samples = pipes[0][0].reader_meta("reader")["epoch_size"]
+        # Those of all shards: device k has PIPELINES of them, one for each turn.
+        meta, shards = pipes[0][0].reader_meta("reader"), range(self.num_shards)
+        self.metas = [{**meta, "shard_id": shard} for shard in shards]
         self.epoch, self.given = 0, 0  # batches of this epoch
+        self.newest: object = None
         # An iterator for each pipeline: one for all of them would want a GPU for each.
         self.iterators = [
             [
@@ -180,27 +202,42 @@ class Loader:
             for turn in zip(*pipes, strict=True)
         ]
 
+    def sizes(self) -> list[list[list[int]]]:
+        """Return the number of samples in each batch of this epoch: turn -> device -> batch."""
+        every = [batch_sizes(meta, self.epoch, self.batch_size) for meta in self.metas]
+        return [every[turn::PIPELINES] for turn in range(PIPELINES)]
+
     def __len__(self) -> int:
-        return sum(len(turn[0]) for turn in self.iterators)
+        return sum(max(map(len, turn)) for turn in self.sizes())
 
     def __iter__(self) -> Iterator[dict[str, jax.Array]]:
-        for number in range(self.given, len(self)):
-            run, turn = divmod(number, PIPELINES)
-            # With each epoch a reader goes on to the next shard.
-            shards = (np.array(self.shards) + turn + self.epoch) % self.num_shards
-            ends = (shards + 1) * self.samples // self.num_shards
-            sizes = ends - shards * self.samples // self.num_shards
+        self.newest = current = object()
+        sizes = self.sizes()
+        counts = [max(map(len, turn)) for turn in sizes]
+        order = [
+            (turn, run)
+            for run in range(max(counts))
+            for turn in range(PIPELINES)
+            if run < counts[turn]
+        ]
+        for turn, run in order[self.given :]:
+            if self.newest is not current:
+                raise RuntimeError("a newer iterator has replaced this one")
             parts = [next(batches) for batches in self.iterators[turn]]
-            if number + PIPELINES >= len(self):
+            if run + 1 == counts[turn]:
                 for batches in self.iterators[turn]:
-                    next(batches, None)  # its epoch is over: it begins the next
+                    while next(batches, None):
+                        pass  # its epoch is over: it begins the next
+            self.given += 1
+            if self.given == len(order):  # a consumer may stop here
+                self.epoch, self.given = self.epoch + 1, 0
             batch = {name: self.join([p[name] for p in parts]) for name in OUTPUTS}
             batch["labels"] = batch["labels"].squeeze(-1)
-            seen = run * self.batch_size + np.arange(self.batch_size)
-            batch["valid"] = self.join([seen < size for size in sizes])
-            self.given = number + 1
+            own = [sizes[turn][number] for number in self.numbers]
+            # With batches of 1 sample a shard can have a batch less.
+            valid = [each[run] if run < len(each) else 0 for each in own]
+            batch["valid"] = self.join([np.arange(self.batch_size) < n for n in valid])
             yield batch
-        self.epoch, self.given = self.epoch + 1, 0
 
     def join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
         """One array of the parts, each on its own device."""

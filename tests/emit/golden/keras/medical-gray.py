@@ -103,7 +103,7 @@ def batches(pipe: Pipeline) -> Iterator[tuple[Any, ...]]:
     """Batches without end: inputs and targets. Where an epoch ends, its last sample is repeated."""
     while True:
         images, targets = map(to_tensor, pipe.run())
-        yield images, targets[:, 0]
+        yield images, targets.reshape(-1)
 
 
 def to_tensor(batch: Any) -> Any:

@@ -120,7 +120,7 @@ def batches(pipe: Pipeline) -> Iterator[tuple[Any, ...]]:
     """Batches without end: inputs and targets. Where an epoch ends, its last sample is repeated."""
     while True:
         batch = dict(zip(OUTPUTS, map(to_tensor, pipe.run()), strict=True))
-        targets = batch.pop("labels")[:, 0]
+        targets = batch.pop("labels").reshape(-1)
         yield batch, targets
 
 

@@ -134,12 +134,34 @@ def build_pipelines(
     return pipes
 
 
+def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
+    """Return the number of samples in each batch of one epoch of a reader's shard.
+
+    All shards have the same number of batches, and no batch is empty: where the last one
+    would be, the batch before it leaves it one sample. With a batch size of 1 this is not
+    possible: a shard that has one sample less has one batch less.
+    """
+    samples, shards = meta["epoch_size"], meta["number_of_shards"]
+    # A reader moves to the next shard after each epoch.
+    shard = (meta["shard_id"] + (0 if meta["stick_to_shard"] else epoch)) % shards
+    size = (shard + 1) * samples // shards - shard * samples // shards
+    sizes = [min(batch_size, size - start) for start in range(0, size, batch_size)]
+    if batch_size > 1 and size % batch_size == 0 and size * shards < samples:
+        sizes[-1:] = [batch_size - 1, 1]  # another shard has one sample more
+    return sizes
+
+
 class Loader:
     """Batches as dictionaries of tensors: ``images``, ``labels``.
 
     One pass is one epoch of the shard: every sample once, the last batch of each pipeline as
-    short as it comes. Batch k is that of pipeline k mod N; meanwhile the others work on their
-    next ones. Labels are int64 of the shape [N].
+    short as it comes. The pipelines take turns, and while one outputs a batch the others work
+    on their next ones. Every rank has the same number of batches, and none is empty: see
+    ``batch_sizes``. ``last_batch`` can repeat the last sample (FILL) or drop a short batch
+    (DROP) instead.
+    An epoch that is left early continues with the next ``iter``, or is skipped with
+    ``restart=True``. One loader has one iterator at a time: the older one raises RuntimeError.
+    Labels are int64 of the shape [N].
     """
 
     def __init__(
@@ -147,35 +169,64 @@ class Loader:
         pipes: Sequence[Pipeline],
         last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL,
         checkpoint: dict[str, Any] | None = None,
+        restart: bool = False,
     ) -> None:
+        self.partial, self.restart = last_batch == LastBatchPolicy.PARTIAL, restart
+        self.metas = [pipe.reader_meta("reader") for pipe in pipes]
+        self.batch_size = pipes[0].max_batch_size
         self.iterators = [
             DALIGenericIterator(
                 [pipe],
                 OUTPUTS,
                 reader_name="reader",  # it knows how long an epoch is
-                last_batch_policy=last_batch,
+                last_batch_policy=LastBatchPolicy.FILL if self.partial else last_batch,
                 auto_reset=True,
             )
             for pipe in pipes
         ]
-        given = checkpoint["given"] if checkpoint else 0
-        self.given = given % len(self)  # batches of this epoch
+        self.epoch = checkpoint["epoch"] if checkpoint else 0
+        self.given = checkpoint["given"] if checkpoint else 0  # batches of this epoch
+        self.newest: object = None
+
+    def sizes(self) -> list[list[int]]:
+        """Return the number of samples in each batch of each pipeline in this epoch."""
+        if not self.partial:
+            return [[self.batch_size] * len(batches) for batches in self.iterators]
+        return [batch_sizes(meta, self.epoch, self.batch_size) for meta in self.metas]
 
     def __len__(self) -> int:
-        return sum(map(len, self.iterators))
+        return sum(map(len, self.sizes()))
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
-        for number in range(self.given, len(self)):
-            batches = self.iterators[number % PIPELINES]
-            (batch,) = next(batches)
-            if number + PIPELINES >= len(self):
-                next(batches, None)  # its epoch is over: it begins the next
-            self.given = number + 1
+        self.newest = current = object()
+        if self.restart and self.given:
+            for _ in self.rest(current):
+                pass
+        yield from self.rest(current)
+
+    def rest(self, current: object) -> Iterator[dict[str, Tensor]]:
+        """Yield the batches of this epoch that have not been output yet."""
+        sizes = self.sizes()
+        order = [
+            (turn, run)
+            for run in range(max(map(len, sizes)))
+            for turn in range(len(sizes))
+            if run < len(sizes[turn])
+        ]
+        for turn, run in order[self.given :]:
+            if self.newest is not current:
+                raise RuntimeError("a newer iterator has replaced this one")
+            (batch,) = next(self.iterators[turn])
+            if run + 1 == len(sizes[turn]):
+                while next(self.iterators[turn], None):
+                    pass  # its epoch is over: it begins the next
+            self.given += 1
+            if self.given == len(order):  # a consumer may stop here
+                self.epoch, self.given = self.epoch + 1, 0
             batch["labels"] = batch["labels"].squeeze(-1).long()
-            yield batch
-        self.given = 0
+            yield {name: values[: sizes[turn][run]] for name, values in batch.items()}
 
     def checkpoint(self) -> dict[str, Any]:
-        """Where the loader of resumable pipelines stands now."""
+        """Return the state of the loader of resumable pipelines."""
         saved = [batches.checkpoints()[0] for batches in self.iterators]
-        return {"given": self.given, "pipelines": saved}
+        return {"epoch": self.epoch, "given": self.given, "pipelines": saved}

@@ -88,21 +88,42 @@ def build_pipeline(
     return pipe
 
 
+def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
+    """Return the number of samples in each batch of one epoch of a reader's shard.
+
+    All shards have the same number of batches, and no batch is empty: where the last one
+    would be, the batch before it leaves it one sample. With a batch size of 1 this is not
+    possible: a shard that has one sample less has one batch less.
+    """
+    samples, shards = meta["epoch_size"], meta["number_of_shards"]
+    # A reader moves to the next shard after each epoch.
+    shard = (meta["shard_id"] + (0 if meta["stick_to_shard"] else epoch)) % shards
+    size = (shard + 1) * samples // shards - shard * samples // shards
+    sizes = [min(batch_size, size - start) for start in range(0, size, batch_size)]
+    if batch_size > 1 and size % batch_size == 0 and size * shards < samples:
+        sizes[-1:] = [batch_size - 1, 1]  # another shard has one sample more
+    return sizes
+
+
 class Loader:
     """Batches as dictionaries of tensors: ``images``, ``labels``.
 
     One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
-    as it comes. Labels have the shape [N].
+    as it comes. Every rank has the same number of batches, and none is empty: see
+    ``batch_sizes``. An epoch that is left early continues with the next ``iter``. One loader
+    has one iterator at a time: the older one raises RuntimeError. Labels have the shape [N].
 
-    ``dataset`` is for Keras, and has no end: ``model.fit(..., steps_per_epoch=len(loader))``;
+    ``dataset`` is for Keras, and has no end: ``model.fit(..., steps_per_epoch=loader.longest)``;
     its batches are tuples, and full: at the end of an epoch the last sample is repeated.
     """
 
     def __init__(self, pipe: Pipeline) -> None:
-        meta = pipe.reader_meta("reader")
-        self.samples, self.num_shards = meta["epoch_size"], meta["number_of_shards"]
-        self.shard_id, self.batch_size = meta["shard_id"], pipe.max_batch_size
-        self.seen = 0  # samples of this epoch
+        self.meta, self.batch_size = pipe.reader_meta("reader"), pipe.max_batch_size
+        self.epoch, self.given = 0, 0  # batches of this epoch
+        longest_shard = ceil(self.meta["epoch_size"] / self.meta["number_of_shards"])
+        # The batches of an epoch of ``dataset``, which includes the padding.
+        self.longest = ceil(longest_shard / self.batch_size)
+        self.newest: object = None
         place = "/cpu:0" if pipe.device_id is None else f"/gpu:{pipe.device_id}"
         # DALIDataset makes a pipeline of its own out of this one, which is only asked things.
         with tf.device(place):
@@ -116,20 +137,28 @@ class Loader:
             )
         self.stream: Iterator[tuple[tf.Tensor, ...]] | None = None
 
+    def sizes(self) -> list[int]:
+        """Return the number of samples in each batch of the current epoch."""
+        return batch_sizes(self.meta, self.epoch, self.batch_size)
+
     def __len__(self) -> int:
-        return ceil(ceil(self.samples / self.num_shards) / self.batch_size)
+        return len(self.sizes())
 
     def __iter__(self) -> Iterator[dict[str, tf.Tensor]]:
+        self.newest = current = object()
         if self.stream is None:  # another one would begin with the first epoch again
             self.stream = iter(self.dataset)
-        begin = self.shard_id * self.samples // self.num_shards
-        end = (self.shard_id + 1) * self.samples // self.num_shards
-        while self.seen < len(self) * self.batch_size:
+        sizes = self.sizes()
+        for number in range(self.given, len(sizes)):
+            if self.newest is not current:
+                raise RuntimeError("a newer iterator has replaced this one")
             tensors = next(self.stream)
-            left = max(0, end - begin - self.seen)  # the rest is padding
+            self.given = number + 1
+            if self.given == len(sizes):  # a consumer may stop here
+                for _ in range(len(sizes), self.longest):
+                    next(self.stream)  # padding
+                self.epoch, self.given = self.epoch + 1, 0
+            left = sizes[number]  # the rest is padding
             batch = {name: t[:left] for name, t in zip(OUTPUTS, tensors, strict=True)}
             batch["labels"] = tf.squeeze(batch["labels"], -1)
-            self.seen += self.batch_size
             yield batch
-        self.shard_id = (self.shard_id + 1) % self.num_shards  # the reader does, too
-        self.seen = 0

@@ -120,35 +120,88 @@ def build_pipeline(
     return pipe
 
 
+def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
+    """Return the number of samples in each batch of one epoch of a reader's shard.
+
+    All shards have the same number of batches, and no batch is empty: where the last one
+    would be, the batch before it leaves it one sample. With a batch size of 1 this is not
+    possible: a shard that has one sample less has one batch less.
+    """
+    samples, shards = meta["epoch_size"], meta["number_of_shards"]
+    # A reader moves to the next shard after each epoch.
+    shard = (meta["shard_id"] + (0 if meta["stick_to_shard"] else epoch)) % shards
+    size = (shard + 1) * samples // shards - shard * samples // shards
+    sizes = [min(batch_size, size - start) for start in range(0, size, batch_size)]
+    if batch_size > 1 and size % batch_size == 0 and size * shards < samples:
+        sizes[-1:] = [batch_size - 1, 1]  # another shard has one sample more
+    return sizes
+
+
 class Loader:
     """Batches as dictionaries of tensors: ``images``, ``labels``.
 
     One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
-    as it comes. Labels are int64 of the shape [N].
+    as it comes. Every rank has the same number of batches, and none is empty: see
+    ``batch_sizes``. ``last_batch`` can repeat the last sample (FILL) or drop a short batch
+    (DROP) instead.
+    An epoch that is left early continues with the next ``iter``, or is skipped with
+    ``restart=True``. One loader has one iterator at a time: the older one raises RuntimeError.
+    Labels are int64 of the shape [N].
     """
 
     def __init__(
-        self, pipe: Pipeline, last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL
+        self,
+        pipe: Pipeline,
+        last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL,
+        restart: bool = False,
     ) -> None:
+        self.partial, self.restart = last_batch == LastBatchPolicy.PARTIAL, restart
+        self.meta, self.batch_size = pipe.reader_meta("reader"), pipe.max_batch_size
         self.batches = DALIGenericIterator(
             [pipe],
             OUTPUTS,
             reader_name="reader",  # it knows how long an epoch is
-            last_batch_policy=last_batch,
+            last_batch_policy=LastBatchPolicy.FILL if self.partial else last_batch,
             auto_reset=True,
         )
+        # Batches of this epoch; DALI has prepared and counted the next one.
+        self.given = max(0, int(self.batches._counter) // self.batch_size - 1)
+        self.newest: object = None
+
+    def sizes(self) -> list[int]:
+        """Return the number of samples in each batch of the current epoch."""
+        if not self.partial:
+            return [self.batch_size] * len(self.batches)
+        epoch = int(self.batches._shards_id[0]) - self.meta["shard_id"]
+        return batch_sizes(self.meta, epoch, self.batch_size)
 
     def __len__(self) -> int:
-        return len(self.batches)
+        return len(self.sizes())
+
+    def end_epoch(self) -> None:
+        """Skip the rest of the epoch."""
+        while next(self.batches, None):
+            pass
+        self.given = 0
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
-        for (batch,) in self.batches:  # a list with one entry for each pipeline
+        self.newest = current = object()
+        if self.restart and self.given:
+            self.end_epoch()
+        sizes = self.sizes()
+        for number in range(self.given, len(sizes)):
+            if self.newest is not current:
+                raise RuntimeError("a newer iterator has replaced this one")
+            (batch,) = next(self.batches)  # a list with one entry for each pipeline
+            self.given = number + 1
+            if self.given == len(sizes):
+                self.end_epoch()  # a consumer may stop here
             batch = {n: paddle.to_tensor(t) for n, t in batch.items()}
             batch["labels"] = batch["labels"].squeeze(-1).astype("int64")
-            yield batch
+            yield {name: values[: sizes[number]] for name, values in batch.items()}
 
     def checkpoint(self) -> bytes:
-        """Where the loader of a resumable pipeline stands now."""
+        """Return the state of the loader of a resumable pipeline."""
         return self.batches.checkpoints()[0]
 
 

@@ -1,0 +1,221 @@
+"""Counts the samples of every epoch of exported loaders, as consumers of each kind read them.
+
+``data`` holds lists ``N.txt`` of N files, whose labels are their numbers. A case is the number of
+pipelines, of ranks and of samples, and a batch size.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from tests.emit.targets.target_batches import load, torch_loader
+
+Labels = list[list[int]]
+"""The labels of each batch."""
+
+
+def read(batch: dict[str, Any]) -> list[int]:
+    """The labels of a batch; of a padded one those that count."""
+    name = "labels" if "labels" in batch else next(iter(batch))
+    labels = np.asarray(batch[name]).astype(int)
+    found: list[int] = (labels[np.asarray(batch["valid"])] if "valid" in batch else labels).tolist()
+    return found
+
+
+def full(loader: Any) -> Iterator[Any]:
+    yield from loader
+
+
+def islice(loader: Any) -> Iterator[Any]:
+    yield from itertools.islice(loader, len(loader))
+
+
+def zipped(loader: Any) -> Iterator[Any]:
+    for _, batch in zip(range(len(loader)), loader, strict=False):
+        yield batch
+
+
+def break_at_the_last(loader: Any) -> Iterator[Any]:
+    for step, batch in enumerate(loader, 1):
+        yield batch
+        if step == len(loader):
+            break
+
+
+def left_early(loader: Any) -> Iterator[Any]:
+    """An epoch in two parts."""
+    yield from itertools.islice(loader, len(loader) // 2)
+    yield from loader
+
+
+STYLES = (full, islice, zipped, break_at_the_last, left_early)
+
+
+def epochs_of(loaders: list[Any], samples: int, size: int) -> list[str]:
+    """What is wrong in epochs of all ranks, one for each way to read them."""
+    wrong = []
+    for style in (*STYLES, full):
+        expected = [len(loader) for loader in loaders]
+        ranks = [[read(batch) for batch in style(loader)] for loader in loaders]
+        labels = [label for batches in ranks for batch in batches for label in batch]
+        if sorted(labels) != list(range(samples)):
+            wrong.append(f"{style.__name__}: {len(labels)} samples, not each of {samples} once")
+        if [len(batches) for batches in ranks] != expected:
+            wrong.append(f"{style.__name__}: {list(map(len, ranks))} batches, len {expected}")
+        if size > 1 and len(set(expected)) > 1:
+            wrong.append(f"{style.__name__}: ranks have {expected} batches")
+        if any(not batch for batches in ranks for batch in batches):
+            wrong.append(f"{style.__name__}: an empty batch")
+    return wrong
+
+
+def two_iterators(loader: Any) -> list[str]:
+    """A second iterator replaces the first one, which raises."""
+    first = iter(loader)
+    next(first)
+    next(iter(loader))
+    try:
+        next(first)
+    except RuntimeError:
+        return []
+    except StopIteration:
+        return []  # its epoch was over
+    return ["two iterators share an epoch"]
+
+
+def of_pytorch(module: ModuleType, data: str, ranks: int, size: int) -> list[Any]:
+    return [
+        torch_loader(module, data, batch_size=size, num_threads=1, shard_id=rank, num_shards=ranks)
+        for rank in range(ranks)
+    ]
+
+
+def of_tensorflow(module: ModuleType, data: str, ranks: int, size: int) -> list[Any]:
+    return [
+        module.Loader(module.build_pipeline(data, size, 1, shard_id=rank, num_shards=ranks))
+        for rank in range(ranks)
+    ]
+
+
+def of_lightning(module: ModuleType, data: str, ranks: int, size: int) -> list[Any]:
+    loaders = []
+    for rank in range(ranks):
+        made = module.PipelineData(data, batch_size=size, num_threads=1)
+        place = SimpleNamespace(root_device=SimpleNamespace(index=None))
+        made.trainer = SimpleNamespace(global_rank=rank, world_size=ranks, strategy=place)
+        loaders.append(made.train_dataloader())
+    return loaders
+
+
+def of_jax(module: ModuleType, data: str, ranks: int, size: int) -> list[Any]:
+    """One loader for all of this process's devices."""
+    return [module.Loader(data, batch_size=size, num_threads=1)]
+
+
+class RayEpochs:
+    """The epochs that an actor writes."""
+
+    def __init__(self, module: ModuleType, data: str, ranks: int, size: int, rank: int) -> None:
+        self.size, self.epoch = size, itertools.count()
+        args = Namespace(
+            data=data, batch_size=size, threads=1, device="cpu", seed=1, actors=ranks
+        )  # fmt: skip
+        self.shard = module.Shard(args, rank)
+
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        samples = self.shard.samples(next(self.epoch))
+        yield {"labels": [int(np.ravel(sample["labels"])[0]) for _, sample in samples]}
+
+
+def of_ray(module: ModuleType, data: str, ranks: int, size: int) -> list[Any]:
+    return [RayEpochs(module, data, ranks, size, rank) for rank in range(ranks)]
+
+
+LOADERS: dict[str, Callable[[ModuleType, str, int, int], list[Any]]] = {
+    "pytorch": of_pytorch,
+    "lightning": of_lightning,
+    "paddle": of_pytorch,
+    "tensorflow": of_tensorflow,
+    "jax": of_jax,
+    "ray": of_ray,
+}
+FILES = {"lightning": "datamodule.py", "tensorflow": "dataset.py", "ray": "augment.py"}
+
+
+def audit(target: str, folder: str, data: str, cases: str) -> list[Any]:
+    """Of the cases those in which an epoch is wrong, with the reason."""
+    wrong: list[Any] = []
+    modules = {count: load(Path(folder, name, FILES.get(target, "loader.py")))
+               for count, name in ((1, "one"), (2, "several"))
+               if Path(folder, name).exists()}  # fmt: skip
+    for pipelines, ranks, samples, size in json.loads(cases):
+        module = modules[min(pipelines, 2)]
+        if pipelines > 1:
+            module.PIPELINES = pipelines
+        loaders = LOADERS[target](module, f"{data}/{samples}.txt", ranks, size)
+        found = epochs_of(loaders, samples, size)
+        if target != "ray":
+            found += two_iterators(loaders[0])
+        wrong += [[[pipelines, ranks, samples, size], each] for each in found]
+    return wrong
+
+
+def resumed(folder: str, data: str, cases: str) -> list[Any]:
+    """Of the cases those in which a loader does not resume as the one that was saved goes on.
+
+    Saved after every batch of an epoch, on every rank.
+    """
+    wrong: list[Any] = []
+    modules = {1: load(Path(folder, "one", "loader.py")),
+               2: load(Path(folder, "several", "loader.py"))}  # fmt: skip
+    for pipelines, ranks, samples, size in json.loads(cases):
+        module, file = modules[min(pipelines, 2)], f"{data}/{samples}.txt"
+        if pipelines > 1:
+            module.PIPELINES = pipelines
+        for rank in range(ranks):
+            options = {"batch_size": size, "num_threads": 1, "shard_id": rank,
+                       "num_shards": ranks, "resumable": True}  # fmt: skip
+            loader = torch_loader(module, file, **options)
+            run: list[tuple[list[int], Any]] = [
+                (read(batch), loader.checkpoint()) for _ in range(3) for batch in loader
+            ]
+            labels = [batch for batch, _ in run]
+            for index in range(len(run) * 2 // 3):
+                again = torch_loader(module, file, run[index][1], **options)
+                rest: Labels = []
+                while len(rest) < len(labels) - index - 1:
+                    rest += [read(batch) for batch in again]
+                if rest[: len(labels) - index - 1] != labels[index + 1 :]:
+                    wrong.append([[pipelines, ranks, samples, size], rank, index])
+    return wrong
+
+
+def padded(folder: str, data: str, cases: str) -> list[Any]:
+    """Of the cases those in which Keras reads other than each sample, and padding."""
+    wrong: list[Any] = []
+    for _, ranks, samples, size in json.loads(cases):
+        found: Counter[int] = Counter()
+        counts = []
+        for rank in range(ranks):
+            module = load(Path(folder, "generator.py"))
+            pipe = module.build_pipeline(
+                f"{data}/{samples}.txt", size, 1, shard_id=rank, num_shards=ranks
+            )
+            counts.append(module.steps(pipe))
+            for _, labels in itertools.islice(module.batches(pipe), counts[-1]):
+                found.update(np.asarray(labels).tolist())
+        if set(found) != set(range(samples)) or len(set(counts)) > 1:
+            wrong.append([ranks, samples, size, counts, len(found)])
+    return wrong

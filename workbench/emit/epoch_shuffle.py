@@ -1,0 +1,51 @@
+"""``shuffle_after_epoch``: its seed, and its order in pipelines with and without checkpointing.
+
+DALI 2.4 shuffles with a fixed seed unless ``shuffle_after_epoch_seed`` is given, and from the
+second epoch on the order differs between pipelines with and without ``enable_checkpointing``.
+Every program therefore passes a seed, and enables checkpointing also where it does not resume.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from workbench.catalog.spec import OpSpec
+from workbench.errors import GraphExportError
+from workbench.graph.model import Node
+
+SHUFFLE = "shuffle_after_epoch"
+EPOCH_SEED = "shuffle_after_epoch_seed"
+DEFAULT_EPOCH_SEED = 524_287
+"""DALI's own, where a pipeline does not give one."""
+NO_CHECKPOINT = {"clahe"}
+"""Of the operators that pipelines of images are made of, those that DALI 2.4 cannot checkpoint."""
+
+
+def shuffles_after_epoch(nodes: Iterable[Node]) -> bool:
+    """Whether a reader shuffles all data after each epoch."""
+    return any(node.args.get(SHUFFLE) for node in nodes)
+
+
+def needs_epoch_seed(node: Node, spec: OpSpec) -> bool:
+    """Whether a reader shuffles after each epoch and has no seed of its own for that."""
+    return bool(node.args.get(SHUFFLE)) and EPOCH_SEED in spec.args and EPOCH_SEED not in node.args
+
+
+def require_checkpointing(nodes: Iterable[Node], target: str = "") -> None:
+    """Raise GraphExportError where the order of the preview needs checkpoints that are missing.
+
+    ``target`` has no checkpoints at all; without it the operators are checked.
+    """
+    nodes = list(nodes)
+    for reader in (node for node in nodes if node.args.get(SHUFFLE)):
+        blocking = [node.op for node in nodes if node.op in NO_CHECKPOINT]
+        if target or blocking:
+            who = (
+                f"{target} has no checkpoints"
+                if target
+                else f"DALI cannot checkpoint {blocking[0]}"
+            )
+            raise GraphExportError(
+                f"{reader.id}.{SHUFFLE}: {who}, and without them the order differs from the "
+                "preview after the first epoch. Use random_shuffle instead."
+            )
