@@ -156,6 +156,14 @@ def class_names(dataset: Dataset) -> list[str]:
     return load_source(dataset.kind).class_names(dataset)
 
 
+def describe_not_read(dataset: Dataset) -> list[str]:
+    """Sentences on the files and folders there that are not read, and on empty class folders."""
+    try:
+        return list(load_source(dataset.kind).not_read(dataset))
+    except OSError as error:
+        return [f"{error.filename} cannot be listed: {error.strerror}."]
+
+
 def no_files_reason(dataset: Dataset) -> str:
     """Why a dataset that can be read has no files, and what to do."""
     return load_source(dataset.kind).nothing_found(dataset)

@@ -20,6 +20,7 @@ from workbench.emit.transform_export.steps import OTHERWISE, Chain, Choice, View
 from workbench.errors import GraphExportError
 from workbench.graph.devices import is_decoder
 from workbench.graph.model import Graph, Node, Source
+from workbench.sources import load_source
 
 SHARED = "transform"
 """The variable of the only transform, or of what several views begin with."""
@@ -178,7 +179,7 @@ def _composed(name: str, transforms: Transforms) -> Lines:
 
 def _sorted(imports: set[str]) -> str:
     """Lines of imports as ruff sorts them: the standard library first, a line between."""
-    standard = ("collections", "itertools", "operator", "pathlib", "random", "typing")
+    standard = ("collections", "itertools", "operator", "os", "pathlib", "random", "typing")
     groups: list[list[str]] = [[], []]
     for line in sorted(imports, key=lambda line: (line.startswith("from"), line.lower())):
         groups[line.split()[1].split(".")[0] not in standard].append(line)
@@ -193,6 +194,13 @@ def _require_folder(nodes: Sequence[Node], target: str) -> None:
             raise GraphExportError(
                 f"{source.id}: {target} reads one folder of photos, and {source.op} is something "
                 "else. Put a folder in its place, or export for pytorch, which runs DALI."
+            )
+        kind, _, argument = source.kind.partition(":")
+        if kind not in ("", "folder") or argument == "file_list":
+            raise GraphExportError(
+                f"{source.id}: {target} reads a folder of images, and this is a "
+                f"{load_source(source.kind).about}. Give a folder, or export for pytorch, which "
+                "runs DALI."
             )
         if unlike := source.args.keys() - _OF_FOLDERS:
             name = min(unlike)
