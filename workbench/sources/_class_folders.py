@@ -75,7 +75,11 @@ def has_hidden(data: str, suffixes: tuple[str, ...]) -> bool:
 def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]]:
     """The files and their labels: of class folders, a flat folder, a file, a list or pairs."""
     if not isinstance(data, str):
-        return [path for path, _ in data], [label for _, label in data]
+        labels = [label for _, label in data]
+        if any(isinstance(label, str) for label in labels):
+            numbers = {name: at for at, name in enumerate(sorted(set(map(str, labels))))}
+            labels = [numbers[str(label)] for label in labels]
+        return [path for path, _ in data], labels
     if os.path.isfile(data) and data.lower().endswith(suffixes):
         return [data], [0]
     if os.path.isfile(data):
@@ -91,6 +95,13 @@ FIND_CLASS_FILES = "\n\n".join(
     map(inspect.getsource, (is_hidden, is_folder, class_folders, named_files))
 )
 """Source of what finds the files of class folders, for programs."""
+
+
+def class_names_of(dataset: Dataset) -> list[str]:
+    """The names of the class folders, or of the classes of files that are listed in Python."""
+    if dataset.location or all(isinstance(label, int) for _, label in dataset.items):
+        return class_folders(dataset.location)
+    return sorted({str(label) for _, label in dataset.items})
 
 
 def watched_class_folders(dataset: Dataset) -> Iterator[str]:

@@ -25,6 +25,7 @@ from workbench.errors import DataError
 from workbench.sources import Dataset, Header, Sample, SourceKind, dump_file_list
 from workbench.sources._class_folders import (
     class_folders,
+    class_names_of,
     describe_unread,
     files_of,
     first_names,
@@ -293,7 +294,7 @@ SOURCE = SourceKind(
     require=_require,
     list_samples=_list_samples,
     root=folder_of,
-    class_names=lambda dataset: class_folders(dataset.location),
+    class_names=class_names_of,
     watched=watched_class_folders,
     not_read=_not_read,
     nothing_found=_nothing_found,
