@@ -118,14 +118,13 @@ def number_pairs(data: Any) -> Any:
 
     The classes are ``data.classes``, or the texts in ``data.targets`` or in the list, sorted.
     """
-    texts = getattr(data, "classes", None)
-    if not isinstance(texts, list | tuple):
-        labels = getattr(data, "targets", None)
-        if labels is None and isinstance(data, list):
-            labels = [row[1] for row in data if isinstance(row, tuple | list) and len(row) == 2]
-        if not isinstance(labels, list | tuple):
-            return data
-        texts = sorted({label for label in labels if isinstance(label, str)})
+    labels = getattr(data, "targets", None)
+    if isinstance(data, list):
+        labels = [row[1] if isinstance(row, tuple | list) and len(row) == 2 else 0 for row in data]
+    if labels is not None and not all(isinstance(label, str) for label in labels):
+        return data
+    classes = getattr(data, "classes", None)
+    texts = classes if isinstance(classes, list | tuple) else sorted(set(labels or ()))
     return NumberedPairs(data, list(texts)) if texts and isinstance(texts[0], str) else data
 
 

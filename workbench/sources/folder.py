@@ -27,6 +27,7 @@ from workbench.sources._class_folders import (
     is_hidden,
     named_files,
 )
+from workbench.sources._compression import describe_compression
 
 IMAGES = (
     *(".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm"),
@@ -100,7 +101,8 @@ def _require(dataset: Dataset) -> None:
         ) from None
     if not stat.S_ISDIR(found.st_mode):
         raise DataError(
-            f"{path} is a file. Give the folder that holds the images, or a list of files that "
+            describe_compression(str(path))
+            or f"{path} is a file. Give the folder that holds the images, or a list of files that "
             "ends in .txt or .csv."
         )
     if not os.access(path, os.R_OK | os.X_OK):

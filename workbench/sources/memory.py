@@ -281,7 +281,12 @@ def keep_images(data: Any) -> Dataset:
 
     Raises DataError for what is none.
     """
-    require_images(data, split_row)
+
+    def split_text(row: Any) -> tuple[Any, int]:
+        pair = isinstance(row, tuple | list) and len(row) == 2 and isinstance(row[1], str)
+        return split_row((row[0], 0) if pair else row)
+
+    require_images(data, split_text)
     rows = open_images(data)
     count = len(rows)
 
