@@ -65,11 +65,9 @@ def open_dataset(data: Location) -> Dataset:
         path = Path(os.path.expanduser(data))
         kinds = (kind for kind in _by_precedence() if load_source(kind).accepts(path))
         return Dataset(next(kinds, "folder"), os.path.expanduser(str(data)))
-    if isinstance(data, Mapping) and (splits := ", ".join(map(str, data))):
-        raise DataError(
-            f"The {type(data).__name__} has several parts: {splits}. Give one, such as "
-            f"data[{next(iter(data))!r}]."
-        )
+    if isinstance(data, Mapping) and hasattr(data, "cast_column"):  # of Hugging Face
+        splits = ", ".join(map(repr, data))
+        raise DataError(f"The DatasetDict has the splits {splits}. Give one of them: data['...'].")
     if isinstance(data, list | tuple) and not data:
         raise DataError("The list is empty. Give at least one path or image.")
     if not isinstance(data, list | tuple) or not names_files(data):

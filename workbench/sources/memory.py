@@ -286,7 +286,8 @@ def keep_images(data: Any) -> Dataset:
         pair = isinstance(row, tuple | list) and len(row) == 2 and isinstance(row[1], str)
         return split_row((row[0], 0) if pair else row)
 
-    require_images(data, split_text)
+    of_texts = isinstance(data, tuple) or isinstance(number_pairs(data), NumberedPairs)
+    require_images(data, split_text if of_texts else split_row)
     rows = open_images(data)
     count = len(rows)
 
