@@ -64,10 +64,8 @@ def write_layout(folder: Path, photos: Path, draw: random.Random) -> None:
 
 
 def given_as(kind: str, folder: Path, draw: random.Random) -> Any:
-    if kind == "folder":
-        return str(folder)
-    if kind == "pillow_images":
-        return f"pillow_images:{folder}"
+    if kind in ("folder", "pillow_images"):
+        return f"{kind}:{folder}"
     files = sorted(str(path) for path in folder.rglob("*.*") if path.suffix.lower() in ENDINGS)
     draw.shuffle(files)
     if kind == "list":
