@@ -91,9 +91,8 @@ def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]
     return [os.path.join(data, name) for name, _ in found], [label for _, label in found]
 
 
-FIND_CLASS_FILES = "\n\n".join(
-    map(inspect.getsource, (is_hidden, is_folder, class_folders, named_files))
-)
+_LISTING: tuple[Any, ...] = (is_hidden, is_folder, class_folders, named_files)
+FIND_CLASS_FILES = "\n\n".join(map(inspect.getsource, _LISTING))
 """Source of what finds the files of class folders, for programs."""
 
 

@@ -228,6 +228,8 @@ def _write_placeholder(folder: Path) -> Path:
     return folder
 
 
+_HELPERS: tuple[Any, ...] = (is_hidden, is_folder, class_folders, frames_in)
+
 SOURCE = SourceKind(
     about="folder of videos as frames (class/video/0001.jpg)",
     op="experimental.readers.video",
@@ -239,9 +241,7 @@ SOURCE = SourceKind(
     pixels="frames",
     gives_sequences=lambda dataset: True,
     begins={"sequence_length": 8, "initial_fill": 64},
-    helpers="\n\n".join(
-        [IMAGES_SOURCE, *map(inspect.getsource, (is_hidden, is_folder, class_folders, frames_in))]
-    ),
+    helpers="\n\n".join([IMAGES_SOURCE, *map(inspect.getsource, _HELPERS)]),
     imports=("os",),
     leave_out=_leave_out,
     accepts=_accepts,
