@@ -335,8 +335,11 @@ def _tell_bad_files(data: Datasets, graph: Graph) -> None:
     """Name what would end the program or be decoded wrongly, and say how to leave it out."""
     from workbench.engine.exit_status import printable
     from workbench.engine.usable_data import UsableData
-    from workbench.sources import load_source
+    from workbench.sources import describe_not_read, load_source
 
+    for dataset in data.values():
+        for note in describe_not_read(dataset):
+            click.echo(f"note: {printable(note)}", err=True)
     usable = UsableData(data)
     usable.leave_out(full=False)
     for bad in usable.left_out:

@@ -97,7 +97,7 @@ def test_files_of_many_samples_are_of_their_kind(make: MakeFrame) -> None:
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"pfad": ["/a"], "n": [1]}, "no column of paths; its columns are: pfad, n. Rename"),
+        ({"pfad": ["/a"], "n": [1]}, "no column of paths; its columns are: pfad, n. Choose"),
         ({}, "its columns are: none"),
         ({"path": []}, "The frame has no rows"),
         ({"path": ["/a", None]}, "Row 1 of the column 'path' holds "),

@@ -57,6 +57,7 @@ def check(
 
     Example:  workbench check photos --full --good good.txt
     """
+    from workbench.engine.exit_status import printable
     from workbench.files import write_bytes, write_text
     from workbench.health.html_report import html_report
     from workbench.sources import kinds_with_targets, load_source, open_dataset
@@ -75,6 +76,8 @@ def check(
     if html:
         write_text(html, html_report(found))
     click.echo(json.dumps(_as_json(found), indent=1) if as_json else _as_text(found))
+    for note in found.not_read:
+        click.echo(f"note: {printable(note)}", err=True)
     without = load_source(found.dataset.kind).without_targets
     if without and (empty := without(found.dataset)):
         images = "1 image has" if empty == 1 else f"{empty:,} images have"
@@ -155,6 +158,7 @@ def _as_json(found: FolderCheck) -> dict[str, Any]:
         "bad": len(found.bad),
         "damaged": len(found.of_level("damaged")),
         "kinds": found.counts,
+        "not_read": list(found.not_read),
         "files": [
             {
                 "file": one.file,

@@ -15,7 +15,16 @@ from workbench.graph.graph_methods import Fn
 from workbench.graph.model import Graph, Port, Source
 from workbench.graph.node_handle import NodeHandle
 from workbench.graph.ports import output_ports
-from workbench.sources import PARAMETER, Data, Datasets, load_source, open_datasets, require_dataset
+from workbench.sources import (
+    PARAMETER,
+    Data,
+    Datasets,
+    choose_columns,
+    load_source,
+    open_datasets,
+    require_dataset,
+    require_files,
+)
 
 if TYPE_CHECKING:
     from workbench.graph.data_node import DataNode
@@ -35,13 +44,16 @@ random: RandomOperators[DataNode] = Fn("random", _RANDOM)  # type: ignore[assign
 
 
 @checked()
-def read(data: Data, **options: Any) -> Graph:
+def read(data: Data, *, path: str | None = None, label: str | None = None, **options: Any) -> Graph:
     """A graph that reads data and gives out what their reader has: images still encoded, labels.
 
     Parameters
     ----------
     data:
         What ``Workbench`` takes: a folder, a file of samples, a list, a frame.
+    path, label:
+        Of a frame or table the columns of the paths or images, and of the labels; ``label=""``:
+        there are none. By default they are found by their names.
     options:
         Arguments of DALI's reader, such as ``random_shuffle=True``.
 
@@ -52,11 +64,14 @@ def read(data: Data, **options: Any) -> Graph:
     The graph remembers the data for ``Workbench(graph)``; a file of it does not. Raises DataError
     for what is no data or not there, and GraphEditError for what is no option.
     """
+    if path is not None or label is not None:
+        data = choose_columns(data, path, label)
     datasets = open_datasets(data)
     if not datasets:
         raise DataError("read is given no data. Give a folder: wb.read('photos').")
     for each in datasets.values():
         require_dataset(each)
+        require_files(each)
     return reading(datasets, options)
 
 

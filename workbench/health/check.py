@@ -25,6 +25,7 @@ from workbench.sources import (
     Dataset,
     Location,
     Sample,
+    describe_not_read,
     dump_file_list,
     fits_list,
     list_samples,
@@ -59,6 +60,8 @@ class FolderCheck:
     count: int
     full: bool
     files: tuple[CheckedFile, ...]
+    not_read: tuple[str, ...] = ()
+    """Sentences on the files and folders there that are not read, and on empty class folders."""
 
     def __repr__(self) -> str:
         levels = {level: len(self.of_level(level)) for level in LEVELS}
@@ -79,7 +82,8 @@ class FolderCheck:
         head = "<tr><th>file</th><th>level</th><th>why</th></tr>" if worst else ""
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.counts.items())
         words = escape(f"{repr(self)[1:-1]}{': ' if kinds else ''}{kinds}")
-        return f"<p>{words}</p><table>{head}{''.join(rows)}</table>{rest}"
+        unread = "".join(f"<p>{escape(printable(note))}</p>" for note in self.not_read)
+        return f"<p>{words}</p>{unread}<table>{head}{''.join(rows)}</table>{rest}"
 
     def to_frame(self) -> Any:
         """A pandas frame: a row a file with a finding, with its level, size in bytes and why.
@@ -266,7 +270,8 @@ def check_folder(
             for one in every
         ]
     count = sum(file.counted for file in files)
-    return FolderCheck(dataset, count, full, tuple(one for one in every if one.findings))
+    notes = tuple(describe_not_read(dataset))
+    return FolderCheck(dataset, count, full, tuple(one for one in every if one.findings), notes)
 
 
 def _is_file(one: CheckedFile) -> bool:

@@ -20,6 +20,7 @@ from workbench.sources import (
     Location,
     Sample,
     class_names,
+    describe_not_read,
     header_of,
     list_samples,
     load_source,
@@ -75,6 +76,8 @@ class FolderFacts:
     """Numbers that a mask has and no class does, where they are too many to be any."""
     passed_over: dict[str, int] = field(default_factory=dict)
     """Images of other formats that the reader passes over, by format."""
+    not_read: tuple[str, ...] = ()
+    """Sentences on the files and folders there that are not read, and on empty class folders."""
     size_counts: dict[str, int] = field(default_factory=dict)
     """How many of those images have each size, the smallest first: ``640×480``, or where there are
     more than ``MOST_SIZES``, the span that their longer side lies in: ``513 … 768``."""
@@ -176,6 +179,7 @@ def scan_folder(
         first_other_size=next(iter(other_sizes), ""),
         unnamed=unnamed if unnamed > MOST_NUMBERS else 0,
         size_counts=_size_counts(sizes),
+        not_read=tuple(describe_not_read(dataset)),
         passed_over=dict(
             Counter(
                 name.rpartition(".")[2].upper()

@@ -27,7 +27,7 @@ from workbench.engine.findings import CheckedFile
 from workbench.engine.process import Engine
 from workbench.engine.progress_bar import with_progress_bar
 from workbench.engine.registry import task
-from workbench.engine.usable_data import UsableData, is_file_fault
+from workbench.engine.usable_data import UsableData, describe_left_out, is_file_fault
 from workbench.engine.worker import Worker
 from workbench.engine.worker_progress import Progress, WorkerProgress
 from workbench.errors import ArgumentError, CancelledError, EngineError, PipelineError
@@ -90,11 +90,17 @@ class Verification:
 
     @property
     def exact(self) -> bool:
-        """Whether all was compared and nothing differs."""
-        return not self.failure and self.identical == self.samples
+        """Whether all was compared, no file is missing and nothing differs."""
+        return not self.failure and not self._missing and self.identical == self.samples
+
+    @property
+    def _missing(self) -> tuple[CheckedFile, ...]:
+        return tuple(
+            one for one in self.left_out if any(each.kind == "missing" for each in one.findings)
+        )
 
     def lines(self) -> list[str]:
-        """The report as text; the last line is ``identical: N of N``."""
+        """The report as text; the last line is ``identical: N of N``, where no file is missing."""
         found = [
             f"batch {one.batch}, sample {one.sample} ({one.file}), {one.output}: {one.text}"
             for one in self.deviations[:_NAMED]
@@ -103,6 +109,9 @@ class Verification:
             found.append(f"and {len(self.deviations) - _NAMED} more")
         if self.failure:
             found.append(self.failure)
+        if self._missing:
+            found.append(f"{describe_left_out(self._missing)}; one ends the exported program")
+            return [*found, f"of the other files the same: {self.identical} of {self.samples}"]
         return [*found, f"identical: {self.identical} of {self.samples}"]
 
     def to_frame(self) -> Any:

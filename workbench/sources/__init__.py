@@ -24,6 +24,7 @@ from workbench.sources._dataset import Dataset as Dataset
 from workbench.sources._dataset import Datasets as Datasets
 from workbench.sources._dataset import load_source as load_source
 from workbench.sources._dataset import source_kinds as source_kinds
+from workbench.sources._frames import choose_columns as choose_columns
 from workbench.sources._opening import PARAMETER as PARAMETER
 from workbench.sources._opening import Data as Data
 from workbench.sources._opening import Location as Location
@@ -122,6 +123,19 @@ def require_dataset(dataset: Dataset, device: str = "") -> None:
         raise DataError(reason)
 
 
+def require_files(dataset: Dataset) -> None:
+    """Raise DataError where files that were given in Python are not there, with their rows."""
+    items = () if dataset.in_memory else dataset.items
+    missing = [row for row, (path, _) in enumerate(items) if not os.path.exists(path)]
+    if missing:
+        more = f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
+        rows = ", ".join(map(str, missing[:5]))
+        raise DataError(
+            f"{len(missing):,} of {len(items):,} files are missing (rows {rows}{more}); the first: "
+            f"{items[missing[0]][0]}. Correct these paths, or leave the rows out."
+        )
+
+
 def header_of(path: str) -> Header | None:
     """What the header of a file tells; None where its name is not that of a kind of its own."""
     for kind in map(load_source, source_kinds()):
@@ -157,6 +171,14 @@ def kinds_with_targets(dataset: Dataset) -> list[str]:
 def class_names(dataset: Dataset) -> list[str]:
     """The name of each label, in order; empty where they have none."""
     return load_source(dataset.kind).class_names(dataset)
+
+
+def describe_not_read(dataset: Dataset) -> list[str]:
+    """Sentences on the files and folders there that are not read, and on empty class folders."""
+    try:
+        return list(load_source(dataset.kind).not_read(dataset))
+    except OSError as error:
+        return [f"{error.filename} cannot be listed: {error.strerror}."]
 
 
 def no_files_reason(dataset: Dataset) -> str:

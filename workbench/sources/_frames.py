@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from workbench.errors import DataError
+from workbench.sources._python_data import IMAGE_COLUMNS, names_files
+from workbench.sources._tables import label_column
 
 PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "file_path", "image_path")
 """Names of the column of paths, in the order in which they are looked for, in any case."""
-LABEL_COLUMNS = ("label", "class", "target", "category", "class_name")
-"""Those of the column of labels."""
 _LIBRARIES = ("pandas", "polars")
 
 
@@ -46,19 +46,64 @@ def rows_of_frame(frame: Any) -> list[Any]:
     if not hasattr(frame, "columns"):
         return _paths(frame.to_list(), str(frame.name or ""))
     names = list(frame.columns)
-    name = _column(names, PATH_COLUMNS)
+    name = _column(names, (*PATH_COLUMNS, *IMAGE_COLUMNS))
     if name is None:
         found = ", ".join(map(str, names)) or "none"
         raise DataError(
-            f"The frame has no column of paths; its columns are: {found[:200]}. Rename that of the "
-            f"paths to one of {', '.join(PATH_COLUMNS)}, and that of the labels, if there is one, "
-            f"to one of {', '.join(LABEL_COLUMNS)}."
+            f"The frame has no column of paths; its columns are: {found[:200]}. Choose: "
+            "wb.read(frame, path='COLUMN', label='COLUMN'), or rename them path and label."
         )
     paths = _paths(frame[name].to_list(), name)
-    label = _column(names, LABEL_COLUMNS)
+    label = label_column(names)
     if label is None:
+        require_no_other(name, names)
         return paths
     return list(zip(paths, _labels(frame[label].to_list(), label), strict=True))
+
+
+def require_no_other(path: Any, names: Sequence[Any]) -> None:
+    """Raise DataError where columns besides that of the paths or images may hold the labels."""
+    if others := ", ".join(str(name) for name in names if name != path):
+        raise DataError(
+            f"No column is named label; besides {path!r} there are: {others[:200]}. Choose one: "
+            "wb.read(data, label='COLUMN'), or label='' for no labels."
+        )
+
+
+def choose_columns(data: Any, path: str | None, label: str | None) -> Any:
+    """The columns of paths or images, and of labels, of a frame or table, named so.
+
+    None: the column is found by its name; ``label=""``: there are no labels. Raises DataError.
+    """
+    names = getattr(data, "column_names", None)
+    names = list(getattr(data, "columns", ()) if names is None else names)
+    if not names:
+        raise DataError("path and label choose columns of a frame or table. Leave them out.")
+    for given in filter(None, (path, label)):
+        if given not in names:
+            raise DataError(f"There is no column {given!r}. Choose one of {', '.join(names)}.")
+    path = path or _column(names, (*PATH_COLUMNS, *IMAGE_COLUMNS))
+    if path is None:
+        raise DataError(f"Choose the column of paths or images: path= of {', '.join(names)}.")
+    if label is None and (label := label_column(n for n in names if n != path)) is None:
+        require_no_other(path, names)
+    column = data[path]
+    first = (column.to_list() if hasattr(column, "to_list") else list(column[:1]))[:1]
+    first = [each.as_py() if hasattr(each, "as_py") else each for each in first]
+    of_files = is_frame(data) and names_files(first)
+    if of_files and label == "":
+        return [(each, 0) for each in _paths(column.to_list(), path)]
+    named = {path: "path" if of_files else "image"}
+    named |= {label: "label"} if label else {}
+    changed = {old: new for old, new in named.items() if old != new}
+    if hasattr(data, "select_columns"):  # of Hugging Face
+        chosen = data.select_columns([*named])
+        return chosen.rename_columns(changed) if changed else chosen
+    if hasattr(data, "column_names"):  # of Arrow
+        return data.select([*named]).rename_columns([*named.values()])
+    if hasattr(data, "iloc"):  # of pandas
+        return data[[*named]].rename(columns=changed)
+    return data.select([*named]).rename(changed)
 
 
 def _column(names: Sequence[Any], wanted: tuple[str, ...]) -> Any:

@@ -21,6 +21,11 @@ PARAMETER = "data"
 """The parameter of an exported program that says where the data lie, where a graph says none."""
 
 
+_IN_CLASS_FOLDERS = ("numpy_files", "sounds", "video")
+"""Kinds with ``suffixes`` whose files have labels: of others each file holds many samples."""
+Item = tuple[str, int | str]
+
+
 @cache
 def _by_precedence() -> tuple[str, ...]:
     """Every kind, in the order in which they are asked whether a path is of them."""
@@ -60,17 +65,31 @@ def open_dataset(data: Location) -> Dataset:
         path = Path(os.path.expanduser(data))
         kinds = (kind for kind in _by_precedence() if load_source(kind).accepts(path))
         return Dataset(next(kinds, "folder"), os.path.expanduser(str(data)))
+    if isinstance(data, Mapping) and hasattr(data, "cast_column"):  # of Hugging Face
+        splits = ", ".join(map(repr, data))
+        raise DataError(f"The DatasetDict has the splits {splits}. Give one of them: data['...'].")
     if isinstance(data, list | tuple) and not data:
         raise DataError("The list is empty. Give at least one path or image.")
     if not isinstance(data, list | tuple) or not names_files(data):
         kept: Dataset = import_module(f"{__package__}.memory").keep_images(data)
         return kept
     items = tuple(map(_item, data))
+    unlabelled = not any(isinstance(each, tuple) for each in data)
     for kind in source_kinds():
         suffixes = load_source(kind).suffixes
         if suffixes and all(path.lower().endswith(suffixes) for path, _ in items):
-            return Dataset(kind, items=items)
+            by_folder = unlabelled and kind in _IN_CLASS_FOLDERS
+            return Dataset(kind, items=_labelled_by_folder(items) if by_folder else items)
+    items = _labelled_by_folder(items) if unlabelled else items
     return import_module(f"{__package__}.file_list").listed(items)  # type: ignore[no-any-return]
+
+
+def _labelled_by_folder(items: tuple[Item, ...]) -> tuple[Item, ...]:
+    """Files in several class folders, with the names of these for labels."""
+    classes = [os.path.basename(os.path.dirname(path)) for path, _ in items]
+    if len(set(classes)) < 2:
+        return items
+    return tuple((path, name) for (path, _), name in zip(items, classes, strict=True))
 
 
 def _item(item: Any) -> tuple[str, int | str]:
@@ -93,6 +112,10 @@ def _item(item: Any) -> tuple[str, int | str]:
 
 
 def open_datasets(data: Data) -> Datasets:
-    """What each parameter is given; data without a name are those of the parameter ``data``."""
-    named = data if isinstance(data, Mapping) else {PARAMETER: data}
+    """What each parameter is given; data without a name are those of the parameter ``data``.
+
+    A ``DatasetDict`` of Hugging Face is no such mapping: its splits are several data sets.
+    """
+    splits = hasattr(data, "cast_column")
+    named = data if isinstance(data, Mapping) and not splits else {PARAMETER: data}
     return {name: open_dataset(each) for name, each in named.items()}

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import DataError
+from workbench.sources._tables import label_column
 
 IMAGE_COLUMNS = ("image", "img", "bytes", "photo")
 """Names of the column of images, in any case."""
@@ -32,7 +33,8 @@ def holds_images(frame: Any) -> bool:
     if not hasattr(frame, "columns"):
         first = frame.to_list()[:1] if hasattr(frame, "to_list") else []
         return bool(first) and isinstance(first[0], bytes | bytearray | dict)
-    return any(str(name).lower() in IMAGE_COLUMNS for name in frame.columns)
+    columns = [frame[name] for name in frame.columns if str(name).lower() in IMAGE_COLUMNS]
+    return any(not names_files(column.to_list()[:1]) for column in columns)
 
 
 def names_files(data: Sequence[Any]) -> bool:
@@ -228,7 +230,7 @@ def describe(data: Any, count: int) -> str:
 def class_names_of(data: Any) -> list[str]:
     """The names of the classes that a data set of torchvision or Hugging Face tells."""
     for name, feature in dict(getattr(data, "features", None) or {}).items():
-        if name.lower() in ("label", "class", "target") and hasattr(feature, "names"):
+        if name == label_column(data.features) and hasattr(feature, "names"):
             return list(map(str, feature.names))
     names = getattr(data, "classes", None)
     return list(map(str, names)) if isinstance(names, list | tuple) else []
@@ -263,7 +265,7 @@ def _labels(data: Any, count: int, number: Callable[[Any], Any] | None) -> Any:
     unknown = np.full(count, -1)
     try:
         if columns := _columns(data):
-            found = next(filter(None, map(columns.get, ("label", "class", "target"))), None)
+            found = label_column(columns.values())
             if found is not None and number is not None:
                 column = data[found]
                 texts = column.to_pylist() if hasattr(column, "to_pylist") else list(column)

@@ -242,6 +242,8 @@ class SourceKind:
     """Of such a file that its reader takes: what is wrong with its numbers, or empty."""
     passed_over: Callable[[Dataset], Iterator[str]] = lambda dataset: iter(())
     """Names of images there that its reader passes over; ``pillow_images`` has them."""
+    not_read: Callable[[Dataset], Iterator[str]] = lambda dataset: iter(())
+    """Sentences on the files and folders there that are not read, and on empty class folders."""
     looks_ahead: bool = False
     """Whether ``list_samples`` soon tells the faults of the samples that a reader comes to first: a
     preview names those that its reader takes in silence."""

@@ -13,6 +13,13 @@ import psutil
 from workbench.errors import DataError
 
 
+def label_column(names: Any) -> Any:
+    """The name of the column of labels, in any case; None where there is none."""
+    known = {str(name).lower(): name for name in reversed([*names])}
+    wanted = ("label", "class", "target", "category", "class_name")
+    return next((known[name] for name in wanted if name in known), None)
+
+
 class BytesColumn:
     """A column of bytes of Arrow: views of the table, of which no copy is made."""
 
@@ -89,12 +96,42 @@ class NumberedClasses:
         return self.numbers.get(label, str(label))
 
 
+class NumberedPairs:
+    """Pairs of an image and a label that is a text, numbered by the classes."""
+
+    def __init__(self, rows: Any, classes: list[str]) -> None:
+        self.rows, self.classes = rows, classes
+        self.numbers = {name: number for number, name in enumerate(classes)}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> Any:
+        row = self.rows[int(index)]
+        if isinstance(row, tuple | list) and len(row) == 2 and isinstance(row[1], str):
+            return row[0], self.numbers.get(row[1], row[1])
+        return row
+
+
+def number_pairs(data: Any) -> Any:
+    """A list of pairs, or a data set of PyTorch, whose labels are texts, with numbers.
+
+    The classes are ``data.classes``, or the texts in ``data.targets`` or in the list, sorted.
+    """
+    labels = getattr(data, "targets", None)
+    if isinstance(data, list):
+        labels = [row[1] if isinstance(row, tuple | list) and len(row) == 2 else 0 for row in data]
+    if labels is not None and not all(isinstance(label, str) for label in labels):
+        return data
+    classes = getattr(data, "classes", None)
+    texts = classes if isinstance(classes, list | tuple) else sorted(set(labels or ()))
+    return NumberedPairs(data, list(texts)) if texts and isinstance(texts[0], str) else data
+
+
 def number_classes(rows: Any, table: Any) -> Any:
     """The rows of a table of Arrow, Polars, pandas or Hugging Face; labels become numbers."""
     names = getattr(table, "column_names", None)
-    names = [*(table.columns if names is None else names)]
-    named = {str(name).lower(): name for name in reversed(names)}
-    column = next((named[name] for name in ("label", "class", "target") if name in named), None)
+    column = label_column(table.columns if names is None else names)
     if column is None:
         return rows
     values = table.unique(column) if hasattr(table, "cast_column") else table[column].unique()
@@ -104,18 +141,19 @@ def number_classes(rows: Any, table: Any) -> Any:
 
 
 def read_parquet(path: str) -> Any:
-    """The columns of a Parquet file that hold encoded images, numbers and the labels."""
-    from pyarrow import parquet, types
+    """The columns of a Parquet file that hold encoded images and the labels, or all columns."""
+    from pyarrow import parquet
 
     table = parquet.read_table(path, memory_map=True).flatten()  # Hugging Face: image.bytes
     kinds = dict(zip(table.column_names, table.schema.types, strict=True))
     images = [name for name, kind in kinds.items() if "binary" in str(kind)]
     if not images:
         raise ValueError(f"{path} has {', '.join(kinds)}, and no column of encoded images")
-    labels = [name for name in kinds if name.lower() in ("label", "class", "target")]
-    numbers = [name for name, kind in kinds.items() if types.is_integer(kind)]
-    table = table.select([*images, *dict.fromkeys([*numbers, *labels])])
-    return table.rename_columns([name.partition(".")[0] for name in table.column_names])
+    label, parts = label_column(kinds), {name.partition(".")[0] for name in images}
+    others = [name for name in kinds if name.partition(".")[0] not in parts]
+    table = table.select([*images, *(others if label is None else [label])])
+    inner = {name: name.partition(".")[0] for name in images}
+    return table.rename_columns([inner.get(name, name) for name in table.column_names])
 
 
 def require_memory(path: str) -> None:

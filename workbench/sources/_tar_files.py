@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterator
 from typing import BinaryIO, NamedTuple
 
 from workbench.errors import DataError
+from workbench.sources._compression import describe_compression
 
 _BLOCK = tarfile.BLOCKSIZE
 _CHUNK = 2**20
@@ -62,7 +63,8 @@ def files_in_tar(path: str) -> Iterator[TarFile | TarDamage]:
                     yield TarDamage(zeros, at)
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         raise DataError(
-            f"{path} cannot be read as a tar archive: {error}. Write it anew, or leave it out."
+            describe_compression(path)
+            or f"{path} cannot be read as a tar archive: {error}. Write it anew, or leave it out."
         ) from None
 
 

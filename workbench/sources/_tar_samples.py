@@ -42,6 +42,26 @@ def groups_in(path: str) -> Iterator[Group | TarDamage]:
         yield key, parts
 
 
+def first_parts(group: Group) -> dict[str, TarFile]:
+    """The files of a sample by component: of several with one component DALI reads the first."""
+    parts: dict[str, TarFile] = {}
+    for component, file in group[1]:
+        parts.setdefault(component, file)
+    return parts
+
+
+def hidden_first_file(path: str) -> TarFile | None:
+    """The first file of an archive where its name begins with a dot.
+
+    DALI passes over such files, but for the first, which it counts as a sample.
+    """
+    with contextlib.suppress(DataError):
+        first = next(files_in_tar(path), None)
+        if isinstance(first, TarFile) and not _parted(first.name)[0]:
+            return first
+    return None
+
+
 def whole_groups(path: str) -> Iterator[Group]:
     """Those of ``groups_in`` that are samples, up to where the archive cannot be read."""
     with contextlib.suppress(DataError):
@@ -71,7 +91,7 @@ def with_component(
         wanted, _ = _parted(sample.name.rsplit(":", 1)[-1])
         damaged = sample.name.endswith(":damaged")
         while not damaged and key != wanted and (group := next(groups, None)):
-            key, parts = group[0], dict(group[1])
+            key, parts = group[0], first_parts(group)
         found = parts.get(component) if key == wanted else None
         yield sample, found and (found.offset_data, found.size)
 

@@ -8,6 +8,7 @@ place DALI's ``file_list`` is read too: the same files without those that are ba
 from __future__ import annotations
 
 import errno
+import inspect
 import os
 import stat
 from collections.abc import Iterator
@@ -18,7 +19,15 @@ from typing import Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind, file_list
-from workbench.sources._class_folders import class_folders
+from workbench.sources._class_folders import (
+    FIND_CLASS_FILES,
+    class_folders,
+    describe_unread,
+    has_hidden,
+    is_hidden,
+    named_files,
+)
+from workbench.sources._compression import describe_compression
 
 IMAGES = (
     *(".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm"),
@@ -33,14 +42,16 @@ IMAGES = (
 )  # fmt: skip
 """
 
+LIST_IMAGES = f"{IMAGES_SOURCE}\n\n{FIND_CLASS_FILES}"
+"""Source of what lists the images of a folder, for programs: ``named_files(data, IMAGES)``."""
+_HELPERS = f"{LIST_IMAGES}\n\n{inspect.getsource(has_hidden)}"
+
 OTHERS = (".gif", ".avif", ".avifs", ".ico", ".icns", ".tga", ".qoi", ".dds", ".pcx", ".sgi")
 """Endings of images that Pillow opens, and DALI's readers pass over."""
 
 SOUNDS = (".flac", ".ogg", ".wav")
 """What ``readers.file`` looks for besides ``IMAGES`` in class folders."""
 
-_LOOKED_AT = 1000
-"""Entries of a folder that tell whether it is flat: where it is not, ``find_files`` sees it."""
 _MOST_NAMES = 10_000
 """Entries of a folder among which images are looked for."""
 _LOOKED_INTO = 20
@@ -53,15 +64,16 @@ def find_files(data: str) -> dict[str, Any]:
     """Arguments of the file reader for class folders, a flat folder of images, or a list.
 
     The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
-    what DALI does not decode: one such file ends the program.
+    what DALI does not decode: one such file ends the program. DALI reads hidden files and folders
+    too: where there are some, it is given the names of the others.
     """
     if os.path.isfile(data):
         return {"file_list": data}
-    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
-    if any(entry.is_dir() for entry in entries):
+    if class_folders(data) and not has_hidden(data, IMAGES):
         return {"file_root": data}
-    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
-    return {"file_root": data, "files": files, "labels": [0] * len(files)}
+    found = named_files(data, IMAGES)
+    files, labels = [name for name, _ in found], [label for _, label in found]
+    return {"file_root": data, "files": files, "labels": labels}
 
 
 def _is_list(dataset: Dataset) -> bool:
@@ -89,7 +101,8 @@ def _require(dataset: Dataset) -> None:
         ) from None
     if not stat.S_ISDIR(found.st_mode):
         raise DataError(
-            f"{path} is a file. Give the folder that holds the images, or a list of files that "
+            describe_compression(str(path))
+            or f"{path} is a file. Give the folder that holds the images, or a list of files that "
             "ends in .txt or .csv."
         )
     if not os.access(path, os.R_OK | os.X_OK):
@@ -99,9 +112,7 @@ def _require(dataset: Dataset) -> None:
 def _class_names(dataset: Dataset) -> list[str]:
     if _is_list(dataset):
         return file_list.SOURCE.class_names(dataset)
-    with os.scandir(dataset.location) as entries:
-        folders = sorted(entry.name for entry in entries if os.path.isdir(entry.path))
-    return folders if any(not name.startswith(".") for name in folders) else []
+    return class_folders(dataset.location)
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
@@ -112,16 +123,12 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     data, folders = dataset.location, _class_names(dataset)
     if folders:
         yield from _lost_links(data)
-    suffixes = IMAGES + SOUNDS if folders else IMAGES
-    for label, folder in enumerate(folders or [""]):
-        try:
-            with os.scandir(os.path.join(data, folder)) as entries:
-                found = [e for e in entries if e.name.lower().endswith(suffixes)]
-        except OSError as error:
-            raise DataError(f"{data}/{folder} cannot be listed: {error.strerror}.") from None
-        for entry in sorted(found, key=lambda entry: entry.name):
-            if not os.path.isdir(entry.path) and (folders or not entry.name.startswith(".")):
-                yield Sample(entry.path, os.path.join(folder, entry.name), label)
+    try:
+        suffixes = IMAGES if "files" in find_files(data) else IMAGES + SOUNDS
+        found = named_files(data, suffixes)
+    except OSError as error:
+        raise DataError(f"{error.filename} cannot be listed: {error.strerror}.") from None
+    yield from (Sample(os.path.join(data, name), name, label) for name, label in found)
 
 
 def _lost_links(data: str) -> Iterator[Sample]:
@@ -142,6 +149,11 @@ def _passed_over(dataset: Dataset) -> Iterator[str]:
                 yield from (e.name for e in entries if e.name.lower().endswith(OTHERS))
 
 
+def _not_read(dataset: Dataset) -> Iterator[str]:
+    if not _is_list(dataset):
+        yield from describe_unread(dataset.location, IMAGES)
+
+
 def _watched(dataset: Dataset) -> Iterator[str]:
     """The folder and those in it. A file added or removed changes the time of its folder."""
     yield dataset.location
@@ -160,7 +172,7 @@ def images_in(folder: str) -> list[str]:
     """The names of the images among the first entries of a folder. Raises OSError."""
     with os.scandir(folder) as entries:
         some = list(islice(entries, _MOST_NAMES))
-    return [e.name for e in some if e.name.lower().endswith(IMAGES) and not e.name.startswith(".")]
+    return [e.name for e in some if e.name.lower().endswith(IMAGES) and not is_hidden(e.name)]
 
 
 def _deeper(data: str) -> str:
@@ -205,11 +217,8 @@ def _directly(dataset: Dataset | None) -> str:
         return "file_root"
     if os.path.isfile(dataset.location):
         return "file_list"
-    with suppress(OSError), os.scandir(dataset.location) as entries:
-        first = [e for e in islice(entries, _LOOKED_AT) if not e.name.startswith(".")]
-        classes = any(e.is_dir() for e in first)
-        if not classes and any(e.name.lower().endswith(IMAGES) for e in first):
-            return ""
+    with suppress(OSError):
+        return "" if "files" in find_files(dataset.location) else "file_root"
     return "file_root"
 
 
@@ -223,7 +232,7 @@ SOURCE = SourceKind(
     op="readers.file",
     located_by=frozenset({"file_root", "files", "file_list"}),
     find=find_files,
-    helpers=IMAGES_SOURCE,
+    helpers=_HELPERS,
     imports=("os",),
     accepts=lambda path: os.path.isdir(path) or file_list.is_list(path),
     precedence=0,
@@ -233,6 +242,7 @@ SOURCE = SourceKind(
     class_names=_class_names,
     watched=_watched,
     passed_over=_passed_over,
+    not_read=_not_read,
     nothing_found=_nothing_found,
     write_placeholder=_write_placeholder,
     directly=_directly,

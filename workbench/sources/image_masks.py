@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
-from workbench.sources._class_folders import class_folders
+from workbench.sources._class_folders import class_folders, is_folder, is_hidden
 from workbench.sources.folder import IMAGES, IMAGES_SOURCE
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ def pairs_in(data: str) -> list[tuple[str, str]]:
     named = {
         os.path.splitext(name)[0]: name
         for name in sorted(os.listdir(masks))
-        if name.lower().endswith(IMAGES) and not name.startswith(".")
+        if name.lower().endswith(IMAGES) and not is_hidden(name)
     }
     return [
         (os.path.join(images, name), os.path.join(masks, mask) if mask else "")
         for name in sorted(os.listdir(images))
-        if name.lower().endswith(IMAGES) and not name.startswith(".")
+        if name.lower().endswith(IMAGES) and not is_hidden(name)
         for mask in [named.get(os.path.splitext(name)[0], "")]
     ]
 
@@ -105,7 +105,7 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     known = {mask for _, mask in pairs}
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
-        if name.lower().endswith(IMAGES) and path not in known and not name.startswith("."):
+        if name.lower().endswith(IMAGES) and path not in known and not is_hidden(name):
             shown = os.path.relpath(path, dataset.location)
             yield Sample(path, shown, 0, fault="it is the mask of no image")
 
@@ -186,7 +186,14 @@ def _write_placeholder(folder: Path) -> Path:
     return folder
 
 
-_HELPERS: tuple[Any, ...] = (class_folders, pair_folders, pairs_in, mask_numbers)
+_HELPERS: tuple[Any, ...] = (
+    is_hidden,
+    is_folder,
+    class_folders,
+    pair_folders,
+    pairs_in,
+    mask_numbers,
+)
 SOURCE = SourceKind(
     about="images with masks (images/7.jpg, masks/7.png)",
     op="readers.image_masks",

@@ -42,8 +42,11 @@ from workbench.sources._python_data import (
 from workbench.sources._tables import (
     BytesColumn,
     NumberedClasses,
+    NumberedPairs,
     TableRows,
+    label_column,
     number_classes,
+    number_pairs,
     read_parquet,
     require_memory,
 )
@@ -82,8 +85,8 @@ def open_images(data: Any) -> Any:
     if is_table or hasattr(data, "cast_column"):
         return number_classes(TableRows(data) if is_table else data, data)
     if isinstance(data, tuple) and len(data) == 2 and getattr(data[0], "ndim", 0) == 4:
-        return list(zip(*data, strict=True))  # as Keras gives images and labels
-    return data
+        data = list(zip(*data, strict=True))  # as Keras gives images and labels
+    return number_pairs(data)
 
 
 def split_row(row: Any) -> tuple[Any, int]:
@@ -95,8 +98,13 @@ def split_row(row: Any) -> tuple[Any, int]:
         if not named:
             raise ValueError(f"it has {', '.join(known)}, but no image: name that column image")
         image = named[0]
-        classes = [known[name] for name in ("label", "class", "target") if name in known]
-        label = classes[0] if classes else 0
+        column = label_column(row)
+        if column is None and len(row) > 1:
+            raise ValueError(
+                f"it has {', '.join(map(str, row))}, and none is named label: give "
+                "wb.read(data, label='COLUMN'), label='' for none, or rename that column label"
+            )
+        label = 0 if column is None else row[column]
     elif isinstance(row, tuple | list):
         if len(row) != 2:
             parts = f"{len(row)} part{'s' * (len(row) != 1)}"
@@ -277,7 +285,13 @@ def keep_images(data: Any) -> Dataset:
 
     Raises DataError for what is none.
     """
-    require_images(data, split_row)
+
+    def split_text(row: Any) -> tuple[Any, int]:
+        pair = isinstance(row, tuple | list) and len(row) == 2 and isinstance(row[1], str)
+        return split_row((row[0], 0) if pair else row)
+
+    of_texts = isinstance(data, tuple) or isinstance(number_pairs(data), NumberedPairs)
+    require_images(data, split_text if of_texts else split_row)
     rows = open_images(data)
     count = len(rows)
 
@@ -372,7 +386,8 @@ def _write_placeholder(folder: Path) -> Path:
 
 
 _HELPERS: tuple[Any, ...] = (
-    *(BytesColumn, TableRows, NumberedClasses, number_classes, read_parquet, open_images),
+    *(label_column, BytesColumn, TableRows, NumberedClasses, number_classes, NumberedPairs),
+    *(number_pairs, read_parquet, open_images),
     *(split_row, encode_image, ImageBatches),
 )
 

@@ -16,7 +16,6 @@ import os
 import tempfile
 from collections.abc import Collection, Iterator
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +23,17 @@ import numpy as np
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Header, Sample, SourceKind, dump_file_list
-from workbench.sources._class_folders import class_folders, files_of, watched_class_folders
+from workbench.sources._class_folders import (
+    class_folders,
+    class_names_of,
+    describe_unread,
+    files_of,
+    first_names,
+    is_folder,
+    is_hidden,
+    named_files,
+    watched_class_folders,
+)
 from workbench.sources._dataset import folder_of
 from workbench.sources.folder import IMAGES
 
@@ -243,9 +252,7 @@ def _accepts(path: Path) -> bool:
                 return file.readline().rstrip().rpartition(b" ")[0].endswith(_SUFFIX.encode())
         if not os.path.isdir(path):
             return path.suffix.lower() == _SUFFIX
-        folders = class_folders(str(path))
-        with os.scandir(os.path.join(path, *folders[:1])) as entries:
-            names = [entry.name.lower() for entry in islice(entries, 10_000)]
+        names = first_names(str(path), 10_000)
     except OSError:
         return False
     return any(n.endswith(_SUFFIX) for n in names) and not any(n.endswith(IMAGES) for n in names)
@@ -257,7 +264,20 @@ def _write_placeholder(folder: Path) -> Path:
     return path
 
 
-_HELPERS: tuple[Any, ...] = (class_folders, files_of, array_axes, label_files)
+def _not_read(dataset: Dataset) -> Iterator[str]:
+    if os.path.isdir(dataset.location):
+        yield from describe_unread(dataset.location, (_SUFFIX,), "array")
+
+
+_HELPERS: tuple[Any, ...] = (
+    is_hidden,
+    is_folder,
+    class_folders,
+    named_files,
+    files_of,
+    array_axes,
+    label_files,
+)
 
 SOURCE = SourceKind(
     about="NumPy files (.npy, or a folder of these)",
@@ -279,8 +299,9 @@ SOURCE = SourceKind(
     require=_require,
     list_samples=_list_samples,
     root=folder_of,
-    class_names=lambda dataset: class_folders(dataset.location),
+    class_names=class_names_of,
     watched=watched_class_folders,
+    not_read=_not_read,
     nothing_found=_nothing_found,
     sample="volumes/images",
     looks_ahead=True,

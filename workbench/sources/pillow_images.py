@@ -15,26 +15,27 @@ from typing import Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind, folder
+from workbench.sources._class_folders import (
+    FIND_CLASS_FILES,
+    class_folders,
+    describe_unread,
+    is_hidden,
+    named_files,
+)
 
 _LOOKED_AT = 1000
 
 
 def find_images(data: str) -> dict[str, Any]:
     """Arguments of the file reader for class folders, or a flat folder, of any images."""
-    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
-    folders = sorted(entry.name for entry in entries if entry.is_dir())
-    files, labels = [], []
-    for label, place in enumerate(folders or [""]):
-        for name in sorted(os.listdir(os.path.join(data, place))):
-            if name.lower().endswith((*IMAGES, *OTHERS)) and not name.startswith("."):
-                files.append(os.path.join(place, name))
-                labels.append(label)
+    found = named_files(data, (*IMAGES, *OTHERS))
+    files, labels = [name for name, _ in found], [label for _, label in found]
     return {"file_root": data, "files": files, "labels": labels}
 
 
 IMAGES, OTHERS = folder.IMAGES, folder.OTHERS
 _HELPERS = (
-    folder.IMAGES_SOURCE
+    f"{FIND_CLASS_FILES}\n\n{folder.IMAGES_SOURCE}"
     + f"""\
 OTHERS = (
     {", ".join(f'"{suffix}"' for suffix in OTHERS)},
@@ -44,9 +45,7 @@ OTHERS = (
 
 
 def _class_names(dataset: Dataset) -> list[str]:
-    with os.scandir(dataset.location) as entries:
-        shown = [entry for entry in entries if not entry.name.startswith(".")]
-        return sorted(entry.name for entry in shown if entry.is_dir())
+    return class_folders(dataset.location)
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
@@ -76,7 +75,7 @@ def _accepts(path: Path) -> bool:
 def _names(path: Path) -> Iterator[str]:
     with os.scandir(path) as entries:
         for entry in entries:
-            if entry.is_dir() and not entry.name.startswith("."):
+            if entry.is_dir() and not is_hidden(entry.name):
                 with os.scandir(entry.path) as inner:
                     yield from (each.name for each in islice(inner, _LOOKED_AT // 10))
             else:
@@ -104,6 +103,7 @@ SOURCE = SourceKind(
     root=lambda dataset: dataset.location,
     class_names=_class_names,
     watched=folder.SOURCE.watched,
+    not_read=lambda dataset: describe_unread(dataset.location, (*IMAGES, *OTHERS)),
     nothing_found=_nothing_found,
     write_placeholder=folder.SOURCE.write_placeholder,
     decoder="decoders.pillow",

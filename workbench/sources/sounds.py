@@ -10,13 +10,23 @@ import inspect
 import os
 import struct
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Header, Sample, SourceKind
-from workbench.sources._class_folders import class_folders, files_of, watched_class_folders
+from workbench.sources._class_folders import (
+    class_folders,
+    class_names_of,
+    describe_unread,
+    files_of,
+    first_names,
+    has_hidden,
+    is_folder,
+    is_hidden,
+    named_files,
+    watched_class_folders,
+)
 from workbench.sources.folder import IMAGES, SOUNDS
 
 _LOOKED_AT = 10_000
@@ -125,9 +135,7 @@ def _accepts(path: Path) -> bool:
             return first.endswith(tuple(map(os.fsencode, SOUNDS)))
         if not os.path.isdir(path):
             return path.suffix.lower() in SOUNDS
-        folders = class_folders(str(path))
-        with os.scandir(os.path.join(path, *folders[:1])) as entries:
-            names = [entry.name.lower() for entry in islice(entries, _LOOKED_AT)]
+        names = first_names(str(path), _LOOKED_AT)
     except OSError:
         return False
     return any(n.endswith(SOUNDS) for n in names) and not any(n.endswith(IMAGES) for n in names)
@@ -141,10 +149,17 @@ def _write_placeholder(folder: Path) -> Path:
 
 def _directly(dataset: Dataset | None) -> str:
     """DALI's reader takes class folders as they are."""
-    return "file_root" if dataset is not None and class_folders(dataset.location) else ""
+    if dataset is None or not class_folders(dataset.location):
+        return ""
+    return "" if has_hidden(dataset.location, SOUNDS) else "file_root"
 
 
-_HELPERS: tuple[Any, ...] = (class_folders, files_of)
+def _not_read(dataset: Dataset) -> Iterator[str]:
+    if os.path.isdir(dataset.location):
+        yield from describe_unread(dataset.location, SOUNDS, "sound")
+
+
+_HELPERS: tuple[Any, ...] = (is_hidden, is_folder, class_folders, named_files, files_of)
 
 SOURCE = SourceKind(
     about="sounds (.wav, .flac, .ogg, or a folder of these)",
@@ -160,8 +175,9 @@ SOURCE = SourceKind(
     require=_require,
     list_samples=_list_samples,
     root=_root,
-    class_names=lambda dataset: class_folders(dataset.location),
+    class_names=class_names_of,
     watched=watched_class_folders,
+    not_read=_not_read,
     nothing_found=_nothing_found,
     write_placeholder=_write_placeholder,
     directly=_directly,

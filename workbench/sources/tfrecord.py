@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Index, Sample, SourceKind
+from workbench.sources._compression import describe_compression
 from workbench.sources._dataset import folder_of
 from workbench.sources._example_records import (
     choose_features,
@@ -149,7 +150,8 @@ def _chosen(paths: list[str]) -> tuple[str, str]:
     for _, record in _records(path):
         if record is None:
             raise DataError(
-                f"{path}: the record at byte 0 is cut short or damaged. Write the file anew, or "
+                describe_compression(path)
+                or f"{path}: the record at byte 0 is cut short or damaged. Write the file anew, or "
                 "leave it out."
             )
         try:
@@ -229,7 +231,9 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
         for offset, record in _records(path):
             name = f"{holder} at index {offset - 12}"
             if record is None:
-                yield Sample(path, name, 0, offset, 0, "the file is damaged or cut short here")
+                fault = describe_compression(path) if offset == 12 else ""
+                fault = fault or "the file is damaged or cut short here"
+                yield Sample(path, name, 0, offset, 0, fault)
                 continue
             try:
                 features = read_features(record)
@@ -252,6 +256,8 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
                 _, at, stop = features[label]
                 packed = list(varints_of(record, at, stop))
                 value = packed[0] if packed else at
+                if len(packed) > 1:
+                    fault = f"its feature {label} has {len(packed)} values, and DALI reads one"
             yield Sample(path, name, value, offset + start, end - start, fault)
 
 

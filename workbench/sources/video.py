@@ -14,13 +14,22 @@ import os
 import struct
 from collections.abc import Collection, Iterator
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Header, Sample, SourceKind, dump_file_list
-from workbench.sources._class_folders import class_folders, files_of, watched_class_folders
+from workbench.sources._class_folders import (
+    class_folders,
+    class_names_of,
+    describe_unread,
+    files_of,
+    first_names,
+    is_folder,
+    is_hidden,
+    named_files,
+    watched_class_folders,
+)
 from workbench.sources._dataset import folder_of
 from workbench.sources.folder import IMAGES
 
@@ -305,10 +314,7 @@ def _accepts(path: Path) -> bool:
                 return file.readline().rpartition(" ")[0].lower().endswith(VIDEOS)
         if not os.path.isdir(path):
             return path.suffix.lower() in VIDEOS
-        with os.scandir(path) as entries:
-            shown = [entry for entry in islice(entries, 10_000) if not entry.name.startswith(".")]
-        folders = sorted(entry.path for entry in shown if entry.is_dir())
-        names = os.listdir(folders[0]) if folders else [entry.name for entry in shown]
+        names = first_names(str(path), 10_000)
     except OSError:
         return False
     if any(name.lower().endswith(IMAGES) for name in names):
@@ -322,7 +328,12 @@ def _write_placeholder(folder: Path) -> Path:
     return path
 
 
-_HELPERS: tuple[Any, ...] = (class_folders, files_of)
+def _not_read(dataset: Dataset) -> Iterator[str]:
+    if os.path.isdir(dataset.location):
+        yield from describe_unread(dataset.location, VIDEOS, "video")
+
+
+_HELPERS: tuple[Any, ...] = (is_hidden, is_folder, class_folders, named_files, files_of)
 
 SOURCE = SourceKind(
     about="video (.avi, .webm, or a folder of these)",
@@ -347,8 +358,9 @@ SOURCE = SourceKind(
     list_samples=_list_samples,
     leave_out=_leave_out,
     root=folder_of,
-    class_names=lambda dataset: class_folders(dataset.location),
+    class_names=class_names_of,
     watched=watched_class_folders,
+    not_read=_not_read,
     nothing_found=_nothing_found,
     sample="video",
     write_placeholder=_write_placeholder,

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
-from workbench.sources._class_folders import class_folders
+from workbench.sources._class_folders import class_folders, is_folder, is_hidden
 from workbench.sources.folder import IMAGES, IMAGES_SOURCE, images_in
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _LOOKED_AT = 4
 def frames_in(folder: str) -> list[str]:
     """The images of one folder, in the order of their names."""
     names = sorted(name for name in os.listdir(folder) if name.lower().endswith(IMAGES))
-    return [os.path.join(folder, name) for name in names if not name.startswith(".")]
+    return [os.path.join(folder, name) for name in names if not is_hidden(name)]
 
 
 def find_frames(data: str) -> dict[str, Any]:
@@ -228,6 +228,8 @@ def _write_placeholder(folder: Path) -> Path:
     return folder
 
 
+_HELPERS: tuple[Any, ...] = (is_hidden, is_folder, class_folders, frames_in)
+
 SOURCE = SourceKind(
     about="folder of videos as frames (class/video/0001.jpg)",
     op="experimental.readers.video",
@@ -239,7 +241,7 @@ SOURCE = SourceKind(
     pixels="frames",
     gives_sequences=lambda dataset: True,
     begins={"sequence_length": 8, "initial_fill": 64},
-    helpers="\n\n".join([IMAGES_SOURCE, *map(inspect.getsource, (class_folders, frames_in))]),
+    helpers="\n\n".join([IMAGES_SOURCE, *map(inspect.getsource, _HELPERS)]),
     imports=("os",),
     leave_out=_leave_out,
     accepts=_accepts,

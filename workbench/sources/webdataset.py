@@ -31,7 +31,7 @@ from workbench.sources._record_index import (
 )
 from workbench.sources._tar_files import TarDamage
 from workbench.sources._tar_index import IndexedFiles, index_lines, require_index, write_index
-from workbench.sources._tar_samples import first_samples, groups_in
+from workbench.sources._tar_samples import first_parts, first_samples, groups_in, hidden_first_file
 from workbench.sources.folder import IMAGES
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def find_shards(data: Any) -> dict[str, Any]:
 
 def read_shards(**options: Any) -> Any:
     """Images and labels of WebDataset archives: the digits of cls as a number, or 0."""
+    options.setdefault("case_sensitive_extensions", False)
     if len(options["ext"]) == 1:
         jpegs: Any = fn.readers.webdataset(**options)
         return jpegs, fn.cast(jpegs.shape() * 0, dtype=types.INT32)
@@ -154,6 +155,18 @@ def _samples(
     """
     with open(path, "rb") as opened:
         groups = groups_in(path)
+        if kept is None and (hidden := hidden_first_file(path)) is not None:
+            name = f"{holder}:{hidden.offset_data}:{hidden.name}"
+            fault = "it is hidden and first, and DALI takes it for a sample without an image"
+            yield Sample(
+                path,
+                name,
+                0,
+                hidden.offset_data,
+                hidden.size,
+                f"{fault}: leave it out",
+                counted=False,
+            )
         while True:
             try:
                 group = next(groups, None)
@@ -168,8 +181,8 @@ def _samples(
                     name = f"{holder}:{group.at}:damaged"
                     yield Sample(path, name, 0, group.at, 0, group.fault)
                 continue
-            parts = dict(group[1])
-            if kept is not None and not kept.take_any(parts.values()):
+            parts = first_parts(group)
+            if kept is not None and not kept.take_any([file for _, file in group[1]]):
                 continue
             image = next((parts[each] for each in parts if f".{each}" in IMAGES), None)
             fault, label = "", 0
@@ -187,6 +200,12 @@ def _samples(
             shown = image or next(iter(parts.values()))
             name = f"{holder}:{shown.offset_data}:{shown.name}"
             yield Sample(path, name, label, shown.offset_data, shown.size, fault)
+            for component, other in group[1]:
+                if kept is None and f".{component}" in IMAGES and other is not image:
+                    name = f"{holder}:{other.offset_data}:{other.name}"
+                    fault = f"another image of the sample {group[0]}, of which DALI reads the first"
+                    at, size = other.offset_data, other.size
+                    yield Sample(path, name, 0, at, size, fault, counted=False)
 
 
 def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:

@@ -58,6 +58,7 @@ def read_annotated(
     ltrb: bool = False, ratio: bool = False, polygon_masks: bool = False, **options: Any
 ) -> Any:
     """Images, and their boxes and classes as COCO's reader gives them, and key points as its."""
+    options.setdefault("case_sensitive_extensions", False)
     made: Any = fn.readers.webdataset(**options)
     jpegs, encoded = made
     found: Any = fn.python_function(

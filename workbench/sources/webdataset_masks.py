@@ -36,6 +36,7 @@ def find_masked(data: Any) -> dict[str, Any]:
 
 def read_masked(**options: Any) -> Any:
     """Images and their masks, int32 (height, width, 1)."""
+    options.setdefault("case_sensitive_extensions", False)
     made: Any = fn.readers.webdataset(**options)
     jpegs, encoded = made
     masks = fn.python_function(

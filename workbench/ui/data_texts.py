@@ -36,11 +36,12 @@ def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
 
 
 def passed_over_text(facts: FolderFacts) -> str:
-    """How many files DALI decodes none of, by their format."""
-    if not facts.passed_over:
-        return ""
-    named = ", ".join(f"{count:,} {name}" for name, count in facts.passed_over.items())
-    return f"{named}: not read, for DALI decodes none. decoders.pillow does, {COST}."
+    """How many images DALI does not decode, by their format, and what else is not read."""
+    texts = list(facts.not_read)
+    if facts.passed_over:
+        named = ", ".join(f"{count:,} {name}" for name, count in facts.passed_over.items())
+        texts.insert(0, f"{named}: not read, for DALI decodes none. decoders.pillow does, {COST}.")
+    return " ".join(texts)
 
 
 def counted_by_text(facts: FolderFacts) -> str:

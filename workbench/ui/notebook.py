@@ -25,7 +25,7 @@ from workbench.graph.io import dump_graph
 from workbench.graph.model import Graph
 from workbench.graph.own_code import trust_graph
 from workbench.roots import Roots
-from workbench.sources import Data, Datasets, open_datasets, require_dataset
+from workbench.sources import Data, Datasets, open_datasets, require_dataset, require_files
 from workbench.ui import node_completion
 from workbench.ui.components import COMPONENTS, TABS
 from workbench.ui.exports import entry_names
@@ -186,6 +186,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
             given = replace(given, graph=trust_graph(given.graph))
         for dataset in datasets.values():
             require_dataset(dataset)
+            require_files(dataset)
         for other in list(_open):
             other._model.rest()  # one worker at a time: a cell that is run again leaves no other
         id_here = secrets.token_hex(8)

@@ -21,6 +21,7 @@ from workbench.emit.transform_export.steps import OTHERWISE, Chain, Choice, View
 from workbench.errors import GraphExportError
 from workbench.graph.devices import is_decoder
 from workbench.graph.model import Graph, Node, Source
+from workbench.sources import load_source
 
 SHARED = "transform"
 """The variable of the only transform, or of what several views begin with."""
@@ -214,6 +215,13 @@ def _require_folder(nodes: Sequence[Node], target: str) -> None:
             raise GraphExportError(
                 f"{source.id}: {target} reads one folder of photos, and {source.op} is something "
                 "else. Put a folder in its place, or export for pytorch, which runs DALI."
+            )
+        kind, _, argument = source.kind.partition(":")
+        if kind not in ("", "folder") or argument == "file_list":
+            raise GraphExportError(
+                f"{source.id}: {target} reads a folder of images, and this is a "
+                f"{load_source(source.kind).about}. Give a folder, or export for pytorch, which "
+                "runs DALI."
             )
         if unlike := source.args.keys() - _OF_FOLDERS:
             name = min(unlike)

@@ -11,6 +11,7 @@ from workbench.emit.targets._transforms import sample_lines, transform_module
 from workbench.emit.transform_export.albumentations import ALBUMENTATIONS
 from workbench.emit.transform_export.source_text import lines_of
 from workbench.graph.model import Graph
+from workbench.sources.folder import LIST_IMAGES
 
 _TEMPLATE = '''\
 """$title
@@ -27,7 +28,6 @@ Needs torch, Pillow (PIL) and albumentations, which brings cv2.
 $imports
 
 $constants
-SUFFIXES = {".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"}
 
 
 $read_photo
@@ -36,17 +36,14 @@ $read_photo
 $transforms
 
 
+$listing
+
 class Photos(Dataset):
     """Gives of each photo $listed; the folder has one for each class."""
 
     def __init__(self, folder: str) -> None:
-        classes = sorted(path for path in Path(folder).iterdir() if path.is_dir())
-        self.samples = [
-            (str(path), label)
-            for label, photos in enumerate(classes)
-            for path in sorted(photos.iterdir())
-            if path.suffix.lower() in SUFFIXES
-        ]
+        found = named_files(folder, IMAGES)
+        self.samples = [(os.path.join(folder, name), label) for name, label in found]
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -104,6 +101,7 @@ def emit_albumentations(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     return {
         "dataset.py": module.fill(
             _TEMPLATE,
+            listing=LIST_IMAGES,
             photo=photo,
             sample=sample_lines(module),
             names="\n".join(lines_of([*module.names], "transforms = ", indent="    ")),

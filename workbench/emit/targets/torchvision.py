@@ -11,6 +11,7 @@ from workbench.emit.targets import Target
 from workbench.emit.targets._transforms import sample_lines, transform_module
 from workbench.emit.transform_export.torchvision import TORCHVISION
 from workbench.graph.model import Graph
+from workbench.sources.folder import LIST_IMAGES
 
 _TEMPLATE = '''\
 """$title
@@ -56,7 +57,7 @@ _IMPORTS = (
     "from torchvision.transforms import v2",
 )
 _DATASET = '''\
-class Photos(ImageFolder):
+class Photos(PhotoFolder):
     """Gives of each photo $listed."""
 
     def __getitem__(self, index: int) -> tuple[Any, ...]:
@@ -67,14 +68,37 @@ class Photos(ImageFolder):
 '''
 
 
+_FOLDER = (
+    LIST_IMAGES
+    + '''
+
+class PhotoFolder(ImageFolder):
+    """The photos that DALI reads of a folder, with the same labels."""
+
+    def find_classes(self, directory: str) -> tuple[list[str], dict[str, int]]:
+        classes = class_folders(directory)
+        return classes, {name: label for label, name in enumerate(classes)}
+
+    @staticmethod
+    def make_dataset(directory: str, *_: Any, **options: Any) -> list[tuple[str, int]]:
+        found = named_files(directory, IMAGES)
+        return [(os.path.join(directory, name), label) for name, label in found]
+
+
+'''
+)
+
+
 def emit_torchvision(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``dataset.py``."""
     module = transform_module(graph, catalog, TORCHVISION, _IMPORTS)
     if module.sample == ["transform(photo)", "label"]:
         return {
-            "dataset.py": module.fill(_TEMPLATE, dataset="", kind="ImageFolder", of=", transform")
+            "dataset.py": module.fill(
+                _TEMPLATE, dataset=_FOLDER, kind="PhotoFolder", of=", transform"
+            )
         }
-    dataset = Template(_DATASET).substitute(module.fields, sample=sample_lines(module))
+    dataset = _FOLDER + Template(_DATASET).substitute(module.fields, sample=sample_lines(module))
     shared = ", transform" if module.shared else ""
     return {"dataset.py": module.fill(_TEMPLATE, dataset=dataset, kind="Photos", of=shared)}
 

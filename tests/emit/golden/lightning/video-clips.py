@@ -33,18 +33,46 @@ OUTPUTS = ["clips", "labels"]
 VIDEOS = (".avi", ".webm", ".mkv", ".mp4", ".mov", ".m4v", ".mpg", ".mpeg")
 
 
+def is_hidden(name: str) -> bool:
+    """Whether a file or folder belongs to the system or to a tool, by its name: it is no data."""
+    system = ("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found", "__pycache__")
+    return name.startswith(".") or name.lower() in (*system, "system volume information")
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of a folder is a folder; a link in a circle is none."""
+    return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
+
+
 def class_folders(data: str) -> list[str]:
-    """The names of the folders in a folder, sorted, without those that begin with a dot."""
+    """The names of the folders in a folder, sorted, without hidden ones."""
     if not os.path.isdir(data):
         return []
     with os.scandir(data) as entries:
-        return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
+        return sorted(e.name for e in entries if is_folder(e) and not is_hidden(e.name))
+
+
+def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
+    """The files of class folders, or of a flat folder: the path inside ``data``, and the label."""
+    found = []
+    for label, folder in enumerate(class_folders(data) or [""]):
+        with os.scandir(os.path.join(data, folder)) as entries:
+            names = [
+                e.name for e in entries if e.name.lower().endswith(suffixes) and not is_folder(e)
+            ]
+        shown = sorted(name for name in names if not is_hidden(name))
+        found += [(os.path.join(folder, name), label) for name in shown]
+    return found
 
 
 def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]]:
     """The files and their labels: of class folders, a flat folder, a file, a list or pairs."""
     if not isinstance(data, str):
-        return [path for path, _ in data], [label for _, label in data]
+        labels = [label for _, label in data]
+        if any(isinstance(label, str) for label in labels):
+            numbers = {name: at for at, name in enumerate(sorted(set(map(str, labels))))}
+            labels = [numbers[str(label)] for label in labels]
+        return [path for path, _ in data], labels
     if os.path.isfile(data) and data.lower().endswith(suffixes):
         return [data], [0]
     if os.path.isfile(data):
@@ -52,14 +80,8 @@ def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]
             rows = [line.strip().rsplit(maxsplit=1) for line in lines if line.strip()]
         root = os.path.dirname(os.path.abspath(data))
         return [os.path.join(root, path) for path, _ in rows], [int(label) for _, label in rows]
-    files: list[str] = []
-    labels: list[int] = []
-    for label, folder in enumerate(class_folders(data) or [""]):
-        place = os.path.join(data, folder)
-        names = sorted(name for name in os.listdir(place) if name.lower().endswith(suffixes))
-        files += [os.path.join(place, name) for name in names if not name.startswith(".")]
-        labels += [label] * (len(files) - len(labels))
-    return files, labels
+    found = named_files(data, suffixes)
+    return [os.path.join(data, name) for name, _ in found], [label for _, label in found]
 
 
 def find_videos(data: Any) -> dict[str, Any]:

@@ -1,0 +1,159 @@
+"""Labels are never dropped: columns are chosen or an error, folders and texts are classes."""
+
+from __future__ import annotations
+
+import io
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import workbench as wb
+from workbench.errors import DataError
+from workbench.sources import class_names, list_samples, open_dataset, open_datasets
+from workbench.sources._tables import NumberedPairs
+
+TEXTS = ["dog", "dog", "ant", "ant"]
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> list[str]:
+    for name in ("bee", "cat"):
+        (tmp_path / name).mkdir()
+        for number in range(2):
+            image = Image.fromarray(np.full((8, 8, 3), 60 * number, np.uint8))
+            image.save(tmp_path / name / f"{number}.png")
+    return [str(path) for path in sorted(tmp_path.rglob("*.png"))]
+
+
+def encoded(paths: list[str]) -> list[bytes]:
+    return [Path(path).read_bytes() for path in paths]
+
+
+def found(data: Any, **chosen: Any) -> tuple[list[int], list[str]]:
+    (dataset,) = wb.read(data, **chosen).datasets.values()
+    return [each.placed().label for each in list_samples(dataset)], class_names(dataset)
+
+
+@pytest.mark.parametrize("column", ["y", "breed", "fine_label", "species"])
+def test_a_column_that_may_hold_the_labels_is_an_error_or_chosen(
+    paths: list[str], tmp_path: Path, column: str
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    arrow = pytest.importorskip("pyarrow")
+    tables = [
+        pandas.DataFrame({"path": paths, column: TEXTS}),
+        pandas.DataFrame({"photo": paths, column: TEXTS}),
+        pandas.DataFrame({"image": encoded(paths), column: TEXTS}),
+        arrow.table({"image": encoded(paths), column: TEXTS}),
+    ]
+    for table in tables:
+        with pytest.raises(DataError, match=column):
+            open_dataset(table)
+        assert found(table, label=column) == ([1, 1, 0, 0], ["ant", "dog"])
+        assert found(table, label="") == ([0, 0, 0, 0], [])
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(tables[-1], tmp_path / "photos.parquet")
+    with pytest.raises(DataError, match=column):
+        wb.read(str(tmp_path / "photos.parquet"))
+
+
+def test_a_column_of_paths_of_any_name_keeps_the_names_of_files(paths: list[str]) -> None:
+    pandas = pytest.importorskip("pandas")
+    for name in ("img", "photo", "image"):
+        dataset = open_dataset(pandas.DataFrame({name: paths, "label": TEXTS}))
+        assert [each.path for each in list_samples(dataset)] == paths
+    frame = pandas.DataFrame({"where": paths, "what": TEXTS})
+    assert found(frame, path="where", label="what") == ([1, 1, 0, 0], ["ant", "dog"])
+    with pytest.raises(DataError, match=r"no column 'wat'\. Choose one of where, what"):
+        wb.read(frame, path="where", label="wat")
+    with pytest.raises(DataError, match="columns of a frame or table"):
+        wb.read(paths, label="y")
+
+
+def test_a_list_of_paths_in_class_folders_has_their_labels(paths: list[str]) -> None:
+    assert found(paths) == ([0, 0, 1, 1], ["bee", "cat"])
+    assert found(paths[:2]) == ([0, 0], [])
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".avi"])
+def test_so_have_lists_of_arrays_and_videos(suffix: str) -> None:
+    dataset = open_dataset([f"/a/dog/0{suffix}", f"/a/ant/0{suffix}"])
+    assert class_names(dataset) == ["ant", "dog"]
+    from workbench.sources import load_source
+    from workbench.sources._class_folders import files_of
+
+    assert load_source(dataset.kind).suffixes == (suffix,) or suffix == ".avi"
+    assert files_of(dataset.argument, (suffix,))[1] == [1, 0]
+
+
+def test_a_dict_of_splits_is_no_data_set() -> None:
+    class DatasetDict(dict[str, Any]):
+        def cast_column(self) -> None:
+            raise AssertionError
+
+    with pytest.raises(DataError, match=r"splits 'train', 'test'\. Give one"):
+        open_datasets(DatasetDict(train=[], test=[]))
+
+
+class Pairs:
+    """A data set of PyTorch whose labels are texts."""
+
+    def __init__(self, paths: list[str], **told: Any) -> None:
+        self.paths = paths
+        vars(self).update(told)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> Any:
+        return np.asarray(Image.open(self.paths[index])), TEXTS[index]
+
+
+def test_text_labels_are_classes_in_pairs_and_data_sets(paths: list[str]) -> None:
+    pixels = [np.asarray(Image.open(io.BytesIO(each))) for each in encoded(paths)]
+    wanted = [1, 1, 0, 0], ["ant", "dog"]
+    assert found(list(zip(pixels, TEXTS, strict=True))) == wanted
+    assert found(list(zip(paths, TEXTS, strict=True))) == wanted
+    assert found((np.stack(pixels), TEXTS)) == wanted
+    assert found(Pairs(paths, classes=["ant", "dog"])) == wanted
+    assert found(Pairs(paths, targets=TEXTS)) == wanted
+    with pytest.raises(DataError, match="its label is 'dog'"):
+        wb.read(Pairs(paths))
+    with pytest.raises(DataError, match="number the classes"):
+        wb.read(list(zip(pixels, ["dog", 1, 2, 3], strict=True)))
+    assert NumberedPairs([(0, "b"), (0, 3)], ["a", "b"])[1] == (0, 3)
+
+
+def test_rows_without_a_label_are_an_error() -> None:
+    class Rows(Pairs):
+        def __getitem__(self, index: int) -> Any:
+            return {"image": np.zeros((8, 8, 3), np.uint8), "y": 3}
+
+    with pytest.raises(DataError, match="it has image, y, and none is named label"):
+        wb.read(Rows(["a"]))
+
+
+def test_missing_files_are_an_error_with_their_rows(paths: list[str]) -> None:
+    with pytest.raises(DataError, match=r"1 of 1 files are missing \(rows 0\); .*nope.jpg"):
+        wb.read(["nope.jpg"])
+    with pytest.raises(DataError, match=r"2 of 6 files are missing \(rows 4, 5\)"):
+        wb.read([*paths, "gone.png", "lost.png"])
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"path": ["nope.jpg", *paths], "label": 5 * [0]})
+    with pytest.raises(DataError, match=r"1 of 5 files are missing \(rows 0\)"):
+        wb.Workbench(frame, restore=False)
+
+
+def test_a_file_that_disappears_is_named_and_not_identical(paths: list[str]) -> None:
+    graph = wb.load_recipe("rotate-jitter")
+    with closing(wb.Workbench(paths, graph, restore=False)) as w:
+        Path(paths[1]).unlink()
+        assert paths[1] in str(w.batch(0, samples=4))
+        report = w.verify(batches=1)
+    assert not report.exact
+    assert "identical" not in str(report)
+    assert paths[1] in str(report)
