@@ -33,7 +33,6 @@ NUM_WORKERS = 4
 SEED = 42 + int(os.environ.get("RANK", "0"))
 MEAN = [0.485, 0.456, 0.406]
 STD = [0.229, 0.224, 0.225]
-SUFFIXES = {".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"}
 
 
 def decode_with_pillow(
@@ -147,17 +146,50 @@ view_2_transform = A.Compose(
 )
 
 
+IMAGES = (
+    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
+    ".pgm", ".pbm", ".jp2", ".webp",
+)  # fmt: skip
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a file or folder belongs to the system or to a tool, by its name: it is no data."""
+    system = ("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found", "__pycache__")
+    return name.startswith(".") or name.lower() in (*system, "system volume information")
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of a folder is a folder; a link in a circle is none."""
+    return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
+
+
+def class_folders(data: str) -> list[str]:
+    """The names of the folders in a folder, sorted, without hidden ones."""
+    if not os.path.isdir(data):
+        return []
+    with os.scandir(data) as entries:
+        return sorted(e.name for e in entries if is_folder(e) and not is_hidden(e.name))
+
+
+def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
+    """The files of class folders, or of a flat folder: the path inside ``data``, and the label."""
+    found = []
+    for label, folder in enumerate(class_folders(data) or [""]):
+        with os.scandir(os.path.join(data, folder)) as entries:
+            names = [
+                e.name for e in entries if e.name.lower().endswith(suffixes) and not is_folder(e)
+            ]
+        shown = sorted(name for name in names if not is_hidden(name))
+        found += [(os.path.join(folder, name), label) for name in shown]
+    return found
+
+
 class Photos(Dataset):
     """Gives of each photo view_1, view_2 and labels; the folder has one for each class."""
 
     def __init__(self, folder: str) -> None:
-        classes = sorted(path for path in Path(folder).iterdir() if path.is_dir())
-        self.samples = [
-            (str(path), label)
-            for label, photos in enumerate(classes)
-            for path in sorted(photos.iterdir())
-            if path.suffix.lower() in SUFFIXES
-        ]
+        found = named_files(folder, IMAGES)
+        self.samples = [(os.path.join(folder, name), label) for name, label in found]
 
     def __len__(self) -> int:
         return len(self.samples)

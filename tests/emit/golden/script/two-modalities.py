@@ -84,8 +84,11 @@ def array_axes(path: str) -> list[int]:
     with open(path, "rb") as file:
         if npy.read_magic(file) != (1, 0):
             raise ValueError("the version of the format is not 1")
-        shape = npy.read_array_header_1_0(file)[0]
-    if len(shape) not in (2, 3, 4) or 0 in shape:
+        try:
+            shape = npy.read_array_header_1_0(file)[0]
+        except Exception as error:  # NumPy parses it as Python: damage raises errors of any type
+            raise ValueError("its header cannot be read") from error
+    if len(shape) not in (2, 3, 4) or min(shape) < 1:
         raise ValueError(f"its shape is {shape}")
     has_channels = len(shape) == 4 or (len(shape) == 3 and shape[-1] <= 4)
     return [*range(len(shape)), *([] if has_channels else [-1])]

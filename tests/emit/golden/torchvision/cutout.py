@@ -100,6 +100,57 @@ transform = v2.Compose(
 )
 
 
+IMAGES = (
+    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
+    ".pgm", ".pbm", ".jp2", ".webp",
+)  # fmt: skip
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a file or folder belongs to the system or to a tool, by its name: it is no data."""
+    system = ("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found", "__pycache__")
+    return name.startswith(".") or name.lower() in (*system, "system volume information")
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of a folder is a folder; a link in a circle is none."""
+    return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
+
+
+def class_folders(data: str) -> list[str]:
+    """The names of the folders in a folder, sorted, without hidden ones."""
+    if not os.path.isdir(data):
+        return []
+    with os.scandir(data) as entries:
+        return sorted(e.name for e in entries if is_folder(e) and not is_hidden(e.name))
+
+
+def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
+    """The files of class folders, or of a flat folder: the path inside ``data``, and the label."""
+    found = []
+    for label, folder in enumerate(class_folders(data) or [""]):
+        with os.scandir(os.path.join(data, folder)) as entries:
+            names = [
+                e.name for e in entries if e.name.lower().endswith(suffixes) and not is_folder(e)
+            ]
+        shown = sorted(name for name in names if not is_hidden(name))
+        found += [(os.path.join(folder, name), label) for name in shown]
+    return found
+
+
+class PhotoFolder(ImageFolder):
+    """The photos that DALI reads of a folder, with the same labels."""
+
+    def find_classes(self, directory: str) -> tuple[list[str], dict[str, int]]:
+        classes = class_folders(directory)
+        return classes, {name: label for label, name in enumerate(classes)}
+
+    @staticmethod
+    def make_dataset(directory: str, *_: Any, **options: Any) -> list[tuple[str, int]]:
+        found = named_files(directory, IMAGES)
+        return [(os.path.join(directory, name), label) for name, label in found]
+
+
 def make_loader(
     data: str, batch_size: int = BATCH_SIZE, num_workers: int = NUM_WORKERS
 ) -> DataLoader:
@@ -107,7 +158,7 @@ def make_loader(
     if not num_workers:  # worker processes are seeded by the loader
         torch.manual_seed(SEED)
     return DataLoader(
-        ImageFolder(data, transform, loader=read_photo),
+        PhotoFolder(data, transform, loader=read_photo),
         batch_size,
         shuffle=True,
         num_workers=num_workers,
