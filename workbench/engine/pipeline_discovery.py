@@ -31,6 +31,7 @@ from workbench.engine.makers import (
     makers_of,
     pipelines_within,
 )
+from workbench.engine.project_modules import TREES
 from workbench.engine.script_sandbox import source_location
 from workbench.engine.stand_ins import Settings, StandIn, StandIns
 from workbench.engine.written_calls import MISSING, written_value
@@ -382,8 +383,8 @@ def name_of(traced: Traced, docstring: str | None, stem: str, kind: type) -> tup
     ``kind`` is the pipeline's class: one of the user's own gives its name.
     """
     places = [place for op in traced.pipeline.ops for place in op.places]
-    own = (place.function for place in places if "/nvidia/dali/" not in place.file)
-    function = next(own, "")
+    own = [place.function for place in places if place.file in TREES]
+    function = next((name for name in own if not name.startswith(("_", "<"))), "")
     told, _, about = " ".join((docstring or "").partition("\n\n")[0].split()).partition(": ")
     told = told if about else told.removesuffix(".")
     for name in (told, " ".join((docstring or "").partition("\n\n")[0].split())):

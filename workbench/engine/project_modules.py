@@ -24,6 +24,16 @@ _MOST_FOLDERS = 8
 _WORKBENCH = Path(__file__).parents[1]
 _CATCHING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
+_PLUGIN = "nvidia.dali.plugin."
+_FRAMEWORKS = {
+    "pytorch": "torch",
+    "tf": "tensorflow",
+    "jax": "jax",
+    "mxnet": "mxnet",
+    "paddle": "paddle",
+}
+"""What each of DALI's plugins imports, by the plugin's name."""
+
 Run = Callable[[str, ModuleType], None]
 """Runs a file as a module."""
 
@@ -110,6 +120,8 @@ class _Finder(MetaPathFinder):
         where = _importing_line()
         if where is None or not self.owns(where[0]):
             return None
+        if self._first and _lacks_framework(name):
+            return self._stand_in(name, where)
         if path is not None:
             inside = [entry for entry in path if self.owns(entry)] if self._first else []
         elif self._first:
@@ -124,6 +136,9 @@ class _Finder(MetaPathFinder):
             return found
         if self._first or catches_import_errors(*where):
             return None
+        return self._stand_in(name, where)
+
+    def _stand_in(self, name: str, where: tuple[str, int]) -> ModuleSpec:
         file, line = where
         loader = _StandInLoader(self._stand_ins, f"{Path(file).name}:{line}")
         return ModuleSpec(name, loader, is_package=True)
@@ -134,6 +149,14 @@ class _Finder(MetaPathFinder):
         if "site-packages" in path.parts or _WORKBENCH in path.parents:
             return False
         return path == root or root in path.parents
+
+
+def _lacks_framework(name: str) -> bool:
+    """Whether it is a plugin of DALI whose framework is not installed: its import would fail."""
+    if not name.startswith(_PLUGIN):
+        return False
+    framework = _FRAMEWORKS.get(name.removeprefix(_PLUGIN).partition(".")[0])
+    return framework is not None and PathFinder.find_spec(framework) is None
 
 
 def _importing_line() -> tuple[str, int] | None:

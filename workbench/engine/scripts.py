@@ -99,6 +99,7 @@ def trace_source(
     several.
     """
     cells = read_source_cells(path)
+    path = str(Path(path).absolute())  # a notebook runs in its own folder
     files = [cell.file for cell in cells]
     made: list[Any] = []
     module = new_module(path)

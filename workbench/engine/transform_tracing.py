@@ -70,6 +70,7 @@ def trace_transform(
     which names the line, where it fails, takes too much, or has none or several.
     """
     cells = read_source_cells(path)
+    path = str(Path(path).absolute())  # a notebook runs in its own folder
     tempfile.gettempdir()  # it is kept from now on, whatever the script does to the environment
     lines = ScriptRun(StandIns())
     trees = parsed_cells(cells, lines)

@@ -49,6 +49,14 @@ class _Calls:
         self.tree = tree
         self.known = known
         self.calls = list(_calls_in(tree, ()))
+        self.classes = {
+            id(each): node.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ClassDef)
+            for each in node.body
+            if isinstance(each, ast.FunctionDef)
+        }
+        """The class of each method."""
 
     def given(self, function: str, parameters: Sequence[str], wanted: str, depth: int) -> Any:
         for call, around in self.calls:
@@ -92,8 +100,14 @@ class _Calls:
     def _parameter(
         self, function: ast.FunctionDef, names: Sequence[str], wanted: str, depth: int
     ) -> Any:
-        if depth:
-            value = self.given(function.name, names, wanted, depth - 1)
+        name, owner = function.name, self.classes.get(id(function))
+        if owner is not None:
+            is_static = any(ast.unparse(each) == "staticmethod" for each in function.decorator_list)
+            names = names if is_static else names[1:]
+            # a method of that name may be another class's: only a call of the class is certain
+            name = owner if name == "__init__" else ""
+        if depth and name:
+            value = self.given(name, names, wanted, depth - 1)
             if value is not MISSING:
                 return value
         args = function.args

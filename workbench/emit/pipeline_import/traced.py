@@ -66,8 +66,6 @@ class TracedOp:
     """The ports of its outputs, where these are not the operator's in their order."""
     changed: str = ""
     """What of it is not as it was, in words."""
-    notes: tuple[str, ...] = ()
-    """What is to be said of it besides."""
 
 
 @dataclass(frozen=True, slots=True)
