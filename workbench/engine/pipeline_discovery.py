@@ -8,7 +8,7 @@ import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from inspect import unwrap
 from pathlib import Path
@@ -81,6 +81,10 @@ class FoundPipeline:
     """What is not given, and can only be given; it is stood in for."""
     shard: tuple[str, ...] = ()
     """Arguments of readers with which a program of ours says that it reads the only shard."""
+    kind: type | None = None
+    """The pipeline's class, where that was chosen."""
+    is_definition: bool = False
+    """Whether it is a function with ``@pipeline_def``, which returns its own pipeline."""
 
 
 def find_pipeline(
@@ -103,7 +107,8 @@ def find_pipeline(
     live = _live(script)
     if len(live) == 1:
         ((name, pipe),) = live.items()
-        return _factory(name, pipe, script, arguments)
+        found = _factory(name, pipe, script, arguments)
+        return replace(found, changed=(*found.changed, *_not_reached(pipe, script)))
     makers = makers_of(script.module)
     if len(live) > 1:
         raise ImportFailedError(_several(script, [*live, *makers]))
@@ -119,6 +124,21 @@ def find_pipeline(
         f"and none derived from it, no {BUILDER}. What stands under __main__ is not run. If a "
         "function makes one, name it: --pipeline NAME."
     )
+
+
+def _not_reached(pipe: Any, script: ScriptResult) -> Iterator[str]:
+    """Which pipelines a script defines besides the one at which it was stopped."""
+    makers = makers_of(script.module)
+    others = [
+        name
+        for name, maker in makers.items()
+        if not (isinstance(maker, type) and isinstance(pipe, maker))
+    ]
+    if script.stopped and len(makers) > 1 and others:
+        yield (
+            f"the pipeline that runs at {script.stopped} is imported; the script also defines "
+            f"{', '.join(others)}. Name another one by --pipeline"
+        )
 
 
 def has_pipeline(script: ScriptResult) -> bool:
@@ -185,7 +205,17 @@ def _factory(
     count = getattr(script.module, "PIPELINES", 1) if name == SIDE_BY_SIDE else 1
     several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
     notes = (*notes, *_other_definitions(name, value, script.trees), *call.notes)
-    return FoundPipeline(make, notes, tuple(placeholders), several, call.assumed, lacking, shard)
+    return FoundPipeline(
+        make,
+        notes,
+        tuple(placeholders),
+        several,
+        call.assumed,
+        lacking,
+        shard,
+        kind=value if is_pipeline_class(value) else None,
+        is_definition=bool(getattr(value, "_is_pipeline_def", False)) or name == SIDE_BY_SIDE,
+    )
 
 
 def _lacking(file: str, name: str, missing: Sequence[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -50,7 +50,7 @@ from workbench.engine.script_lines import (
     one_process,
 )
 from workbench.engine.script_sandbox import ScriptSandbox, one_printable_line, source_location
-from workbench.engine.stand_ins import StandIn, StandInError, StandIns
+from workbench.engine.stand_ins import Making, StandIn, StandInError, StandIns
 from workbench.engine.tracing import preload_imports, trace_pipeline
 from workbench.engine.unknown_values import unknown_values_left_out
 from workbench.engine.usual_values import written
@@ -113,7 +113,7 @@ def trace_source(
     notes = [note_of_data(made_up.values())] if made_up else []
     with (
         ScriptSandbox(files, seconds, worker.reply_error) as sandbox,
-        kept_from_running(made),
+        kept_from_running(made, lines.stand_ins),
         noted_calls() as noted,
         noted_numba_functions(),
         older_names_in_dali(),
@@ -206,10 +206,17 @@ def _traced(
         passed.stand_ins.answered.clear()  # what was asked so far was not this pipeline's affair
         unknown.clear()
         try:
+            passed.stand_ins.making = Making(chosen.kind)
+            before = len(made)
             try:
                 pipe = chosen.make()
             except EnoughError:
                 pipe = made[-1]
+            finally:
+                passed.stand_ins.making = None
+            others = [each for each in made[before:] if each is not pipe]
+            if chosen.kind is None and others and not chosen.is_definition:
+                unknown[_which_of_several(pipe, others)] = None
             _require_known_outputs(pipe)
             return pipe, trace_pipeline(pipe)
         except Exception as error:
@@ -220,6 +227,15 @@ def _traced(
             if chosen.changed:
                 raise ImportFailedError(chosen.changed[0]) from None
             raise first from first.__cause__
+
+
+def _which_of_several(pipe: Any, others: Sequence[Any]) -> str:
+    """Which pipeline is imported of several that one function makes."""
+    names = ", ".join(type(each).__name__ for each in others)
+    return (
+        f"the function makes {len(others) + 1} pipelines: {type(pipe).__name__} is imported, and "
+        f"not {names}. Name another one by --pipeline"
+    )
 
 
 def _require_known_outputs(pipe: Any) -> None:
@@ -360,8 +376,11 @@ def run_cells(trees: Mapping[str, ast.Module], module: ModuleType, lines: Script
 
 
 @contextmanager
-def kept_from_running(made: list[Any]) -> Iterator[None]:
-    """Pipelines that would be built are noted in ``made``; running one stops the script."""
+def kept_from_running(made: list[Any], stand_ins: StandIns | None = None) -> Iterator[None]:
+    """Pipelines that would be built are noted in ``made``; running one stops the script.
+
+    While the named pipeline is made, a helper pipeline that would run returns a stand-in instead.
+    """
     from nvidia.dali.pipeline import Pipeline, pipeline_def
 
     experimental: Any = import_module("nvidia.dali.pipeline.experimental")
@@ -377,11 +396,21 @@ def kept_from_running(made: list[Any]) -> Iterator[None]:
     def build(pipe: Any, *_: Any, **__: Any) -> None:
         note(pipe)
 
-    def stop(pipe: Any, *_: Any, **__: Any) -> None:
-        note(pipe)
-        raise EnoughError
+    def stop(name: str) -> Callable[..., Any]:
+        def stop_at(pipe: Any, *_: Any, **__: Any) -> Any:
+            note(pipe)
+            making = stand_ins.making if stand_ins is not None else None
+            if making is not None and stand_ins is not None:
+                around = Pipeline.current()
+                is_wanted = around is None if making.kind is None else isinstance(pipe, making.kind)
+                counts = making.kind is None and name in ("epoch_size", "reader_meta")
+                if not is_wanted or counts:
+                    return stand_ins.value(f"{type(pipe).__name__}.{name}(...)")
+            raise EnoughError
 
-    patched = {"build": build, "start_py_workers": build, **dict.fromkeys(_RUNS, stop)}
+        return stop_at
+
+    patched = {"build": build, "start_py_workers": build, **{each: stop(each) for each in _RUNS}}
     usual = {name: getattr(Pipeline, name) for name in patched}
     for name, function in patched.items():
         setattr(Pipeline, name, function)

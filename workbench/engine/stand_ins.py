@@ -7,6 +7,7 @@ without a module or a value. It is no number: a pipeline that needs one of it fa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
@@ -26,6 +27,14 @@ class StandInError(Exception):
     """A value was asked of a stand-in."""
 
 
+@dataclass(frozen=True, slots=True)
+class Making:
+    """The named pipeline that is being made."""
+
+    kind: type | None
+    """Its class, where a class was named."""
+
+
 class StandIns:
     """The stand-ins of one import, and what was asked of them."""
 
@@ -36,6 +45,8 @@ class StandIns:
         """The modules that are stood in for, and the line that first asked for each."""
         self.recorded: Callable[[str, tuple[Any, ...]], Any] = lambda name, args: None
         """What a call under a name gives where it is more than a stand-in, else None."""
+        self.making: Making | None = None
+        """Set while the named pipeline is made; None while the script itself runs."""
         self.answered: dict[str, None] = {}
         """Names of stand-ins of which a truth, a length or an order was asked: all are false."""
 

@@ -297,8 +297,10 @@ def _report(
         if call.opaque:
             why = f"{call.args['call']}: {call.opaque}"
             entries.append(ImportIssue("opaque", node, place, why))
-        elif op.changed:
-            entries.append(ImportIssue("changed", node, place, op.changed))
+        elif op.changed or call.lost:
+            without = f"without {', '.join(call.lost)}" if call.lost else ""
+            why = "; ".join(filter(None, (op.changed, without)))
+            entries.append(ImportIssue("changed", node, place, why))
         elif op.name in traced.automatic and traced.automatic[op.name].lost:
             why = "; ".join(traced.automatic[op.name].lost)
             entries.append(ImportIssue("changed", node, place, why))

@@ -105,11 +105,22 @@ class ImportReport:
 
     @property
     def is_exact(self) -> bool:
-        """Whether all came across as it was."""
-        return not self.entries
+        """Whether all came across as it was, with no value assumed."""
+        return not self.entries and not self.assumed
 
     def _of(self, kind: str) -> tuple[ImportIssue, ...]:
         return tuple(entry for entry in self.entries if entry.kind == kind)
+
+    def _partly(self) -> str:
+        """What the counts of nodes do not show, for the headline."""
+        whole = sum(not each.node for each in self.changed)
+        counts = {
+            "left out": len(self.refused),
+            "changed besides": whole,
+            "assumed": len(self.assumed),
+        }
+        said = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+        return "" if self.is_exact else f"; partly imported{': ' if said else ''}{said}"
 
     def lines(self) -> Iterator[str]:
         """The report for people: a total, then a line for each reason and place, and each note."""
@@ -117,7 +128,7 @@ class ImportReport:
         total = len(self.exact) + changed + len(self.opaque)
         yield (
             f"{total} {'node' if total == 1 else 'nodes'}: {len(self.exact)} exact, "
-            f"{changed} changed, {len(self.opaque)} opaque"
+            f"{changed} changed, {len(self.opaque)} opaque{self._partly()}"
         )
         alike: dict[ImportIssue, list[str]] = {}
         for entry in (*self.entries, *self.faults):
