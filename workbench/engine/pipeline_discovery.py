@@ -31,7 +31,6 @@ from workbench.engine.makers import (
     makers_of,
     pipelines_within,
 )
-from workbench.engine.project_modules import TREES
 from workbench.engine.script_sandbox import source_location
 from workbench.engine.stand_ins import Settings, StandIn, StandIns
 from workbench.engine.written_calls import MISSING, written_value
@@ -46,6 +45,8 @@ SIDE_BY_SIDE = "build_pipelines"
 """The same where several run side by side, as many as the constant ``PIPELINES`` says."""
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
 """Between two words of a class's name."""
+_NOT_THEIRS = ("/nvidia/dali/", "<frozen ", "/workbench/engine/", "/workbench/cli")
+"""In the names of files that call a script and are not the user's own."""
 _CELL = re.compile(r" cell \d+$")
 """At the end of a notebook's name: which of its cells is meant."""
 
@@ -413,7 +414,7 @@ def name_of(traced: Traced, docstring: str | None, stem: str, kind: type) -> tup
     ``kind`` is the pipeline's class: one of the user's own gives its name.
     """
     places = [place for op in traced.pipeline.ops for place in op.places]
-    own = [place.function for place in places if place.file in TREES]
+    own = [place.function for place in places if not any(m in place.file for m in _NOT_THEIRS)]
     function = next((name for name in own if not name.startswith(("_", "<"))), "")
     told, _, about = " ".join((docstring or "").partition("\n\n")[0].split()).partition(": ")
     told = told if about else told.removesuffix(".")

@@ -121,6 +121,12 @@ def test_a_lost_value_is_reported_at_its_node(name: str) -> None:
     assert "partly imported" in next(report.lines())
 
 
+@pytest.mark.parametrize("name", ["numpy two lists", "numpy two roots", "numpy two filters"])
+def test_readers_of_different_data_stay_two(name: str) -> None:
+    sources = _imported(LOST[name]).graph.sources
+    assert len({each.dataset for each in sources}) == 2
+
+
 @pytest.mark.parametrize("name", KEPT)
 def test_an_argument_is_kept_or_reported(name: str) -> None:
     body, argument, value = KEPT[name]

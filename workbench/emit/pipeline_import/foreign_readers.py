@@ -6,14 +6,14 @@ of a GPU alone: what they read is named when the graph is run, as a folder of ph
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from workbench.catalog.enums import enum_names
 from workbench.catalog.spec import Device, Value
 from workbench.emit.pipeline_import.source_lines import Lines
 from workbench.emit.pipeline_import.traced import TracedInput, TracedOp, TracedPipeline
-from workbench.sources import load_source, source_kinds
+from workbench.sources import PARAMETER, load_source, source_kinds
 
 SELECTING = (
     *("file_root", "files", "file_list", "file_filter", "filenames", "path", "paths"),
@@ -62,7 +62,20 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
         if op.schema == "ExternalSource" and not own and op.display not in _own_readers():
             op, own = _fed(op, pipeline.ops), True
         ops.extend([_given(op, read)] if own else (_known(op, read) or [op]))
-    return replace(pipeline, ops=tuple(ops))
+    return replace(pipeline, ops=tuple(_with_own_parameters(ops)))
+
+
+def _with_own_parameters(ops: Iterable[TracedOp]) -> Iterator[TracedOp]:
+    """The calls; readers of different data have different parameters of the graph."""
+    parameters: dict[str, str] = {}
+    for op in ops:
+        if not op.kind:
+            yield op
+            continue
+        location = repr((op.kind, [op.args.get(name) for name in SELECTING]))
+        count = len(parameters) + 1
+        usual = PARAMETER if count == 1 else f"{PARAMETER}_{count}"
+        yield replace(op, dataset=parameters.setdefault(location, usual))
 
 
 def _own_readers() -> frozenset[str]:

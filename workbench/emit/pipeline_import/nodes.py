@@ -222,7 +222,7 @@ def _written_number(maker: TracedOp | None) -> int | None:
 def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
     """The kind of source and the parameter, where one of our scripts finds what a reader reads."""
     if op.kind:
-        return op.kind, PARAMETER
+        return op.kind, op.dataset or PARAMETER
     found = lines.found_by(op)
     kinds = {load_source(kind).find.__name__: kind for kind in source_kinds()}
     if found is None or found[0] not in kinds or load_source(kinds[found[0]]).op != spec.name:
