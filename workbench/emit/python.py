@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import struct
 from collections.abc import Sequence
-from textwrap import wrap
 
 from workbench.catalog.spec import ArgSpec, Value
 from workbench.errors import GraphError
@@ -118,8 +118,20 @@ def constant(name: str, value: str) -> list[str]:
     """``NAME = value``; a long list wrapped, for ruff would give each item a line of its own."""
     if len(name) + 3 + len(value) <= LINE or not value.startswith("["):
         return [f"{name} = {value}"]
-    items = wrap(value[1:-1] + ",", LINE - len(INDENT), break_long_words=False)
-    return [f"{name} = [", *(INDENT + line for line in items), "]  # fmt: skip"]
+    lines = [INDENT]
+    for item in _items(value):
+        if lines[-1] != INDENT and len(lines[-1]) + len(item) + 2 > LINE:
+            lines.append(INDENT)
+        lines[-1] += f"{'' if lines[-1] == INDENT else ' '}{item},"
+    return [f"{name} = [", *lines, "]  # fmt: skip"]
+
+
+def _items(text: str) -> list[str]:
+    """The source of each item of a list; text inside of string literals is never split."""
+    parsed = ast.parse(text, mode="eval").body
+    assert isinstance(parsed, ast.List)
+    source = text.encode()
+    return [source[each.col_offset : each.end_col_offset].decode() for each in parsed.elts]
 
 
 def signature(function: str, parameters: str, returns: str = "tuple[DataNode, ...]") -> list[str]:

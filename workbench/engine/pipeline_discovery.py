@@ -49,6 +49,10 @@ _CELL = re.compile(r" cell \d+$")
 """At the end of a notebook's name: which of its cells is meant."""
 
 
+_NOT_THEIRS = ("/nvidia/dali/", "<frozen ", "/workbench/engine/", "/workbench/cli")
+"""In the names of files that call a script and are not the user's own."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScriptResult:
     """What a script left behind."""
@@ -430,8 +434,8 @@ def name_of(traced: Traced, docstring: str | None, stem: str, kind: type) -> tup
     ``kind`` is the pipeline's class: one of the user's own gives its name.
     """
     places = [place for op in traced.pipeline.ops for place in op.places]
-    own = (place.function for place in places if "/nvidia/dali/" not in place.file)
-    function = next(own, "")
+    own = [place.function for place in places if not any(m in place.file for m in _NOT_THEIRS)]
+    function = next((name for name in own if not name.startswith(("_", "<"))), "")
     told, _, about = " ".join((docstring or "").partition("\n\n")[0].split()).partition(": ")
     told = told if about else told.removesuffix(".")
     for name in (told, " ".join((docstring or "").partition("\n\n")[0].split())):

@@ -6,14 +6,29 @@ of a GPU alone: what they read is named when the graph is run, as a folder of ph
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from workbench.catalog.enums import enum_names
 from workbench.catalog.spec import Device, Value
 from workbench.emit.pipeline_import.source_lines import Lines
 from workbench.emit.pipeline_import.traced import TracedInput, TracedOp, TracedPipeline
-from workbench.sources import load_source, source_kinds
+from workbench.sources import PARAMETER, load_source, source_kinds
+
+SELECTING = (
+    *("file_root", "files", "file_list", "file_filter", "filenames", "path", "paths"),
+    *("index_path", "index_paths", "annotations_file", "labels", "ext", "meta_files"),
+    *("manifest_filepaths", "file_list_frame_num", "file_list_include_preceding_frame"),
+)
+"""Arguments of readers that say which files, samples or parts of these are read."""
+_LONGEST = 100
+
+
+def shortened(value: Value) -> str:
+    """A value as Python writes it, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
 
 _RECORDS = frozenset({"readers___TFRecord", "readers__TFRecord", "_TFRecordReader"})
 _VIDEOS = {"readers__Video": "", "readers__VideoResize": "Resize"}
@@ -31,6 +46,12 @@ _RESIZING = frozenset(
 )
 
 
+_DECODING = (
+    *("decoders__Image", "experimental__decoders__Image", "PeekImageShape", "ImageDecoder"),
+    *("experimental__PeekImageShape", "_conditional"),
+)
+
+
 def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline:
     """The pipeline with such readers as those that a graph has, where nothing of theirs is lost."""
     read = {edge.edge for op in pipeline.ops for edge in op.inputs}
@@ -38,8 +59,37 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
     ops: list[TracedOp] = []
     for op in pipeline.ops:
         own = op.refused or lines.found_by(op) is not None
+        if op.schema == "ExternalSource" and not own and op.display not in _own_readers():
+            op, own = _fed(op, pipeline.ops), True
         ops.extend([_given(op, read)] if own else (_known(op, read) or [op]))
-    return replace(pipeline, ops=tuple(ops))
+    return replace(pipeline, ops=tuple(_with_own_parameters(ops)))
+
+
+def _with_own_parameters(ops: Iterable[TracedOp]) -> Iterator[TracedOp]:
+    """The calls; readers of different data have different parameters of the graph."""
+    parameters: dict[str, str] = {}
+    for op in ops:
+        if not op.kind:
+            yield op
+            continue
+        location = repr((op.kind, [op.args.get(name) for name in SELECTING]))
+        count = len(parameters) + 1
+        usual = PARAMETER if count == 1 else f"{PARAMETER}_{count}"
+        yield replace(op, dataset=parameters.setdefault(location, usual))
+
+
+def _own_readers() -> frozenset[str]:
+    kinds = map(load_source, source_kinds())
+    return frozenset(kind.reader.__name__ for kind in kinds if kind.reader is not None)
+
+
+def _fed(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
+    """An external source, refused unless all that reads it decodes images or passes them on."""
+    made = {edge for edge, _ in op.outputs}
+    readers = [each for each in ops if made & {edge.edge for edge in each.inputs}]
+    if readers and all(each.schema.startswith(_DECODING) for each in readers):
+        return op
+    return replace(op, refused="it is fed arrays, and a request is of encoded images")
 
 
 def _given(op: TracedOp, read: Collection[str]) -> TracedOp:
@@ -56,12 +106,19 @@ def _known(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
     if op.schema in _RECORDS:
         return _records(op, read)
     if op.schema == "readers__Numpy" and len(op.outputs) == 1:
-        return [replace(op, kind="numpy_files", ports=("images",))]
+        why = f"{_unheld_data(op)}; an array without an axis of channels gets one"
+        return [replace(op, kind="numpy_files", ports=("images",), changed=why)]
     if op.schema in _VIDEOS:
         return _videos(op, read)
     if op.schema == _VIDEO and len(op.outputs) == 1:  # of files that have no labels
-        return [replace(op, kind="video", ports=("frames",))]
+        return [replace(op, kind="video", ports=("frames",), changed=_unheld_data(op))]
     return None
+
+
+def _unheld_data(op: TracedOp) -> str:
+    """Which arguments of a reader select its files; the graph's own source replaces them."""
+    named = (f"{name}={shortened(op.args[name])}" for name in SELECTING if name in op.args)
+    return f"{', '.join(named) or 'its data'} is not kept: name the data when you run the graph"
 
 
 def _records(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
@@ -87,7 +144,8 @@ def _records(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
         outputs=tuple(outputs),
         kind="tfrecord",
         ports=tuple(ports),
-        notes=(f"reads {said}: a graph finds the image and the label of a record itself",),
+        changed=f"it reads the features {said} by name; a graph finds the image and the label of "
+        f"a record itself, and may find others. {_unheld_data(op)}",
     )
     return [reader, *made]
 
@@ -140,10 +198,3 @@ def _videos(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
         changed=f"it is read by experimental.readers.video, on a CPU too{said}",
     )
     return [reader, *made]
-
-
-def known_notes(ops: Collection[TracedOp]) -> Iterator[str]:
-    """What is to be said of them."""
-    for op in ops:
-        for note in op.notes:
-            yield f"{op.name} {note}"

@@ -15,7 +15,7 @@ from workbench.emit.pipeline_import.conditionals import every_op, find_statement
 from workbench.emit.pipeline_import.device_placement import with_devices
 from workbench.emit.pipeline_import.fold import fold_calls
 from workbench.emit.pipeline_import.followers import fold_followers
-from workbench.emit.pipeline_import.foreign_readers import known_notes, with_known_readers
+from workbench.emit.pipeline_import.foreign_readers import with_known_readers
 from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
 from workbench.emit.pipeline_import.logic import without_logic
 from workbench.emit.pipeline_import.nodes import automatic_call, make_call, read_folder
@@ -112,7 +112,6 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     lines = Lines(traced.sources, pipeline.ops)
     pipeline = with_known_readers(pipeline, lines)
     lines = Lines(traced.sources, pipeline.ops)
-    traced = replace(traced, notes=(*traced.notes, *known_notes(pipeline.ops)))
     ordered = in_call_order(pipeline.ops, lines)
     folder = read_folder(ordered)
     plain, given = without_logic(ordered, pipeline.outputs, seeded)
@@ -305,8 +304,10 @@ def _report(
         if call.opaque:
             why = f"{call.args['call']}: {call.opaque}"
             entries.append(ImportIssue("opaque", node, place, why))
-        elif op.changed:
-            entries.append(ImportIssue("changed", node, place, op.changed))
+        elif op.changed or call.lost:
+            without = f"without {', '.join(call.lost)}" if call.lost else ""
+            why = "; ".join(filter(None, (op.changed, without)))
+            entries.append(ImportIssue("changed", node, place, why))
         elif op.name in traced.automatic and traced.automatic[op.name].lost:
             why = "; ".join(traced.automatic[op.name].lost)
             entries.append(ImportIssue("changed", node, place, why))

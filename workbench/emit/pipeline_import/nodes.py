@@ -12,6 +12,7 @@ from workbench.catalog.python_decoder import SOURCE as DECODER_SOURCE
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.epoch_shuffle import DEFAULT_EPOCH_SEED, EPOCH_SEED, SHUFFLE
 from workbench.emit.pipeline_import.expressions import ARITHMETIC, INDEXING, expression_node
+from workbench.emit.pipeline_import.foreign_readers import SELECTING, shortened
 from workbench.emit.pipeline_import.own_code import compiled_arguments, function_arguments
 from workbench.emit.pipeline_import.source_lines import Lines, is_library
 from workbench.emit.pipeline_import.traced import AutomaticCall, TracedInput, TracedOp
@@ -45,6 +46,8 @@ class Call:
     """What a reader read, which a graph leaves to whoever runs it."""
     source: tuple[str, str] | None = None
     """Of a reader whose data one of our scripts finds: the kind of source, and the parameter."""
+    lost: tuple[str, ...] = ()
+    """Arguments that the graph's own source does not have, as Python writes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +159,7 @@ def _operator(
     if read_by:  # options of the function itself
         given |= {k: v for k, v in lines.literals(op).items() if k in spec.args and k not in given}
     folder: Value | None = None
+    lost: list[str] = []
     source = _source(op, spec, lines)
     if source is not None:
         kind = load_source(source[0])
@@ -164,6 +168,11 @@ def _operator(
             folder = folder[0] if len(folder) == 1 else given.get(_FOLDER)
         found = {_FOLDER, *_LISTED} | kind.located_by
         known = given.keys() if kind.options is None else kind.options
+        if op.kind:
+            selecting = found | set(SELECTING)
+            lost = [
+                f"{k}={shortened(v)}" for k, v in given.items() if k not in {*known, *selecting}
+            ]
         given = {k: v for k, v in given.items() if k in known and k not in found}
     elif spec.reads and load_source(kind_of_reader(spec.name)).options is not None:
         raise _CannotHoldError("it runs Python code, which only the source holds")
@@ -182,6 +191,7 @@ def _operator(
         _outputs(op, spec, inputs, args),
         folder=None if folder is None else str(folder),
         source=source,
+        lost=tuple(lost),
     )
 
 
@@ -215,7 +225,7 @@ def _written_number(maker: TracedOp | None) -> int | None:
 def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
     """The kind of source and the parameter, where one of our scripts finds what a reader reads."""
     if op.kind:
-        return op.kind, PARAMETER
+        return op.kind, op.dataset or PARAMETER
     found = lines.found_by(op)
     kinds = {load_source(kind).find.__name__: kind for kind in source_kinds()}
     if found is None or found[0] not in kinds or load_source(kinds[found[0]]).op != spec.name:

@@ -122,7 +122,9 @@ class ImportReport:
         changed = {*self.changed_nodes} or {each.node for each in self.changed if each.node}
         total = len(self.exact) + len(changed) + len(self.opaque)
         counts = f"{len(self.exact)} exact, {len(changed)} changed, {len(self.opaque)} opaque"
-        losses = [(len(self.refused), "left out"), (len(self.assumed), "assumed")]
+        whole = 0 if self.changed_nodes else sum(not each.node for each in self.changed)
+        losses = [(len(self.refused), "left out"), (whole, "changed for the whole pipeline")]
+        losses += [(len(self.assumed), "assumed")]
         more = "".join(f", {count} {what}" for count, what in losses if count)
         begin = "" if self.is_exact else "partly: "
         return f"{begin}{total} {'node' if total == 1 else 'nodes'}: {counts}{more}"

@@ -62,12 +62,12 @@ class TracedOp:
     """Why DALI could not serialise it (a Python function), or None."""
     kind: str = ""
     """Of a reader that stands for one which a graph lacks: the kind of source that it is."""
+    dataset: str = ""
+    """The graph's parameter for its data, where it differs from the usual one."""
     ports: tuple[str, ...] = ()
     """The ports of its outputs, where these are not the operator's in their order."""
     changed: str = ""
     """What of it is not as it was, in words."""
-    notes: tuple[str, ...] = ()
-    """What is to be said of it besides."""
 
 
 @dataclass(frozen=True, slots=True)
