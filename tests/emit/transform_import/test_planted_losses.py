@@ -64,7 +64,7 @@ PLANTED = {
     "longer side": (compose_t("T.Resize(32)"), "longer side"),
     "no clip": (compose_t("v2.GaussianNoise(clip=False)"), "clip=False"),
     "half": (f"import torch\n{compose_t('v2.ToDtype(torch.float16, scale=True)')}", "float16"),
-    "own function": (compose_t("T.Lambda(lambda x: x.rotate(x.size[0]))"), "your own"),
+    "own function": (compose_t("T.Lambda(lambda x: x.rotate(x.size[0]))"), "rotate"),
     "data keys": (compose_k("K.RandomHorizontalFlip(), data_keys=['input', 'mask']"), "mask"),
     "batch": (compose_k("K.RandomRotation(9.0, same_on_batch=True)"), "same_on_batch"),
     "p batch": (compose_k("K.RandomHorizontalFlip(p_batch=0.5)"), "p_batch"),
@@ -201,7 +201,7 @@ OTHER: dict[str, Any] = {
         "crop_pct": 0.5,
         "crop_mode": "squash",
     },
-    **{"direction": 0.9, "brightness_limit": 0.7, "contrast_limit": 0.7},
+    **{"color_jitter_prob": 0.5, "direction": 0.9, "brightness_limit": 0.7, "contrast_limit": 0.7},
 }
 """A value of each parameter that is not its default; numbers and switches are changed by rule."""
 TOGETHER: dict[tuple[str, str], dict[str, Any]] = {
