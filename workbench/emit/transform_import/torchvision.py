@@ -195,7 +195,7 @@ def resize(
     if isinstance(size, Sequence) and len(size) == 2:
         images.graph = images.graph.resize(size=size_of(size), **sampling)
         return
-    limit = {} if max_size is None else {"max_size": number(max_size)}
+    limit: dict[str, Any] = {} if max_size is None else {"max_size": number(max_size)}
     if size is None:  # version 2: the longer side
         images.graph = images.graph.resize(resize_longer=number(max_size), **sampling)
     else:
