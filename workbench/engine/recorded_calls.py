@@ -69,7 +69,7 @@ class RecordedBase:
     def _own_methods(cls) -> set[str]:
         """The methods that the script defines."""
         kinds = cls.__mro__[: cls.__mro__.index(RecordedBase) - 1]
-        methods = FunctionType | staticmethod | classmethod
+        methods = (FunctionType, staticmethod, classmethod)
         return {
             name for kind in kinds for name, each in vars(kind).items() if isinstance(each, methods)
         }

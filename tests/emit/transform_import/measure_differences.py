@@ -50,7 +50,7 @@ named.
 - Sizes by one side: torchvision cuts the other side to a whole number, DALI rounds it.
 - `CenterCrop` of torchvision rounds a middle between two pixels to the even one, DALI upwards:
   where they differ the crop stands one pixel further.
-- Shifts of Albumentations are cut to whole pixels, DALI's are not.
+- Shifts of Albumentations are cut to whole pixels as in version 2; version 1 does not cut them.
 - Rotations and affine maps sample alike; along edges one pixel of the filling can differ.
 - Contrast: DALI turns about 128, torchvision about the mean of the grey image.
 - Hue: DALI turns it in YIQ, the libraries in HSV. The same number gives another colour; the larger

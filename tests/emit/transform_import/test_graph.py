@@ -298,6 +298,25 @@ def test_an_area_for_downscale_is_antialiasing_and_loses_no_crop(call: Transform
     assert import_transforms(composed(plain)).graph.nodes[-1].args["antialias"] is False
 
 
+def test_shifts_of_albumentations_are_whole_pixels(photos: Path) -> None:
+    """A shift of 0.9 pixels is cut to 0, so the image stays as it is."""
+    call = albumentations("Affine", translate_percent=(0.9 / 1000, 0.9 / 1000), p=1.0)
+    graph = import_transforms(composed(call)).graph
+    decoder = next(node.id for node in graph.walk() if node.op == "decoders.image")
+    given = replace(graph, outputs={**graph.outputs, "decoded": Port(decoder, "output")})
+    found = run(given.with_settings(batch_size=2), photos, 2)
+    for decoded, made in zip(found["decoded"], found["images"], strict=True):
+        assert max(decoded.shape) < 1111
+        np.testing.assert_array_equal(made, decoded)
+
+
+def test_two_calls_that_are_reported_alike_are_both_inexact() -> None:
+    jitter = torchvision("ColorJitter", 0.4)
+    other = torchvision("ColorJitter", contrast=0.4)
+    report = import_transforms(composed(other, other, jitter)).report
+    assert report.headline == "partly: 8 nodes: 4 exact, 4 changed, 0 opaque"
+
+
 @pytest.mark.parametrize("version", ["1.4.3", "2.0.8", None])
 def test_the_sigma_of_albumentations_is_that_of_its_version(
     version: str | None, monkeypatch: pytest.MonkeyPatch

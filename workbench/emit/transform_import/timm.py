@@ -10,7 +10,7 @@ import math
 import re
 from typing import Any
 
-from workbench.emit.transform_import import torchvision
+from workbench.emit.transform_import import torchvision, torchvision_policies
 from workbench.emit.transform_import.geometry import erase_at_random
 from workbench.emit.transform_import.images import Images, NoMatchError, number, size_of
 from workbench.emit.transform_import.library import Library
@@ -160,9 +160,9 @@ def _automatic(images: Images, text: str) -> None:
             images.changed(f"of {text} the magnitude and number are kept")
         # timm cuts magnitudes to 10, the bins of DALI's are counted from 0
         magnitude = min(10, int(float(values.get("m", 9))))
-        torchvision.rand_augment(images, int(values.get("n", 2)), magnitude, 11)
+        torchvision_policies.rand_augment(images, int(values.get("n", 2)), magnitude, 11)
     elif name in ("original", "originalr", "v0", "v0r"):
-        torchvision.auto_augment(images)
+        torchvision_policies.auto_augment(images)
         if name != "original":
             images.changed(f"the policy is the one of the paper, not {name}")
     else:

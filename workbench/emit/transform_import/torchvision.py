@@ -36,7 +36,6 @@ from workbench.emit.transform_import.pixels import (
     grey,
     invert,
     jitter_around,
-    jitter_colour,
     normalise,
     posterize,
     sharpen,
@@ -196,7 +195,7 @@ def resize(
     if isinstance(size, Sequence) and len(size) == 2:
         images.graph = images.graph.resize(size=size_of(size), **sampling)
         return
-    limit = {} if max_size is None else {"max_size": number(max_size)}
+    limit: dict[str, Any] = {} if max_size is None else {"max_size": number(max_size)}
     if size is None:  # version 2: the longer side
         images.graph = images.graph.resize(resize_longer=number(max_size), **sampling)
     else:
@@ -432,85 +431,6 @@ def jpeg(images: Images, quality: Any) -> None:
     images.graph = images.graph.jpeg_compression_distortion(
         quality=uniform_whole(int(number(low)), int(number(high)))
     )
-
-
-@_match("RandAugment")
-def rand_augment(
-    images: Images,
-    num_ops: int = 2,
-    magnitude: int = 9,
-    num_magnitude_bins: int = 31,
-    interpolation: Any = "nearest",
-    fill: Any = None,
-) -> None:
-    images.graph = images.graph.rand_augment(
-        n=num_ops,
-        m=magnitude,
-        num_magnitude_bins=num_magnitude_bins,
-        **_of_augment(images, interpolation, fill),
-    )
-
-
-@_match("TrivialAugmentWide")
-def trivial_augment_wide(
-    images: Images,
-    num_magnitude_bins: int = 31,
-    interpolation: Any = "nearest",
-    fill: Any = None,
-) -> None:
-    images.graph = images.graph.trivial_augment_wide(
-        num_magnitude_bins=num_magnitude_bins,
-        **_of_augment(images, interpolation, fill),
-    )
-
-
-@_match("AutoAugment")
-def auto_augment(
-    images: Images,
-    policy: Any = "imagenet",
-    interpolation: Any = "nearest",
-    fill: Any = None,
-) -> None:
-    name = str(policy).rpartition(".")[2].lower()
-    if name not in ("imagenet", "svhn"):
-        raise NoMatchError(f"DALI has no policy {name}; it has image_net, reduced_image_net, svhn")
-    images.graph = images.graph.auto_augment(
-        policy_name="image_net" if name == "imagenet" else name,
-        **_of_augment(images, interpolation, fill),
-    )
-
-
-def _of_augment(images: Images, interp: Any, fill: Any) -> dict[str, Any]:
-    images.changed(
-        "augmentations and magnitudes are those of nvidia.dali.auto_aug, not of torchvision"
-    )
-    return {
-        "interp_type": warp_interp_type(images, interp),
-        "fill_value": 0 if fill is None else int(one_fill(images, fill)),
-    }
-
-
-@_match("RandomPhotometricDistort")
-def random_photometric_distort(
-    images: Images,
-    brightness: Any = (0.875, 1.125),
-    contrast: Any = (0.5, 1.5),
-    saturation: Any = (0.5, 1.5),
-    hue: Any = (-0.05, 0.05),
-    p: float = 0.5,
-) -> None:
-    unchanged = (1.0, 1.0)
-    chance = number(p)
-
-    def jitter(**given: tuple[float, float]) -> None:
-        ranges = {"brightness": unchanged, "contrast": unchanged, "saturation": unchanged}
-        jitter_colour(images, **{**ranges, "hue": (0.0, 0.0), **given})
-
-    images.with_p(chance, lambda: jitter(brightness=tuple(brightness)))
-    images.with_p(chance, lambda: jitter(contrast=tuple(contrast)))
-    images.with_p(chance, lambda: jitter(saturation=tuple(saturation)))
-    images.with_p(chance, lambda: jitter(hue=tuple(hue)))
-    images.changed("contrast stands before saturation and hue; channels are not permuted")
 
 
 @_match("RandomShortestSize")

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.emit.transform_import import torchvision
 from workbench.emit.transform_import.geometry import affine as warp
-from workbench.emit.transform_import.geometry import erased_value
+from workbench.emit.transform_import.geometry import as_value, erased_value
 from workbench.emit.transform_import.images import (
     Images,
     NoMatchError,
@@ -53,9 +53,8 @@ def center_crop(images: Images, output_size: Any) -> None:
 
 @_match("crop")
 def crop(images: Images, top: Any, left: Any, height: Any, width: Any) -> None:
-    start = (drawn(top), drawn(left))
     images.graph = images.graph.slice(
-        start=start if all(isinstance(each, int) for each in start) else fn.stack(*start),
+        start=fn.stack(as_value(drawn(top)), as_value(drawn(left))).cast(dtype="INT32"),
         shape=(int(number(height)), int(number(width))),
         axis_names="HW",
         out_of_bounds_policy="pad",

@@ -142,6 +142,8 @@ def gauss_noise(
         images.changed("the deviation is drawn evenly, not its square")
         images.graph = images.graph.noise.gaussian(mean=number(mean), stddev=spread)
         return
+    if mean:
+        images.changed(f"mean={mean} is not carried over: it is of version 1, with var_limit")
     images.graph = images.graph.noise.gaussian(
         mean=uniform(255 * number(mean_range[0]), 255 * number(mean_range[1])),
         stddev=uniform(255 * number(std_range[0]), 255 * number(std_range[1])),

@@ -405,12 +405,15 @@ def _axes(value: Any, usual: float) -> tuple[tuple[float, float], tuple[float, f
     return range_of(value), range_of(value)
 
 
+_HOLES = ((1, 2), (0.1, 0.2), (0.1, 0.2))
+
+
 @_match("CoarseDropout", "Cutout")
 def coarse_dropout(
     images: Images,
     max_holes: Any = None,
-    max_height: Any = 8,
-    max_width: Any = 8,
+    max_height: Any = None,
+    max_width: Any = None,
     min_holes: Any = None,
     min_height: Any = None,
     min_width: Any = None,
@@ -424,11 +427,14 @@ def coarse_dropout(
     max_w_size: Any = None,
 ) -> None:
     most = num_holes if num_holes is not None else max_holes
-    if most is not None or images.call.short_name == "Cutout":
+    given = (most, min_holes, max_height, max_width, min_height, min_width, max_h_size, max_w_size)
+    if images.call.short_name == "Cutout" or any(each is not None for each in given):  # version 1
+        if (num_holes_range, hole_height_range, hole_width_range) != _HOLES:
+            raise NoMatchError("arguments of versions 1 and 2 are given together")
         high = int(number(8 if most is None else most))
         low = int(number(min_holes)) if min_holes is not None else high
-        tall = max_h_size if max_h_size is not None else max_height
-        wide = max_w_size if max_w_size is not None else max_width
+        tall = next((each for each in (max_h_size, max_height) if each is not None), 8)
+        wide = next((each for each in (max_w_size, max_width) if each is not None), 8)
         heights = (number(tall if min_height is None else min_height), number(tall))
         widths = (number(wide if min_width is None else min_width), number(wide))
     else:
