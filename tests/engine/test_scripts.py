@@ -90,7 +90,8 @@ def test_nothing_is_built_and_no_data_are_read(trace: Any) -> None:
         + ONE
         + "p = one('nowhere')\np.build()\nprint(p.epoch_size())\np.run()\nraise ValueError\n"
     )
-    assert trace(text).notes == ("the script was stopped at train.py:15, where it runs a pipeline",)
+    stopped = "the script was stopped at train.py:15, where it runs a pipeline"
+    assert trace(text).notes == (stopped,)
 
 
 def test_after_the_stop_definitions_are_read(trace: Any) -> None:

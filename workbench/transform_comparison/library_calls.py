@@ -121,7 +121,7 @@ def _made(call: TransformCall) -> Any:
     parameters = inspect.signature(maker).parameters
     if not any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         for name in [name for name in kwargs if name not in parameters]:
-            if name != "p" and name not in LIBRARIES[library].ignored:
+            if name != "p" and name not in LIBRARIES[library].without_effect:
                 raise CannotCallError(
                     f"{call.short_name} of {library} {library_version(library)} has no argument "
                     f"{name}: it is of another version"
