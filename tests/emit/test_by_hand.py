@@ -23,8 +23,10 @@ README = Path(__file__).parents[2] / "workbench" / "emit" / "targets" / "README.
 _LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 RECIPES = ("imagenet-train", "segmentation", "simclr")
 TARGETS = ("script", "pytorch", "lightning", "jax", "tensorflow", "dynamic")
-MOST = 1.3
+MOST = {"script": 1.3, "dynamic": 1.3}
 """By how much an export may be longer."""
+MOST_OF_LOADERS = 1.75
+"""The programs written by hand do not count batches: ranks may get empty ones."""
 
 
 def code_lines(text: str) -> int:
@@ -65,7 +67,7 @@ def test_an_export_is_little_longer_and_the_table_says_so(recipe: str, target: s
         pytest.skip("dynamic mode holds neither regions nor targets that follow")
     ours = code_lines(export(load_recipe(recipe), target, CATALOG).main.text)
     theirs = code_lines(by_hand(recipe, target))
-    assert ours <= MOST * theirs
+    assert ours <= MOST.get(target, MOST_OF_LOADERS) * theirs
     row = next(
         line for line in README.read_text().splitlines() if line.startswith(f"| `{recipe}` |")
     )

@@ -74,10 +74,13 @@ def test_the_function_does_not_hide_the_one_that_builds(
 
 @given(st.sampled_from([t for t in HOSTILE if len(t) < 100]) | st.text(max_size=20))
 def test_texts_in_arguments_stay_texts(text: str) -> None:
-    """``axis_names`` takes any text: no list of choices stands in the way."""
-    graph = chain_graph("pad", pad={"axis_names": text})
+    """``file_root`` accepts any text."""
+    plain, graph = (
+        set_arg(chain_graph("pad"), CATALOG, "reader", "file_root", each)
+        for each in ("photos", text)
+    )
     source = emit_script(graph, CATALOG)
-    assert calls_in(source.text) == expected_calls(graph)
+    assert calls_in(source.text) == calls_in(emit_script(plain, CATALOG).text)
     strings = {n.value for n in ast.walk(ast.parse(source.text)) if isinstance(n, ast.Constant)}
     assert text in strings
 

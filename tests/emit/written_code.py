@@ -11,18 +11,12 @@ from pathlib import Path
 from workbench.catalog import load_catalog
 from workbench.emit.template_parts import function_name
 from workbench.graph import Graph
+from workbench.sources.folder import SOURCE
 
 CATALOG = load_catalog()
 ENVELOPE = {
-    "any": 1,
     "argparse.ArgumentParser": 1,
-    "entry.is_dir": 1,
-    "entry.name.startswith": 1,
-    "e.name.lower": 1,
     "main": 1,
-    "e.name.lower().endswith": 1,
-    "os.path.isfile": 1,
-    "os.scandir": 1,
     "parser.add_argument": 5,
     "parser.parse_args": 1,
     "pipe.build": 1,
@@ -32,10 +26,8 @@ ENVELOPE = {
     "time.perf_counter": 2,
     "build_pipeline": 1,
     "find_files": 1,
-    "len": 1,
-    "sorted": 1,
 }
-"""Every call of a script besides its operators."""
+"""Every call of a script besides its operators and those that find the files."""
 
 
 def calls_in(text: str) -> Counter[str]:
@@ -52,7 +44,8 @@ def expected_calls(graph: Graph) -> Counter[str]:
     )
     if any(node.bodies or CATALOG[node.op].module for node in graph.nodes):
         ops["pipeline_def"] = 1  # called, to ask for conditionals
-    return ops + Counter(ENVELOPE) + Counter([function_name(graph)])
+    finding = calls_in(SOURCE.find_source)
+    return ops + Counter(ENVELOPE) + finding + Counter([function_name(graph)])
 
 
 def imports_in(text: str) -> set[str]:

@@ -61,7 +61,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def found(script: Path) -> Any:
-    return wb.from_file(script)
+    return wb.from_file(script, args={"data_dir": "photos"})
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_without_numba_it_comes_in_all_the_same(
 ) -> None:
     (tmp_path / "numba.py").write_text("raise ImportError('none of it is here')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    found = wb.from_file(script)
+    found = wb.from_file(script, args={"data_dir": "photos"})
     assert found.report.is_exact
     assert found.graph.has("numba_function")
 

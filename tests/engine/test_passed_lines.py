@@ -74,7 +74,8 @@ def test_data_that_are_not_here_are_stood_in_for(brought: Any) -> None:
     assert not found.report.is_exact
     assert "train.py:8 failed (FileNotFoundError" in said(found)
     assert "what it would have given is stood in for" in said(found)
-    assert found.report.lines().__next__().endswith("0 changed, 0 opaque"), "these are no nodes"
+    counts = "partly: 3 nodes: 3 exact, 0 changed, 0 opaque, "  # the lines are no nodes
+    assert found.report.headline == f"{counts}2 changed for the whole pipeline, 4 assumed"
 
 
 def test_a_line_in_a_comprehension_and_one_that_returns(brought: Any) -> None:
@@ -133,7 +134,8 @@ def test_parameters_that_only_the_user_can_give(brought: Any) -> None:
     found = brought(ONE.format(parameters="turns, shade", body=body))
     assert "needs turns, shade. Give them: --arg turns=... --arg shade=..." in said(found)
     assert not [node for node in found.graph.nodes if {"angle", "mean"} & node.args.keys()]
-    exact = brought(ONE.format(parameters="turns, shade", body=body), turns=2, shade=9)
+    text = ONE.format(parameters="turns, shade", body=body)
+    exact = brought(text, data_dir="photos", turns=2, shade=9)
     assert exact.report.is_exact
 
 
@@ -196,7 +198,7 @@ def test_constants_of_timm_are_known(brought: Any) -> None:
         parameters="mean=tuple(255 * each for each in IMAGENET_DEFAULT_MEAN)",
         body="images = fn.crop_mirror_normalize(images, crop=(8, 8), mean=mean)",
     )
-    found = brought(text)
+    found = brought(text, data_dir="photos")
     assert found.report.is_exact
     (normalise,) = (n for n in found.graph.nodes if n.op == "crop_mirror_normalize")
     assert normalise.args["mean"] == pytest.approx((123.675, 116.28, 103.53))

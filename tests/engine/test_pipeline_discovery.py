@@ -60,7 +60,7 @@ def refusal(scripts: ScriptResult, wanted: str | None = None, **arguments: Any) 
 def test_the_only_function() -> None:
     factory = find_pipeline(found(train=train), None, {"data": "photos"})
     assert is_pipeline(factory.make())
-    assert factory == FoundPipeline(factory.make, is_definition=True)
+    assert factory == FoundPipeline(factory.make)
 
 
 def test_a_pipeline_that_was_made_goes_before_functions() -> None:

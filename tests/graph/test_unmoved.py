@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from workbench.catalog import load_catalog
+from workbench.catalog.spec import Value
 from workbench.graph.check import check_graph
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Node, Port, Source
@@ -126,3 +127,18 @@ def test_a_mask_that_operators_of_its_own_move_has_no_fault() -> None:
     flip = Node("by_hand", "flip", {"horizontal": 1}, {"data": Port("reader", "masks")})
     outputs = {**graph.outputs, "masks": Port("by_hand", "output")}
     assert not check_graph(replace(graph, nodes=(*graph.nodes, flip), outputs=outputs))
+
+
+@pytest.mark.parametrize(("op", "args"), [("cast", {"dtype": "FLOAT"}), ("math.mul", {"right": 2})])
+def test_a_followed_mask_whose_values_change_has_no_fault(op: str, args: dict[str, Value]) -> None:
+    graph = start_of("image_masks").flip(horizontal=1)
+    followed = {"masks": Port("reader", "masks"), "image": graph.outputs["images"]}
+    nodes = (
+        Node("follow", "follow_masks", {}, followed),
+        Node("changed", op, args, {"data": Port("follow", "masks")}),
+    )
+    outputs = {**graph.outputs, "masks": Port("changed", "output")}
+    assert not check_graph(replace(graph, nodes=(*graph.nodes, *nodes), outputs=outputs))
+    raw = replace(nodes[1], inputs={"data": Port("reader", "masks")})
+    faults = check_graph(replace(graph, nodes=(*graph.nodes, raw), outputs=outputs))
+    assert [fault.code for fault in faults] == ["unmoved"]

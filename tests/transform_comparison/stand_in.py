@@ -95,4 +95,7 @@ def write_stand_in(folder: Path) -> Path:
     package = folder / "albumentations"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(SOURCE)
+    described = folder / "albumentations-0.0.1.dist-info"  # the real one may be installed
+    described.mkdir()
+    (described / "METADATA").write_text("Name: albumentations\nVersion: 0.0.1\n")
     return folder

@@ -21,6 +21,4 @@ def unusable_reason(op: OpSpec, *, described: bool) -> str | None:
     needed = (arg for arg in op.args.values() if arg.required and arg.name not in found)
     if any(arg.kind == "object" for arg in needed):
         return "calls a Python function: write yours with @workbench.node, in Python"
-    if op.category == "video" and not op.inputs:
-        return "reads video: not yet"
     return None

@@ -19,7 +19,7 @@ from workbench.emit.pipeline_import.serialized_pipeline import LARGEST, read_pip
 from workbench.emit.pipeline_import.traced import Traced
 from workbench.emit.transform_import.graph import (
     LIBRARIES,
-    from_albumentations,
+    from_saved,
     import_transforms,
 )
 from workbench.emit.transform_import.transform_call import from_plain
@@ -96,7 +96,7 @@ def from_file(
     method as ``Class.method``, any function that returns a pipeline or a loader of one, or a
     variable that holds one; it can be left out where there is one only. Of compositions it may be
     an item of a dictionary (``transforms.train``), with a line where a function makes several
-    (``main:12``). ``args`` are given to the
+    (``main:12``), or a key of a configuration (``data.train.transform``). ``args`` are given to the
     function, to its class, to the script's command line or to a variable of the script that is set
     under ``__main__`` alone; a mapping is given as settings, by attribute and by key. ``seconds``
     is the time that all this may take. ``source`` is a folder of photos, or other data of yours,
@@ -143,7 +143,9 @@ def from_file(
         assert isinstance(traced, Traced)
         return import_traced(traced, load_catalog(), kind)
     if file.suffix in (".yaml", ".yml", ".json"):
-        return from_albumentations(file, file.stem)
+        if args:
+            raise ImportFailedError(f"{path} is read as a saved composition: it has no arguments.")
+        return from_saved(file, file.stem, pipeline)
     if pipeline is not None or args:
         raise ImportFailedError(
             f"{path} is read as a serialised pipeline: it takes no name and no arguments."

@@ -181,7 +181,7 @@ def annotation_origin(graph: Graph, catalog: Catalog, port: Port) -> Port | None
             ]
         else:
             passed = [*node.inputs.values()][:1] if node.op in _SAME_ROWS else []
-            if target_kind(graph, catalog, port) == "mask":
+            if not passed and target_kind(graph, catalog, port) == "mask":
                 moved = geometry_path(graph, catalog, port)
                 if moved.steps or moved.blocked:  # moved by operators of its own
                     return None
@@ -248,5 +248,7 @@ def target_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind | None:
     if isinstance(node, Source) and port.output == "labels":
         flow = infer_types(graph, catalog).get(port)
         return "label" if flow is not None and flow.shape == (1,) else None
-    reads_mask = kind == "mask" and not follows(node)
-    return "mask" if reads_mask else None
+    if kind != "mask":
+        return None
+    made = (graph.node(name) for name in ancestors(graph, [port]) if graph.has(name))
+    return None if any(map(follows, made)) else "mask"

@@ -13,6 +13,7 @@ from nvidia.dali.ops import _registry
 
 import workbench as wb
 from tests.helpers import arrays_of, same, script_batches
+from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.older_names import APART, TODAY
 from workbench.errors import DataError
 from workbench.graph.model import Source
@@ -136,3 +137,36 @@ def test_videos_without_labels_are_read_as_they_are() -> None:
     assert source(found).kind == "video"
     (changed,) = found.report.changed
     assert "filenames=('a.avi',) is not kept" in changed.why
+
+
+@pytest.mark.parametrize("reader", ["readers.video", "experimental.readers.video"])
+@pytest.mark.parametrize("labels", [{}, {"labels": [7]}])
+@pytest.mark.parametrize(
+    ("enabled", "words"),
+    [
+        (["enable_frame_num"], "it outputs frame numbers,"),
+        (["enable_timestamps"], "it outputs times,"),
+        (["enable_frame_num", "enable_timestamps"], "it outputs frame numbers and times,"),
+    ],
+)
+def test_frame_numbers_and_times_are_never_taken_for_labels(
+    reader: str, labels: dict[str, Any], enabled: list[str], words: str
+) -> None:
+    def define(used: slice) -> Any:
+        call = fn.experimental.readers.video if "experimental" in reader else fn.readers.video
+        args = {"device": "gpu", "filenames": ["a.mp4"], "sequence_length": 4, **labels}
+        return tuple(call(**args, **dict.fromkeys(enabled, True)))[used]
+
+    whole = wb.from_pipeline(pipe(lambda: define(slice(None))))
+    (opaque,) = whole.report.opaque
+    assert words in opaque.why
+    kept = wb.from_pipeline(pipe(lambda: define(slice(1 + len(labels)))))
+    assert not kept.report.opaque
+    assert not kept.report.faults
+    assert not set(enabled) & set(source(kept).args)
+    assert [port.output for port in kept.graph.outputs.values()] == ["frames", *labels]
+
+
+def test_readers_of_video_of_a_gpu_alone_name_the_one_to_use() -> None:
+    for name in ("readers.video", "readers.video_resize"):
+        assert "experimental.readers.video" in str(load_catalog()[name].unusable)

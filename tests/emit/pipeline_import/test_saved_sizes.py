@@ -45,3 +45,18 @@ def test_what_sequences_save_stays_a_call_that_the_graph_cannot_hold() -> None:
         frames = fn.readers.video(filenames=["a.mp4"], sequence_length=3, device="gpu")
         pipe.set_outputs(*fn.resize(frames, resize_shorter=64, save_attrs=True))
     assert "save_attrs" in str(wb.from_pipeline(pipe).report)
+
+
+def test_shapes_of_images_on_the_gpu_are_copied_there() -> None:
+    pipe = Pipeline(batch_size=2, num_threads=2, device_id=0, seed=3)
+    with pipe, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        jpegs, _ = fn.readers.file(file_root="photos", name="reader")
+        images = fn.decoders.image(jpegs, device="mixed")
+        pipe.set_outputs(images, fn.shapes(images), fn.shapes(images, dtype=types.INT32))
+    found = wb.from_pipeline(pipe)
+    assert found.report.is_exact, str(found.report)
+    assert not found.report.faults
+    text = wb.export(found.graph).main.text
+    assert text.count(".shape()") == 2
+    assert text.count(".gpu()") == 2

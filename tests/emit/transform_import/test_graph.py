@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import workbench as wb
 from tests.emit.transform_import.fixed_transforms import (
     ALBUMENTATIONS,
     KORNIA,
@@ -227,6 +228,38 @@ def test_what_albumentations_saved_is_read(form: str, tmp_path: Path) -> None:
 def test_what_is_no_composition_is_refused(given: Any, words: str) -> None:
     with pytest.raises(ImportFailedError, match=words):
         from_albumentations(given)
+
+
+def configuration(*names: str) -> dict[str, Any]:
+    """A configuration file with a saved composition, flip by flip, under each of the keys."""
+    found: dict[str, Any] = {}
+    for number, name in enumerate(names, start=1):
+        flip = {"__class_fullname__": "HorizontalFlip", "p": number / 10}
+        found[name] = {"batch": [1, 2], "__version__": "2.0.8", "transform": flip}
+    return {"lr": 0.1, "data": found}
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "json"])
+def test_a_saved_composition_under_a_key_is_read(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"train.{suffix}"
+    path.write_text(json.dumps(configuration("train")))
+    assert wb.from_file(path).graph.has("flip")
+    path.write_text(json.dumps(configuration("train", "val")))
+    with pytest.raises(ImportFailedError, match=r"2 compositions: data\.train.*, data\.val"):
+        wb.from_file(path)
+    chances = [
+        str(
+            wb.from_file(path, f"data.{name}.transform")
+            .graph.node("horizontal")
+            .args["probability"]
+        )
+        for name in ("train", "val")
+    ]
+    assert chances == ["0.1", "0.2"]
+    with pytest.raises(ImportFailedError, match=r"no composition 'test'\. It has data\.train"):
+        wb.from_file(path, "test")
+    with pytest.raises(ImportFailedError, match="has no arguments"):
+        wb.from_file(path, args={"p": 1})
 
 
 def test_an_object_of_another_library_is_refused() -> None:

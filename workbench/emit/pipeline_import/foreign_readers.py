@@ -39,6 +39,8 @@ _USUAL: Mapping[str, Value] = {
     **{"additional_decode_surfaces": 2, "initial_fill": 1024, "lazy_init": False},
 }
 """Options that the other reader of video lacks, with the values that mean what it does."""
+_EXTRA_OUTPUTS = {"enable_frame_num": "frame numbers", "enable_timestamps": "times"}
+"""Arguments of readers of video that add an output, in the order of the outputs."""
 _RESIZING = frozenset(
     {"resize_x", "resize_y", "resize_shorter", "resize_longer", "size", "mode", "max_size"}
     | {"interp_type", "mag_filter", "min_filter", "antialias", "subpixel_scale"}
@@ -108,10 +110,8 @@ def _known(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
     if op.schema == "readers__Numpy" and len(op.outputs) == 1:
         why = f"{_unheld_data(op)}; an array without an axis of channels gets one"
         return [replace(op, kind="numpy_files", ports=("images",), changed=why)]
-    if op.schema in _VIDEOS:
+    if op.schema in _VIDEOS or op.schema == _VIDEO:
         return _videos(op, read)
-    if op.schema == _VIDEO and len(op.outputs) == 1:  # of files that have no labels
-        return [replace(op, kind="video", ports=("frames",), changed=_unheld_data(op))]
     return None
 
 
@@ -174,15 +174,30 @@ def _feature_port(name: str) -> str:
     return "labels" if "label" in name.rpartition("/")[2] else "jpegs"
 
 
-def _videos(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
-    used = [index for index, (edge, _) in enumerate(op.outputs) if edge in read]
-    if any(index > 1 for index in used):  # times and numbers of frames
-        return None
+def _videos(op: TracedOp, read: Collection[str]) -> list[TracedOp]:
+    names = _video_outputs(op)
+    if len(names) != len(op.outputs):
+        return [replace(op, refused=f"which of its {len(op.outputs)} outputs is what is not known")]
+    named = dict(zip(names, op.outputs, strict=True))
+    extra = [name for name in _EXTRA_OUTPUTS.values() if name in named]
+    if used := [name for name in extra if named[name][0] in read]:
+        why = f"it outputs {' and '.join(used)}, which a graph's reader of video does not"
+        return [replace(op, refused=why)]
+    ports = tuple(name for name in named if name not in extra)
+    op = replace(
+        op,
+        outputs=tuple(named[port] for port in ports),
+        args={name: value for name, value in op.args.items() if name not in _EXTRA_OUTPUTS},
+    )
+    if op.schema == _VIDEO:
+        if "labels" in ports:
+            return [op]
+        return [replace(op, kind="video", ports=ports, changed=_unheld_data(op))]
     resizing = {name: value for name, value in op.args.items() if name in _RESIZING}
     own = {name: value for name, value in op.args.items() if name not in _RESIZING}
     lost = {name: value for name, value in own.items() if _USUAL.get(name, value) != value}
     said = f", without {', '.join(f'{n}={v}' for n, v in lost.items())}" if lost else ""
-    outputs = list(op.outputs[:2])
+    outputs = list(op.outputs)
     made: list[TracedOp] = []
     if _VIDEOS[op.schema]:
         (edge, device), *_ = outputs
@@ -194,7 +209,18 @@ def _videos(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
         args={name: value for name, value in own.items() if name not in _USUAL},
         outputs=tuple(outputs),
         kind="video",
-        ports=("frames", "labels")[: len(outputs)],
+        ports=ports,
         changed=f"it is read by experimental.readers.video, on a CPU too{said}",
     )
     return [reader, *made]
+
+
+def _video_outputs(op: TracedOp) -> list[str]:
+    """What each output of a reader of video is, in DALI's order."""
+    labelled = "labels" in op.args or any(op.args.get(name) for name in ("file_root", "file_list"))
+    extra = [
+        name
+        for arg, name in _EXTRA_OUTPUTS.items()
+        if op.args.get(arg) not in (None, False, "none")
+    ]
+    return ["frames", *(["labels"] if labelled else []), *extra][: len(op.outputs)]

@@ -30,7 +30,7 @@ def with_shapes(ops: Iterable[TracedOp]) -> tuple[TracedOp, ...]:
 
 
 def _as_shapes(op: TracedOp, frames: bool) -> Iterator[TracedOp]:
-    if op.schema in _SHAPES and op.device == "cpu" and len(op.outputs) == 1:
+    if op.schema in _SHAPES and len(op.outputs) == 1:
         wanted = op.args.get("dtype", op.args.get("type", _INT64))
         yield from _shape_of(op, op.inputs[0], op.outputs[0][0], wanted)
     elif op.args.get(_SAVED) and len(op.outputs) == 2 and op.inputs and not frames:

@@ -70,13 +70,26 @@ def from_albumentations(
         assert found.graph.has("flip")
     """
     if isinstance(transform, str | Path):
-        call = call_of_dictionary(_read_saved(Path(transform)))
-    elif isinstance(transform, Mapping):
+        return from_saved(Path(transform), name)
+    if isinstance(transform, Mapping):
         call = call_of_dictionary(transform)
     elif hasattr(transform, "to_dict") and type(transform).__module__.startswith("albumentations"):
         call = call_of_dictionary(transform.to_dict())
     else:
         call = call_of_object(transform, "albumentations")
+    return import_transforms(call, name)
+
+
+def from_saved(path: Path, name: str, key: str | None = None) -> ImportedGraph:
+    """The graph of a composition in a ``.yaml`` or ``.json`` file; ``key`` selects one of several.
+
+    Raises ImportFailedError if the file cannot be read, or does not have the composition.
+    """
+    saved = _read_saved(path)
+    try:
+        call = call_of_dictionary(saved, key)
+    except ImportFailedError as error:
+        raise ImportFailedError(f"{path}: {error}") from None
     return import_transforms(call, name)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any
 
@@ -66,18 +66,41 @@ def _arguments(value: Any, library: str) -> dict[str, Any]:
     return given
 
 
-def call_of_dictionary(saved: Mapping[str, Any]) -> TransformCall:
-    """The calls in what ``albumentations.to_dict`` gives, and its YAML and JSON hold.
+def call_of_dictionary(saved: Mapping[str, Any], key: str | None = None) -> TransformCall:
+    """The calls in what ``albumentations.to_dict`` returns, and its YAML and JSON hold.
 
-    Raises ImportFailedError for another dictionary.
+    ``key`` selects one of several compositions of a configuration, such as ``train.transform``.
+    Raises ImportFailedError if there is no composition, or several and no key.
     """
-    found = saved.get("transform", saved)
-    if not isinstance(found, Mapping) or not isinstance(found.get("__class_fullname__"), str):
+    found = dict(_saved_transforms(saved))
+    if not found:
         raise ImportFailedError(
             "It holds no composition of Albumentations: no transform with a __class_fullname__. "
             "Save it with albumentations.save."
         )
-    return _saved_call(found)
+    named = ", ".join(found)
+    if key is None and len(found) > 1:
+        raise ImportFailedError(
+            f"It holds {len(found)} compositions: {named}. Name one of them (from_file: pipeline=, "
+            "in the shell --pipeline)."
+        )
+    chosen = next(iter(found)) if key is None else key
+    if chosen not in found:
+        raise ImportFailedError(f"It has no composition {key!r}. It has {named}.")
+    return _saved_call(found[chosen])
+
+
+def _saved_transforms(value: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The outermost saved transforms in a configuration, by their dotted keys."""
+    if isinstance(value, Mapping):
+        if isinstance(value.get("__class_fullname__"), str):
+            yield path or "transform", value
+            return
+        items: Iterable[tuple[Any, Any]] = value.items()
+    else:
+        items = enumerate(value) if isinstance(value, list) else ()
+    for key, each in items:
+        yield from _saved_transforms(each, f"{path}.{key}" if path else str(key))
 
 
 def _saved_call(saved: Mapping[str, Any]) -> TransformCall:

@@ -33,8 +33,9 @@ VIDEOS = (".avi", ".webm", ".mkv", ".mp4", ".mov", ".m4v", ".mpg", ".mpeg")
 
 def is_hidden(name: str) -> bool:
     """Whether a file or folder belongs to the system or to a tool, by its name: it is no data."""
-    system = ("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found", "__pycache__")
-    return name.startswith(".") or name.lower() in (*system, "system volume information")
+    system = ("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found")
+    others = ("__pycache__", "system volume information")
+    return name.startswith(".") or name.lower() in system + others
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
@@ -55,10 +56,9 @@ def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
     found = []
     for label, folder in enumerate(class_folders(data) or [""]):
         with os.scandir(os.path.join(data, folder)) as entries:
-            names = [
-                e.name for e in entries if e.name.lower().endswith(suffixes) and not is_folder(e)
-            ]
-        shown = sorted(name for name in names if not is_hidden(name))
+            names = [entry.name for entry in entries if not is_folder(entry)]
+        named = sorted(name for name in names if name.lower().endswith(suffixes))
+        shown = [name for name in named if not is_hidden(name)]
         found += [(os.path.join(folder, name), label) for name in shown]
     return found
 
