@@ -56,6 +56,29 @@ def test_constants_of_another_range_are_a_warning_with_a_fix(
     assert not check_warnings(start.crop_mirror_normalize(**right))
 
 
+@pytest.mark.parametrize(
+    ("op", "args", "unit"),
+    [
+        ("normalize", {"mean": 0.485, "stddev": 0.229}, False),
+        ("normalize", {"mean": 123.675, "stddev": 58.395}, True),
+        ("math.sub", {"right": 0.485}, False),
+        ("math.add", {"right": 0.5}, False),
+        ("math.sub", {"right": 123.675}, True),
+    ],
+)
+def test_constants_of_normalize_and_arithmetic_are_a_warning_with_a_fix(
+    op: str, args: dict[str, Value], unit: bool
+) -> None:
+    start = divided(start_of("coco")) if unit else start_of("coco")
+    (image,) = start.outputs.values()
+    node = Node("it", op, args, {"data": image})
+    wrong = replace(start, nodes=(*start.nodes, node), outputs={"images": Port("it", "output")})
+    (found,) = check_warnings(wrong)
+    assert (found.node, found.code) == ("it", "scale")
+    (fix,) = fixes(wrong, CATALOG, found)
+    assert not check_warnings(fix.graph)
+
+
 def test_pixels_divided_twice_are_a_warning() -> None:
     twice = wb.outputs(images=divided(start_of("coco")).images / 255.0)
     assert codes(check_warnings(twice)) == ["scale"]
@@ -78,7 +101,7 @@ def test_operators_that_cover_annotations_are_a_warning(kind: str, output: str, 
     [("nose", "left_eye", "right_eye"), ("L_hand", "R_hand"), ("eyeLeft", "eyeRight"),
      ("knee-l", "knee-r"), ("Left Foot", "Right Foot")],
 )  # fmt: skip
-@pytest.mark.parametrize("mirror", ["flip", "crop_mirror_normalize"])
+@pytest.mark.parametrize("mirror", ["flip", "crop_mirror_normalize", "resize_crop_mirror"])
 def test_mirrored_names_with_a_side_are_a_warning(names: tuple[str, ...], mirror: str) -> None:
     start = start_of("coco", polygon_masks=True)
     start = replace(start, outputs={**start.outputs, "points": Port("reader", "vertices")})
