@@ -23,6 +23,7 @@ JITTER = load_recipe("rotate-jitter")
         ((0.5, 0.3, 0.2), "it has 3 probabilities for 2 numbers to choose from"),
         ((-0.5, 1.5), "-0.5"),
         (0.4, "the probabilities sum up to 0.8"),
+        ((10**400, 0), "1000000"),  # more than a float holds
     ],
 )
 def test_probabilities_that_dali_refuses(given: Value, words: str) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import fsum
+from math import fsum, inf
 
 from workbench.graph.faults import Fault
 from workbench.graph.model import Node
 
 _TOLERANCE = 1e-4
 """How far from 1 DALI lets probabilities sum up."""
+_MOST_REPEATED = 10**9
+"""A population of which the sum of probabilities is still a number."""
 
 
 def weight_faults(node: Node) -> Iterator[Fault]:
@@ -18,12 +20,14 @@ def weight_faults(node: Node) -> Iterator[Fault]:
     if node.op != "random.choice" or given is None or "p" in node.inputs:
         return
     weights = given if isinstance(given, tuple) else (given,)
-    numbers = [float(weight) for weight in weights if isinstance(weight, int | float)]
-    if len(numbers) != len(weights) or any(not 0 <= weight <= 1 for weight in numbers):
-        return  # told as the fault of a value
-    if len(numbers) == 1 and isinstance(population, int):
-        numbers *= max(population, 1)  # as DALI repeats it
-    if isinstance(population, int) and len(numbers) != population:
+    numbers = [each for each in weights if isinstance(each, int | float) and 0 <= each <= 1]
+    if len(numbers) != len(weights):
+        return  # a fault of the value itself
+    total = fsum(numbers)
+    is_repeated = len(numbers) == 1 and isinstance(population, int) and population > 0
+    if is_repeated and isinstance(population, int):  # DALI repeats a single probability
+        total = numbers[0] * population if population < _MOST_REPEATED else inf
+    if isinstance(population, int) and len(numbers) != population and not is_repeated:
         yield Fault(
             node.id,
             "p",
@@ -31,11 +35,11 @@ def weight_faults(node: Node) -> Iterator[Fault]:
             f"Give {population}.",
             "value",
         )
-    elif not abs(fsum(numbers) - 1) < _TOLERANCE:
+    elif not abs(total - 1) < _TOLERANCE:
         yield Fault(
             node.id,
             "p",
-            f"the probabilities sum up to {fsum(numbers):.6g}",
+            f"the probabilities sum up to {total:.6g}",
             "Give some that sum up to 1.",
             "value",
         )
