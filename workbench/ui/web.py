@@ -63,6 +63,17 @@ _PARAMS: dict[type, Any] = {
 # Light and dark follow the browser; the page asks for nothing from outside.
 _PAGE = """
 {% extends base %}
+{% block preamble %}
+{{ super() }}
+<script>
+  // URLs are relative to the page; a reverse proxy may answer without the last slash.
+  if (!location.pathname.endsWith("/")) {
+    const page = new URL(location);
+    page.pathname += "/";
+    location.replace(page);
+  }
+</script>
+{% endblock %}
 {% block postamble %}
 <style>
   :root { color-scheme: light dark; --page: #ffffff; }

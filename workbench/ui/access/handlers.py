@@ -65,8 +65,14 @@ _LOGIN = """<h1>DALI Workbench</h1>
 <script>document.forms[0].action += location.hash;</script>
 """
 # A strict cookie comes with what a page of this app asks for, and not where a link leads here.
-_CONTINUE = """<p><a href="{{login}}">Log in</a></p>
-<script>location.replace("{{login}}" + location.hash);</script>
+# A reverse proxy may strip a prefix that is unknown here, and the last slash of it.
+_CONTINUE = """<p><a href="login">Log in</a></p>
+<script>
+  const login = new URL(location);
+  login.pathname = login.pathname.replace(/[/]?$/, "/login");
+  login.search = "";
+  location.replace(login);
+</script>
 """
 
 
@@ -176,7 +182,8 @@ class _AccessHandler(RequestHandler):
         self.set_cookie(
             self.access.cookie.name,
             self.access.cookie.make(),
-            path=f"{self.access.policy.prefix}/",
+            # Without a path the browser uses the folder of its own URL, also behind a proxy.
+            path=f"{prefix}/" if (prefix := self.access.policy.prefix) else None,
             httponly=True,
             samesite="Strict",
             secure=tls,
@@ -197,7 +204,7 @@ class _Detour(_AccessHandler):
     def prepare(self) -> None:
         if self.let_in:
             self.set_access_cookie()
-        self.show(_CONTINUE.replace("{{login}}", f"{self.access.policy.prefix}/login"))
+        self.show(_CONTINUE)
 
 
 class _Login(_AccessHandler):
@@ -219,7 +226,7 @@ class _Login(_AccessHandler):
         self.show(_LOGIN.replace("{{said}}", escape("That is not the token.")))
 
     def _go_on(self) -> None:
-        self.redirect(f"{self.access.policy.prefix}/", status=303)
+        self.redirect("./", status=303)
 
 
 class _ComponentFile(StaticFileHandler):
