@@ -17,6 +17,7 @@ from workbench.graph.dataset_parameters import parameters, require_datasets, wit
 from workbench.graph.edit import set_arg
 from workbench.graph.model import Source
 from workbench.sources import open_datasets
+from workbench.sources.folder import LIST_IMAGES
 
 
 def with_second(dataset: str, kind: str = "folder") -> Graph:
@@ -67,7 +68,7 @@ def names_beside_data(text: str) -> set[str]:
         name
         for function in ast.walk(ast.parse(text))
         if isinstance(function, ast.FunctionDef)
-        and function.name not in ("find_files", "write_tar")
+        and function.name not in ("find_files", "write_tar", *LISTING)
         and "data" in {arg.arg for arg in (*function.args.args, *function.args.kwonlyargs)}
         for name in (
             *(arg.arg for arg in (*function.args.args, *function.args.kwonlyargs)),
@@ -75,6 +76,12 @@ def names_beside_data(text: str) -> set[str]:
         )
         if name.islower()
     }
+
+
+LISTING = {
+    node.name for node in ast.walk(ast.parse(LIST_IMAGES)) if isinstance(node, ast.FunctionDef)
+}
+"""Functions that list files: ``data`` and their other names are local to them."""
 
 
 @pytest.mark.parametrize("target", target_names())

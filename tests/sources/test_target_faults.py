@@ -101,8 +101,17 @@ def coco(photos: Path, folder: Path, **changed: Any) -> Path:
 
 
 def reading(path: Path, *options: str) -> Graph:
-    """The boxes and what the options of the reader add, in the file's order."""
+    """The boxes and what the options of the reader add, in the file's order.
+
+    Boxes in pixels fit the photo as it was read, so no operator moves it.
+    """
     graph = with_datasets(a_graph(shuffled=False), open_datasets(str(path)))
+    (decoder,) = [node for node in graph.nodes if node.op == "decoders.image"]
+    graph = replace(
+        graph,
+        nodes=tuple(node for node in graph.nodes if node.op != "resize"),
+        outputs={**graph.outputs, "images": Port(decoder.id, "output")},
+    )
     (reader,) = graph.sources
     graph = graph.replace_node(replace(reader, args=dict.fromkeys(options, True)))
     return replace(graph, outputs={**graph.outputs, "boxes": Port(reader.id, "boxes")})

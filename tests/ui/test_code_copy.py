@@ -23,8 +23,9 @@ def test_the_lines_are_those_of_the_script(make: Make) -> None:
     whole = screen["canvas", "copied_code"]
     assert whole["number"] == first["number"] + 1
     assert whole["text"].startswith("jpegs, labels = fn.readers.file(\n    **find_files")
-    assert model.state.source is not None
-    assert all(line in model.state.source.text for line in whole["text"].splitlines())
+    source = model.state.checked.source
+    assert source is not None
+    assert all(line in source.text for line in whole["text"].splitlines())
 
 
 def test_what_the_script_leaves_out_is_said(make: Make) -> None:

@@ -113,6 +113,8 @@ def unmoved_targets(graph: Graph, catalog: Catalog) -> dict[str, str]:
         others = {n: p for n, p in graph.outputs.items() if p not in followed}
         original = replace(graph, outputs={**others, **read_at})
         for image, output, target in unfollowed_targets(original, catalog):
+            if target_kind(graph, catalog, target) == "label":
+                continue  # a class has no place on the image
             path = paths[image]
             if path.blocked or not _still_fits(graph, catalog, target, path):
                 found[output] = path.blocked or path.steps[0].node.id

@@ -23,6 +23,8 @@ _LISTED = ("files", "labels")
 _NAMED = ("files", "file_list")
 _DATA = ("annotations_file", "path", "paths", "files", "filenames", "file_list", _FOLDER)
 """Arguments that name what a reader reads."""
+_SET_BY_READERS = frozenset({("case_sensitive_extensions", False)})
+"""Arguments that the reading functions of our scripts pass if a graph does not."""
 _COMPILED = "NumbaFuncImpl"
 """What DALI's registry calls numba's functions, behind their plugin."""
 _ALIAS = "experimental__"
@@ -174,6 +176,8 @@ def _operator(
                 f"{k}={shortened(v)}" for k, v in given.items() if k not in {*known, *selecting}
             ]
         given = {k: v for k, v in given.items() if k in known and k not in found}
+        if not op.kind:  # a function of ours reads, and sets these itself
+            given = {k: v for k, v in given.items() if (k, v) not in _SET_BY_READERS}
     elif spec.reads and load_source(kind_of_reader(spec.name)).options is not None:
         raise _CannotHoldError("it runs Python code, which only the source holds")
     elif _reads_folder(op) and given[_FOLDER] == root:  # others keep theirs: a graph has one
