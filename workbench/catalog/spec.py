@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from html import escape
 from typing import Literal
 
 from workbench.arguments import Kind
+from workbench.catalog.familiar_names import nearest_operators
 from workbench.errors import CatalogError
 from workbench.sources import is_reader
 
@@ -355,7 +355,7 @@ class Catalog(Mapping[str, OpSpec]):
         spec = self.find(name)
         if spec is not None:
             return spec
-        near = get_close_matches(str(name), self._ops, n=3)
+        near = nearest_operators(str(name), self._ops, 3)
         hint = f" Did you mean {', '.join(near)}?" if near else ""
         raise CatalogError(f"{name!r} is no operator of DALI {self.dali_version}.{hint}")
 

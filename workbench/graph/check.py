@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from difflib import get_close_matches
 
 from workbench.arguments import WHOLE, checked
 from workbench.catalog import load_catalog
+from workbench.catalog.familiar_names import nearest_operators
 from workbench.catalog.spec import CATALOG, OPAQUE, Catalog, OpSpec, Value
 from workbench.errors import GraphFaultsError
 from workbench.graph.active import active_graph, muted_nodes, set_muted, without_muted
@@ -160,7 +160,7 @@ def _line(value: Value | None) -> str:
 
 
 def _unknown(node: Node, catalog: Catalog) -> Fault:
-    near = get_close_matches(node.op, catalog, n=1)
+    near = nearest_operators(node.op, catalog)
     hint = f"Did you mean {near[0]}? " if near else ""
     op = node.op if len(node.op) <= 60 else node.op[:57] + "..."
     return Fault(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
+from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.own_code import OWN_CODE
 from workbench.catalog.spec import Catalog, OpSpec, kind_fits
 from workbench.graph.bounds import LARGEST_SEED
@@ -59,7 +59,7 @@ def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
     """What is wrong with values, with what goes with what, and with the seed."""
     for name, value in node.args.items():
         if name not in spec.args:
-            near = get_close_matches(name, spec.args, n=1)
+            near = nearest_arguments(name, spec.args)
             hint = f"Did you mean {near[0]}?" if near else "Remove it."
             yield Fault(node.id, name, f"{node.op} has no such argument", hint, "unknown_arg")
             continue

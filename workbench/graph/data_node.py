@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
 from workbench.arguments import WHOLE, shown
 from workbench.catalog import load_catalog
+from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import Catalog, OpSpec, Value
 from workbench.errors import GraphEditError, GraphFaultsError
 from workbench.graph.check import check_graph
@@ -260,7 +260,7 @@ def _require_known(spec: OpSpec, given: Mapping[str, Any]) -> None:
     for key in given:
         if key in spec.args:
             continue
-        near = get_close_matches(key, spec.args, n=1)
+        near = nearest_arguments(key, spec.args)
         hint = f"Did you mean {near[0]}?" if near else f"It has {', '.join(spec.args) or 'none'}."
         raise GraphEditError(f"{spec.name} has no argument {key!r}. {hint}")
 

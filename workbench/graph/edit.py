@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
+from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import Catalog, OpSpec, Value, kind_fits
 from workbench.errors import GraphEditError
 from workbench.graph.devices import decodes, is_generator, port_kind
@@ -209,7 +209,7 @@ def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value
     """
     node = graph.node(node_id)
     if node.op in catalog and arg not in catalog[node.op].args:
-        near = get_close_matches(arg, catalog[node.op].args, n=1)
+        near = nearest_arguments(arg, catalog[node.op].args)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise GraphEditError(f"{node_id} ({node.op}) has no argument {arg!r}.{hint}")
     cleared = _without(node, catalog, arg)

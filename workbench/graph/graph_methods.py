@@ -15,6 +15,7 @@ from warnings import warn
 
 from workbench.arguments import TEXT, WHOLE, checked
 from workbench.catalog import load_catalog
+from workbench.catalog.familiar_names import nearest_operators
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError, GraphFaultsError
 from workbench.graph.check import check_graph
@@ -176,6 +177,18 @@ METHODS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
+_ELSEWHERE = {
+    "batch": "wb.Workbench(data, graph).batch()",
+    "loader": "wb.loader(graph, data)",
+    "preview": "wb.Workbench(data, graph)",
+    "run": "wb.Workbench(data, graph).batch()",
+    "save": "wb.dump_graph(graph)",
+    "show": "wb.Workbench(data, graph)",
+    "to_code": "wb.emit_script(graph)",
+}
+"""Attribute that a graph does not have -> what to use instead."""
+
+
 class _Methods:
     """Finds operators and methods for graphs, their values and ``workbench.fn``."""
 
@@ -199,8 +212,10 @@ class _Methods:
         if members:
             return OperatorGroup(_nested(members), name)
         known = self.names(owner)
-        near = get_close_matches(name, known, n=3)
+        near = nearest_operators(name, known, 3)
         hint = f" Did you mean {', '.join(near)}?" if near else ""
+        if isinstance(owner, Graph) and name in _ELSEWHERE:
+            hint = f" Use {_ELSEWHERE[name]}."
         what = "graph" if isinstance(owner, Graph) else "fn"
         if isinstance(owner, DataNode):
             what = str(owner.port)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
 from workbench.arguments import TEXT, WHOLE, checked
 from workbench.catalog import load_catalog
+from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import Value
 from workbench.errors import GraphEditError, GraphFaultsError
 from workbench.graph.active import set_muted
@@ -179,7 +179,7 @@ class NodeHandle:
         if spec is not None and name in spec.args:
             return spec.args[name].default
         known = list(spec.args) if spec else []
-        near = get_close_matches(name, known, n=1)
+        near = nearest_arguments(name, known)
         hint = f"Did you mean {near[0]}?" if near else f"It has: {', '.join(known)}."
         raise AttributeError(f"{self._id} ({node.op}) has no argument {name!r}. {hint}")
 

@@ -278,7 +278,8 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
     def __getattr__(self, name: str) -> Part:
         """The component of that name, as ``__dir__`` lists them."""
         if name not in PARTS:
-            near = get_close_matches(name, [] if name.startswith("_") else dir(self), n=1)
+            public = [each for each in dir(self) if not each.startswith("_")]
+            near = [] if name.startswith("_") else get_close_matches(name, public, n=1, cutoff=0.7)
             hint = f". Did you mean {near[0]}?" if near else ""
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
         return self._parts[name]

@@ -183,7 +183,7 @@ class _AccessHandler(RequestHandler):
             self.access.cookie.name,
             self.access.cookie.make(),
             # Without a path the browser uses the folder of its own URL, also behind a proxy.
-            path=f"{prefix}/" if (prefix := self.access.policy.prefix) else None,
+            path=f"{prefix}/" if (prefix := self.access.policy.prefix) else "",
             httponly=True,
             samesite="Strict",
             secure=tls,
