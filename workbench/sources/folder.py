@@ -218,7 +218,7 @@ def _directly(dataset: Dataset | None) -> str:
     if os.path.isfile(dataset.location):
         return "file_list"
     with suppress(OSError):
-        return "" if "files" in find_files(dataset.location) else "file_root"
+        return "" if find_files(dataset.location).get("files") else "file_root"
     return "file_root"
 
 
