@@ -233,7 +233,7 @@ def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
     """The names of the classes, in the order of the labels 1, 2, ..., where their source tells."""
     while not isinstance(node, Source):
         port = next(
-            (node.inputs[n] for n in ("boxes", "points", "masks") if n in node.inputs), None
+            (node.inputs[n] for n in ("boxes", "points", "masks", "data") if n in node.inputs), None
         )
         if port is None or not run.graph.has(port.node):
             break
