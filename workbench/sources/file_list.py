@@ -53,6 +53,19 @@ def read_rows(data: Any, malformed: Any = None) -> Any:
             malformed.append((number, fault))
 
 
+def numbered_paths(data: str) -> Iterator[tuple[int, str]]:
+    """Row number in a list and absolute path of each file; malformed rows are skipped."""
+    malformed: list[tuple[int, str]] = []
+    root = os.path.dirname(os.path.abspath(data))
+    paths = [os.path.join(root, path) for path, _ in read_rows(data, malformed)]
+    is_csv, skipped = data.lower().endswith(".csv"), {number for number, _ in malformed}
+    with open(data, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
+        rows = csv.reader(file) if is_csv else map(str.split, file)
+        filled = [number for number, row in enumerate(rows, start=1) if row]
+    numbers = [each for each in filled if each not in skipped and not (is_csv and each == 1)]
+    yield from zip(numbers, paths, strict=True)
+
+
 def is_numbered(data: Any) -> bool:
     """Whether a list is a text of paths and numbers alone: DALI reads it by itself, faster."""
     if not isinstance(data, str) or data.lower().endswith(".csv"):
