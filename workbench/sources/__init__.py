@@ -123,37 +123,6 @@ def require_dataset(dataset: Dataset, device: str = "") -> None:
         raise DataError(reason)
 
 
-def require_files(dataset: Dataset) -> None:
-    """Raise DataError if listed files do not exist, with their rows.
-
-    Rows of a list in Python are counted from 0, those of a text or CSV file from 1.
-    """
-    rows = list(_listed_rows(dataset))
-    missing = [(row, path) for row, path in rows if not os.path.exists(path)]
-    if missing:
-        more = f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
-        numbers = ", ".join(str(row) for row, _ in missing[:5])
-        holder = "" if dataset.title or not dataset.location else f" in {dataset.location}"
-        raise DataError(
-            f"{len(missing):,} of {len(rows):,} files{holder} are missing (rows {numbers}{more}); "
-            f"the first: {missing[0][1]}. Correct these paths, or leave the rows out."
-        )
-
-
-def _listed_rows(dataset: Dataset) -> Iterator[tuple[int, str]]:
-    """Row and path of each file of a list in Python or in a file; empty for other data."""
-    from workbench.sources.file_list import is_list, numbered_paths  # it imports this package
-
-    if not dataset.in_memory and dataset.items:
-        yield from enumerate(path for path, _ in dataset.items)
-    elif is_list(Path(dataset.location)) and os.path.isfile(dataset.location):
-        kind = load_source(dataset.kind)
-        if "file_list" in kind.located_by or kind.op == "request":
-            first = 0 if dataset.title else 1  # a title: ``listed`` wrote the list
-            for number, path in numbered_paths(dataset.location):
-                yield number - 1 + first, path
-
-
 def header_of(path: str) -> Header | None:
     """What the header of a file tells; None where its name is not that of a kind of its own."""
     for kind in map(load_source, source_kinds()):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources import Dataset, Sample, SourceKind, load_source
 
 _SUFFIXES = (".txt", ".csv", ".lst")
 _NAMES = ".names"
@@ -228,6 +228,35 @@ def listed(items: Sequence[tuple[str, int | str]]) -> Dataset:
 def is_list(path: Path) -> bool:
     """Whether a path is named as a list of files is."""
     return path.suffix.lower() in _SUFFIXES and not os.path.isdir(path)
+
+
+def require_files(dataset: Dataset) -> None:
+    """Raise DataError if listed files do not exist, with their rows.
+
+    Rows of a list in Python are counted from 0, those of a text or CSV file from 1.
+    """
+    rows = list(_listed_rows(dataset))
+    missing = [(row, path) for row, path in rows if not os.path.exists(path)]
+    if missing:
+        more = f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
+        numbers = ", ".join(str(row) for row, _ in missing[:5])
+        holder = "" if dataset.title or not dataset.location else f" in {dataset.location}"
+        raise DataError(
+            f"{len(missing):,} of {len(rows):,} files{holder} are missing (rows {numbers}{more}); "
+            f"the first: {missing[0][1]}. Correct these paths, or leave the rows out."
+        )
+
+
+def _listed_rows(dataset: Dataset) -> Iterator[tuple[int, str]]:
+    """Row and path of each file of a list in Python or in a file; empty for other data."""
+    if not dataset.in_memory and dataset.items:
+        yield from enumerate(path for path, _ in dataset.items)
+    elif is_list(Path(dataset.location)) and os.path.isfile(dataset.location):
+        kind = load_source(dataset.kind)
+        if "file_list" in kind.located_by or kind.op == "request":
+            first = 0 if dataset.title else 1  # a title: ``listed`` wrote the list
+            for number, path in numbered_paths(dataset.location):
+                yield number - 1 + first, path
 
 
 def _accepts(path: Path) -> bool:
