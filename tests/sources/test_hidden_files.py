@@ -140,9 +140,24 @@ def test_an_ordinary_folder_is_read_by_dali_itself(animals: Path) -> None:
     (animals / "bee" / ".DS_Store").touch()
     (animals / "README.txt").touch()
     assert load_source("folder").find(str(animals)) == {"file_root": str(animals)}
-    assert "find_files" not in export(load_recipe("rotate-jitter"), data=str(animals)).main.text
+    direct = export(load_recipe("rotate-jitter"), data=str(animals)).main.text
+    assert "find_files" not in direct
     (animals / ".git").mkdir()
     assert "find_files" in export(load_recipe("rotate-jitter"), data=str(animals)).main.text
+
+
+@pytest.mark.parametrize(
+    "target", ["script", "pytorch", "jax", "dynamic", "tensorflow", "ray", "notebook", "triton"]
+)
+def test_a_program_that_would_read_hidden_folders_says_so(animals: Path, target: str) -> None:
+    words = "DALI reads hidden folders such as .ipynb_checkpoints as classes."
+    graph = load_recipe("imagenet-eval")
+    for data in (None, str(animals)):
+        text = export(graph, target, data=data).main.text
+        assert (words in text) == (target != "triton")  # its images come from requests
+    (animals / ".git").mkdir()
+    for path in (animals, animals / "bee"):
+        assert words not in export(graph, target, data=str(path)).main.text
 
 
 @pytest.mark.parametrize("target", ["torchvision", "albumentations"])

@@ -157,3 +157,38 @@ def test_a_file_that_disappears_is_named_and_not_identical(paths: list[str]) -> 
     assert not report.exact
     assert "identical" not in str(report)
     assert paths[1] in str(report)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rows"),
+    [
+        ("list.txt", "{0} 0\n\nnope.jpg 1\n{1} 1\ngone.jpg 0\n", r"2 of 4 .*\(rows 3, 5\)"),
+        ("list.txt", "{0} 0\nunlabelled\nmy nope.jpg 1\n", r"1 of 2 .*\(rows 3\)"),
+        ("list.lst", "nope.jpg dog\n{0} cat\n", r"1 of 2 .*\(rows 1\)"),
+        ("list.csv", "path,label\n{0},dog\n\n,cat\nnope.jpg,cat\n", r"1 of 2 .*\(rows 5\)"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["", "request:"])
+def test_missing_files_of_a_text_list_are_named_with_their_rows(
+    paths: list[str], tmp_path: Path, kind: str, name: str, text: str, rows: str
+) -> None:
+    (tmp_path / name).write_text(text.format(*paths))
+    with pytest.raises(DataError, match=rf"{rows}; the first: .*nope.jpg"):
+        wb.read(f"{kind}{tmp_path / name}")
+
+
+def test_missing_files_of_a_list_of_arrays_are_named_with_their_rows(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.zeros((4, 4, 3), np.uint8))
+    (tmp_path / "arrays.txt").write_text("a.npy 0\nnope.npy 1\n")
+    with pytest.raises(DataError, match=r"1 of 2 files in .*arrays.txt are missing \(rows 2\)"):
+        wb.read(str(tmp_path / "arrays.txt"))
+
+
+def test_missing_files_of_a_long_list_in_python_are_named_with_their_rows(
+    paths: list[str],
+) -> None:
+    many = [paths[0]] * 10_000
+    with pytest.raises(DataError, match=r"1 of 10,001 files are missing \(rows 10000\)"):
+        wb.read([*many, "nope.jpg"])
+    with pytest.raises(DataError, match=r"1 of 10,001 files are missing \(rows 0\)"):
+        wb.read([("nope.jpg", "dog"), *((path, "cat") for path in many)])

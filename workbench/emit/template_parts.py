@@ -92,6 +92,11 @@ SHARD = "One shard, padded at its end: no epoch reaches into the next one."
 """What a pipeline of one shard says of itself, by which an import knows that the graph does not."""
 PADDED_SHARD = "One shard, padded at its end, as the whole is: no epoch reaches into the next."
 """The same where the graph's own readers pad."""
+HIDDEN_FOLDERS = """
+
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them."""
+"""Follows the title of a program whose reader is given ``file_root``."""
 _OF_THE_DATA = re.compile(r"^«([^»]*)»(\n)|«([^»]*)»", re.MULTILINE)
 """What a template says of the data that a program is given, a whole line or a part of one."""
 
@@ -233,7 +238,9 @@ def make_parts(
     imports = policy_imports(emitter.every_node(), emitter.catalog)
     needs_gpu = any(node.device in ("gpu", "mixed") for node in emitter.every_node())
     return TemplateParts(
-        title=docstring_title(graph),
+        title=docstring_title(graph)
+        + HIDDEN_FOLDERS
+        * any(f"file_root={name}" in line for name in given for line in definition),
         constants="\n".join(
             line for name, text in constants.items() for line in constant(name, text)
         ),

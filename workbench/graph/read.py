@@ -23,8 +23,8 @@ from workbench.sources import (
     load_source,
     open_datasets,
     require_dataset,
-    require_files,
 )
+from workbench.sources.file_list import require_files
 
 if TYPE_CHECKING:
     from workbench.graph.data_node import DataNode

@@ -123,19 +123,6 @@ def require_dataset(dataset: Dataset, device: str = "") -> None:
         raise DataError(reason)
 
 
-def require_files(dataset: Dataset) -> None:
-    """Raise DataError where files that were given in Python are not there, with their rows."""
-    items = () if dataset.in_memory else dataset.items
-    missing = [row for row, (path, _) in enumerate(items) if not os.path.exists(path)]
-    if missing:
-        more = f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
-        rows = ", ".join(map(str, missing[:5]))
-        raise DataError(
-            f"{len(missing):,} of {len(items):,} files are missing (rows {rows}{more}); the first: "
-            f"{items[missing[0]][0]}. Correct these paths, or leave the rows out."
-        )
-
-
 def header_of(path: str) -> Header | None:
     """What the header of a file tells; None where its name is not that of a kind of its own."""
     for kind in map(load_source, source_kinds()):

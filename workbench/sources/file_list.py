@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources import Dataset, Sample, SourceKind, load_source
 
 _SUFFIXES = (".txt", ".csv", ".lst")
 _NAMES = ".names"
@@ -51,6 +51,19 @@ def read_rows(data: Any, malformed: Any = None) -> Any:
             if malformed is None:
                 raise ValueError(f"{data}: {fault}")
             malformed.append((number, fault))
+
+
+def numbered_paths(data: str) -> Iterator[tuple[int, str]]:
+    """Row number in a list and absolute path of each file; malformed rows are skipped."""
+    malformed: list[tuple[int, str]] = []
+    root = os.path.dirname(os.path.abspath(data))
+    paths = [os.path.join(root, path) for path, _ in read_rows(data, malformed)]
+    is_csv, skipped = data.lower().endswith(".csv"), {number for number, _ in malformed}
+    with open(data, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
+        rows = csv.reader(file) if is_csv else map(str.split, file)
+        filled = [number for number, row in enumerate(rows, start=1) if row]
+    numbers = [each for each in filled if each not in skipped and not (is_csv and each == 1)]
+    yield from zip(numbers, paths, strict=True)
 
 
 def is_numbered(data: Any) -> bool:
@@ -215,6 +228,35 @@ def listed(items: Sequence[tuple[str, int | str]]) -> Dataset:
 def is_list(path: Path) -> bool:
     """Whether a path is named as a list of files is."""
     return path.suffix.lower() in _SUFFIXES and not os.path.isdir(path)
+
+
+def require_files(dataset: Dataset) -> None:
+    """Raise DataError if listed files do not exist, with their rows.
+
+    Rows of a list in Python are counted from 0, those of a text or CSV file from 1.
+    """
+    rows = list(_listed_rows(dataset))
+    missing = [(row, path) for row, path in rows if not os.path.exists(path)]
+    if missing:
+        more = f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
+        numbers = ", ".join(str(row) for row, _ in missing[:5])
+        holder = "" if dataset.title or not dataset.location else f" in {dataset.location}"
+        raise DataError(
+            f"{len(missing):,} of {len(rows):,} files{holder} are missing (rows {numbers}{more}); "
+            f"the first: {missing[0][1]}. Correct these paths, or leave the rows out."
+        )
+
+
+def _listed_rows(dataset: Dataset) -> Iterator[tuple[int, str]]:
+    """Row and path of each file of a list in Python or in a file; empty for other data."""
+    if not dataset.in_memory and dataset.items:
+        yield from enumerate(path for path, _ in dataset.items)
+    elif is_list(Path(dataset.location)) and os.path.isfile(dataset.location):
+        kind = load_source(dataset.kind)
+        if "file_list" in kind.located_by or kind.op == "request":
+            first = 0 if dataset.title else 1  # a title: ``listed`` wrote the list
+            for number, path in numbered_paths(dataset.location):
+                yield number - 1 + first, path
 
 
 def _accepts(path: Path) -> bool:

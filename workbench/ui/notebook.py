@@ -25,7 +25,8 @@ from workbench.graph.io import dump_graph
 from workbench.graph.model import Graph
 from workbench.graph.own_code import trust_graph
 from workbench.roots import Roots
-from workbench.sources import Data, Datasets, open_datasets, require_dataset, require_files
+from workbench.sources import Data, Datasets, open_datasets, require_dataset
+from workbench.sources.file_list import require_files
 from workbench.ui import node_completion
 from workbench.ui.components import COMPONENTS, TABS
 from workbench.ui.exports import entry_names

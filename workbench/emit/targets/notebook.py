@@ -16,6 +16,7 @@ from workbench.emit.python import call, constant, literal
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import quoted_list
 from workbench.emit.template_parts import (
+    HIDDEN_FOLDERS,
     body_of,
     docstring_title,
     fill_template,
@@ -145,9 +146,10 @@ def _steps(nodes: Sequence[Node], catalog: Catalog) -> list[list[Node]]:
 
 def _introduction(graph: Graph) -> str:
     name, _, about = " ".join(docstring_title(graph).split()).partition(": ")
+    reads_hidden = any(source.kind.endswith(":file_root") for source in graph.sources)
     return (
         f"# {name}\n\n{about}\n\nAn image pipeline in NVIDIA DALI, step by step. Needed: "
-        "`nvidia-dali-cuda120`, `numpy` and `pillow`."
+        f"`nvidia-dali-cuda120`, `numpy` and `pillow`.{HIDDEN_FOLDERS * reads_hidden}"
     ).replace("\n\n\n\n", "\n\n")
 
 

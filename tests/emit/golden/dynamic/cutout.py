@@ -1,6 +1,9 @@
 """cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
 Taylor 2017).
 
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
+
 The pipeline in DALI's dynamic mode (experimental): each operator runs where it is called,
 so its results can be looked at and changed in between. It gives what the pipeline gives,
 bit for bit.

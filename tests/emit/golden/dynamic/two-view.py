@@ -1,6 +1,9 @@
 """two-view: Two normalised views near BYOL's by drawn arguments alone: for targets that
 hold no if.
 
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
+
 The pipeline in DALI's dynamic mode (experimental): each operator runs where it is called,
 so its results can be looked at and changed in between. It gives what the pipeline gives,
 bit for bit.

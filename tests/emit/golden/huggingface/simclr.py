@@ -1,6 +1,9 @@
 """simclr: SimCLR's two views (arXiv 2002.05709): crop, flip, jitter 0.8, grey 0.2, blur
 0.5.
 
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
+
 A Trainer that trains on DALI's batches, each rank on a shard of its own. Where DEVICE is
 mixed they are decoded and augmented on its own GPU.
 

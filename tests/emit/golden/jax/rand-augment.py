@@ -1,6 +1,9 @@
 """rand-augment: ImageNet training with RandAugment as torchvision does it, N = 2 and M
 = 9 of 31 (arXiv 1909.13719).
 
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
+
 Batches as JAX arrays that are split over all devices, of this process and of the others:
 
     for batch in Loader("DIR", batch_size=64):

@@ -1,6 +1,9 @@
 """medical-gray: X-ray or microscopy: one channel, local contrast (CLAHE), a small turn,
 mirror half.
 
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
+
 Batches for Keras 3 on any backend:
 
     pipe = build_pipeline("DIR")

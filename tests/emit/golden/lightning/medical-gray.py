@@ -1,6 +1,9 @@
 """medical-gray: X-ray or microscopy: one channel, local contrast (CLAHE), a small turn,
 mirror half.
 
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
+
 A LightningDataModule of these batches:
 
     trainer.fit(model, datamodule=PipelineData("DIR", device="mixed"))

@@ -1,6 +1,9 @@
 """medical-gray: X-ray or microscopy: one channel, local contrast (CLAHE), a small turn,
 mirror half.
 
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
+
 Batches as PyTorch tensors:
 
     for batch in Loader(build_pipeline("DIR", shard_id=rank, num_shards=world_size)):

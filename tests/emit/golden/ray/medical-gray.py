@@ -1,6 +1,9 @@
 """medical-gray: X-ray or microscopy: one channel, local contrast (CLAHE), a small turn,
 mirror half.
 
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
+
 The pipeline on many machines: Ray actors read one shard each and write augmented shards,
 as WebDataset tar files or as Parquet. Every machine must see what they read and write.
 

@@ -1,6 +1,9 @@
 """cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
 Taylor 2017).
 
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
+
 The pipeline on many machines: Ray actors read one shard each and write augmented shards,
 as WebDataset tar files or as Parquet. Every machine must see what they read and write.
 

@@ -1,6 +1,9 @@
 """cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
 Taylor 2017).
 
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
+
 A Trainer that trains on DALI's batches, each rank on a shard of its own. Where DEVICE is
 mixed they are decoded and augmented on its own GPU.
 

@@ -1,6 +1,9 @@
 """cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
 Taylor 2017).
 
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
+
 Batches as PyTorch tensors:
 
     for batch in Loader(build_pipeline("DIR", shard_id=rank, num_shards=world_size)):

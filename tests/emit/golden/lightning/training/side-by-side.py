@@ -1,6 +1,9 @@
 """cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
 Taylor 2017).
 
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
+
 A LightningDataModule of these batches, and a module to start from.
 
 Usage: python datamodule.py --data DIR [--device cpu|mixed] [--epochs N] [--resume CKPT]

@@ -1,6 +1,9 @@
 """cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
 Taylor 2017).
 
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
+
 A PyTorch loader, and a training loop to start from.
 
 Usage: python loader.py --data DIR [--device cpu|mixed] [--epochs N] [--save FILE]

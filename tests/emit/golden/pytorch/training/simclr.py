@@ -1,6 +1,9 @@
 """simclr: SimCLR's two views (arXiv 2002.05709): crop, flip, jitter 0.8, grey 0.2, blur
 0.5.
 
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
+
 A PyTorch loader, and a training loop to start from.
 
 Usage: python loader.py --data DIR [--device cpu|mixed] [--epochs N] [--save FILE]
