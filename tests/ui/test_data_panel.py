@@ -160,7 +160,8 @@ def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
     assert screen["code", "note"] == told
     screen.wait(lambda s: s["preview", "picture"], "a picture")
     assert "2 at fault among its first 5 samples" in screen.header["note"]
-    assert "some samples cannot be used" in screen["bar", "status"]["text"]
+    unusable = "some samples cannot be used"
+    screen.wait(lambda s: unusable in s["bar", "status"]["text"], "the status")
 
 
 def test_annotations_of_no_listed_image_are_no_image_more(
