@@ -44,6 +44,7 @@ def refusal(data: Any) -> str:
         ("list.lst", "b.jpg\t1\r\n\r\na.jpg   0"),
         ("list.txt", "\ufeffb.jpg 1\n  a.jpg 0  \n\n"),
         ("list.csv", "path,label\nb.jpg,1\na.jpg,0\n"),
+        ("list.csv", "b.jpg,1\na.jpg,0\n"),
         ("LIST.CSV", "\ufeffpath,label,width\r\nb.jpg, 1,9\r\n\r\na.jpg,0,9\r\n"),
     ],
 )

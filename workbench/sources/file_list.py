@@ -31,8 +31,9 @@ def read_rows(data: Any, malformed: Any = None) -> Any:
     """Path and label of each file in a list.
 
     ``data`` is a text file of lines ``path label``, a CSV file whose first columns are
-    path and label, below a header, or pairs in Python. A row without these raises
-    ValueError, or is added to the list ``malformed``: its number and what is wrong.
+    path and label, or pairs in Python. The first row of a CSV file is a header unless its
+    path has a "." or "/". A row without path and label raises ValueError, or is added to the list
+    ``malformed``: its number and what is wrong.
     """
     if not isinstance(data, str):
         yield from ((os.path.abspath(path), str(label)) for path, label in data)
@@ -41,8 +42,8 @@ def read_rows(data: Any, malformed: Any = None) -> Any:
         is_csv = data.lower().endswith(".csv")
         rows = csv.reader(file) if is_csv else (line.strip().rsplit(maxsplit=1) for line in file)
         for number, row in enumerate(rows, start=1):
-            if not row or (is_csv and number == 1):
-                continue
+            if not row or (is_csv and number == 1 and not {".", "/"} & set(row[0])):
+                continue  # the name of a column has neither a folder nor a suffix
             if len(row) > 1 and row[0].strip() and row[1].strip() and "\0" not in row[0]:
                 yield row[0], row[1].strip()
                 continue
