@@ -61,6 +61,12 @@ def test_names_with_spaces_and_commas(tmp_path: Path) -> None:
     assert named(text) == named(table) == [("my cat, two.jpg", 3)]
 
 
+@pytest.mark.parametrize("label", ["2.9", "7.0", "nan", "1e3"])
+def test_numbers_that_are_not_whole_are_no_classes(tmp_path: Path, label: str) -> None:
+    data = written(tmp_path / "list.csv", f"path,label\na.jpg,{label}\nb.jpg,7\n")
+    assert f"the label '{label}' is not a whole number" in refusal(data)
+
+
 def test_labels_in_words_are_classes_in_alphabetical_order(tmp_path: Path) -> None:
     data = written(tmp_path / "list.csv", "path,label\na.jpg,zebra\nb.jpg,big cat\nc.jpg,zebra\n")
     assert [label for _, label in named(data)] == [1, 0, 1]

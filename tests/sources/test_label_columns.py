@@ -164,6 +164,7 @@ def test_a_file_that_disappears_is_named_and_not_identical(paths: list[str]) -> 
     [
         ("list.txt", "{0} 0\n\nnope.jpg 1\n{1} 1\ngone.jpg 0\n", r"2 of 4 .*\(rows 3, 5\)"),
         ("list.txt", "{0} 0\nunlabelled\nmy nope.jpg 1\n", r"1 of 2 .*\(rows 3\)"),
+        ("list.csv", "{0},dog\nnope.jpg,cat\n", r"1 of 2 .*\(rows 2\)"),
         ("list.lst", "nope.jpg dog\n{0} cat\n", r"1 of 2 .*\(rows 1\)"),
         ("list.csv", "path,label\n{0},dog\n\n,cat\nnope.jpg,cat\n", r"1 of 2 .*\(rows 5\)"),
     ],

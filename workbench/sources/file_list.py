@@ -13,6 +13,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,11 @@ _NAMES = ".names"
 _MANY = 10_000
 """Files given in Python of which a list is written: else each call of the worker would carry them.
 """
+
+
+def is_header(row: Any) -> bool:
+    """Whether the first row of a CSV file names columns: no path has neither "." nor "/"."""
+    return not {".", "/"} & set(row[0])
 
 
 def read_rows(data: Any, malformed: Any = None) -> Any:
@@ -42,8 +48,8 @@ def read_rows(data: Any, malformed: Any = None) -> Any:
         is_csv = data.lower().endswith(".csv")
         rows = csv.reader(file) if is_csv else (line.strip().rsplit(maxsplit=1) for line in file)
         for number, row in enumerate(rows, start=1):
-            if not row or (is_csv and number == 1 and not {".", "/"} & set(row[0])):
-                continue  # the name of a column has neither a folder nor a suffix
+            if not row or (is_csv and number == 1 and is_header(row)):
+                continue
             if len(row) > 1 and row[0].strip() and row[1].strip() and "\0" not in row[0]:
                 yield row[0], row[1].strip()
                 continue
@@ -62,8 +68,12 @@ def numbered_paths(data: str) -> Iterator[tuple[int, str]]:
     is_csv, skipped = data.lower().endswith(".csv"), {number for number, _ in malformed}
     with open(data, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
         rows = csv.reader(file) if is_csv else map(str.split, file)
-        filled = [number for number, row in enumerate(rows, start=1) if row]
-    numbers = [each for each in filled if each not in skipped and not (is_csv and each == 1)]
+        filled = [
+            number
+            for number, row in enumerate(rows, start=1)
+            if row and not (is_csv and number == 1 and is_header(row))
+        ]
+    numbers = [each for each in filled if each not in skipped]
     yield from zip(numbers, paths, strict=True)
 
 
@@ -179,6 +189,11 @@ def _look_through(dataset: Dataset) -> list[str]:
     try:
         numbers = {int(label) for label in labels}
     except ValueError:
+        if fraction := next(filter(_is_fraction, sorted(labels)), None):
+            raise DataError(
+                f"{dataset}: the label {fraction!r} is not a whole number. Number the classes "
+                "from 0, or give them names."
+            ) from None
         return sorted(labels)
     large = next((number for number in numbers if not -(2**31) <= number < 2**31), None)
     if large is not None:  # DALI would drop its upper bits without a word
@@ -187,6 +202,13 @@ def _look_through(dataset: Dataset) -> list[str]:
             "the classes from 0, or give them names."
         )
     return []
+
+
+def _is_fraction(label: str) -> bool:
+    """Whether a label is a number that is not whole, which is no name of a class."""
+    with suppress(ValueError):
+        return not float(label).is_integer() or not label.lstrip("+-").isdigit()
+    return False
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
@@ -291,7 +313,9 @@ SOURCE = SourceKind(
     op="readers.file",
     located_by=frozenset({"file_root", "files", "file_list"}),
     find=read_list,
-    helpers="\n\n".join(inspect.getsource(f) for f in (read_rows, is_numbered, write_numbered)),
+    helpers="\n\n".join(
+        inspect.getsource(f) for f in (is_header, read_rows, is_numbered, write_numbered)
+    ),
     imports=("csv", "hashlib", "os", "re", "tempfile"),
     accepts=_accepts,
     precedence=1,
