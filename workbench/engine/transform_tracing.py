@@ -15,7 +15,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from workbench.emit.transform_import.graph import LIBRARIES
-from workbench.emit.transform_import.transform_call import to_plain
+from workbench.emit.transform_import.transform_call import TransformCall, to_plain
 from workbench.engine.call_arguments import call_arguments
 from workbench.engine.command_line_defaults import command_line_defaults
 from workbench.engine.failing_statements import SKIPPED, skip_failing_statements
@@ -29,7 +29,7 @@ from workbench.engine.recorded_calls import (
 from workbench.engine.recorded_values import transform_call
 from workbench.engine.registry import task
 from workbench.engine.script_lines import ScriptRun, command_line, future_flags
-from workbench.engine.script_sandbox import ScriptSandbox
+from workbench.engine.script_sandbox import ScriptSandbox, source_location
 from workbench.engine.scripts import (
     kept_from_running,
     new_module,
@@ -49,6 +49,8 @@ _COMPOSING = frozenset(
     }
 )
 _EXTENDING = frozenset({"append", "extend", "insert"})
+_OF_FUNCTIONS = ("kornia.geometry", "kornia.enhance", "kornia.filters", "kornia.color")
+"""Modules of functions on images, besides those with ``functional`` in their name."""
 _MOST_DEPTH = 4
 """Of dictionaries and lists in which compositions are looked for."""
 
@@ -99,13 +101,16 @@ def trace_transform(
             given = {name: each for name, each in arguments.items() if name not in taken()}
             script = _Script(module, Path(path).name, calls, lines, given, trees)
             name, found = script.find(wanted)
-            call = to_plain(transform_call(found))
+            traced = transform_call(found)
+            call = to_plain(traced)
         except ImportFailedError:
             raise
         except BaseException as error:  # SystemExit and KeyboardInterrupt too
             raise sandbox.describe_error(error) from None
     assumed = {each: written(value) for each, value in script.assumed.items()}
-    return TracedTransform(call, name, tuple(lines.told()), assumed, tuple(_losses(lines)))
+    return TracedTransform(
+        call, name, tuple(lines.told()), assumed, (*_losses(lines), *_calls_outside(trees, traced))
+    )
 
 
 def _losses(lines: ScriptRun) -> Iterator[tuple[str, str]]:
@@ -115,6 +120,54 @@ def _losses(lines: ScriptRun) -> Iterator[tuple[str, str]]:
             yield each.place, f"failed and was skipped, which may drop a transform: {each.error}"
     if asked := ", ".join(lines.stand_ins.answered):
         yield "", f"not known, and taken as false or empty: {asked}. Give by --arg NAME=VALUE"
+
+
+def _calls_outside(trees: Mapping[str, ast.Module], traced: Any) -> Iterator[tuple[str, str]]:
+    """Functions of a library that the script calls on images outside the composition."""
+    recorded = set(_places(traced))
+    for file, tree in trees.items():
+        full_names = dict(_imported(tree))
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call):
+                continue
+            first, dot, rest = ast.unparse(node.func).partition(".")
+            full = f"{full_names.get(first, '')}{dot}{rest}"
+            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            places = [source_location(file, line) for line in lines]
+            if _changes_images(full) and recorded.isdisjoint(places):
+                called = ast.unparse(node.func)
+                yield places[0], f"{called} is called outside the composition: it is left out"
+
+
+def _changes_images(name: str) -> bool:
+    """Whether a dotted name is a function of a library on images."""
+    module, _, function = name.rpartition(".")
+    library = module.partition(".")[0]
+    of_functions = ".functional" in module or module.startswith(_OF_FUNCTIONS)
+    return library in LIBRARIES and of_functions and not function.startswith(("get_", "is_"))
+
+
+def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Names that a file imports, each with its full dotted name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top = alias.name.partition(".")[0]
+                yield (alias.asname, alias.name) if alias.asname else (top, top)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+
+
+def _places(value: Any) -> Iterator[str]:
+    """The lines of a call and of the calls in it."""
+    if isinstance(value, TransformCall):
+        yield value.place
+        value = [*value.args, *value.kwargs.values()]
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    for each in value if isinstance(value, list | tuple) else ():
+        yield from _places(each)
 
 
 def _may_add_transform(node: ast.AST) -> bool:

@@ -37,7 +37,40 @@ def compose_k(steps: str) -> str:
     return f"{IMPORT_K}t = K.AugmentationSequential({steps})\n"
 
 
+def test_functions_of_the_scripts_own_transforms_are_no_losses(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(
+        f"{IMPORT_T}import torchvision.transforms.functional as F\n"
+        "class Mirror:\n    def __call__(self, image):\n        return F.hflip(image)\n"
+        "t = T.Compose([Mirror()])\nsize = F.get_image_size\n"
+    )
+    found = from_file(file)
+    assert found.report.is_exact, found.report
+    assert any(node.op == "flip" for node in found.graph.nodes)
+
+
+CALLED = {
+    "a method around it": (
+        "import torchvision.transforms.functional as F\n"
+        + compose_t("T.Resize((8, 8))")
+        + "class Photos:\n    def __getitem__(self, i):\n        return F.hflip(t(i))\n",
+        "F.hflip is called outside the composition",
+    ),
+    "a function before it": (
+        "from torchvision.transforms.v2.functional import rotate as turn\n"
+        + compose_t("T.Resize((8, 8))")
+        + "def load(x):\n    return t(turn(x, 90))\n",
+        "turn is called outside the composition",
+    ),
+    "by its whole name": (
+        "import kornia\n"
+        + compose_k("K.RandomHorizontalFlip()")
+        + "def load(x):\n    return t(kornia.geometry.transform.vflip(x))\n",
+        "vflip is called outside the composition",
+    ),
+}
 PLANTED = {
+    **CALLED,
     "boxes": (compose_a(", bbox_params=A.BboxParams(format='coco')"), "bbox_params"),
     "box area": (compose_a(", bbox_params=A.BboxParams('coco', min_area=9)"), "min_area=9"),
     "key points": (compose_a(", keypoint_params=A.KeypointParams('xy')"), "keypoint_params"),
