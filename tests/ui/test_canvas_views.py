@@ -11,6 +11,7 @@ from workbench.catalog import load_catalog
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.devices import infer_devices
 from workbench.graph.edit import set_setting
+from workbench.graph.faults import Fault
 from workbench.graph.fragment import duplicate
 from workbench.graph.layout import Layout
 from workbench.ui.canvas_views import edge_entries, node_entries, on_drawn_nodes, operator_entries
@@ -81,6 +82,15 @@ def test_a_fault_of_a_folded_generator_stands_at_the_argument() -> None:
     unfolded = Layout(unfolded=frozenset({"angle"}))
     (fault,) = on_drawn_nodes(graph, CATALOG, unfolded, check_graph(graph, CATALOG))
     assert (fault.node, fault.arg) == ("angle", "seed")
+
+
+def test_a_warning_is_drawn_apart_from_a_fault() -> None:
+    warning = Fault("rotate", "", "covers pixels", "Remove it.", "covered")
+    fault = Fault("flip", "horizontal", "2 is not 0 or 1", "Give 0 or 1.", "value")
+    devices = infer_devices(JITTER, CATALOG)
+    drawn = node_entries(JITTER, CATALOG, Layout(), devices, {}, {}, [warning, fault])
+    found = {node["id"]: (node["fault"], node["warned"]) for node in drawn if node["fault"]}
+    assert found == {"rotate": ("covers pixels", True), "flip": ("2 is not 0 or 1", False)}
 
 
 def test_an_operator_that_this_dali_lacks_is_drawn_with_its_edges() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -234,7 +235,7 @@ def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
         size=grid.extent,
         tiles=_tiles(worker, run, first, boxes, original is not None, differences),
         outputs=tuple(images),
-        note="; ".join(filter(None, (run.result.left_out, _note(groups), *map(str, warnings)))),
+        note="; ".join(filter(None, (run.result.left_out, _note(groups), *_sentences(warnings)))),
         batch=request.batch,
         facts={node.id: facts_of(run.catalog, node, run.result.batches) for node in run.nodes},
         reran=run.result.reran,
@@ -316,6 +317,11 @@ def _repeat_note(run: GraphRun, index: int) -> tuple[str, ...]:
     if run.request.repeat is None:
         return ()
     return (f"draw {index} of one photo, not in batch {run.request.batch} of the export",)
+
+
+def _sentences(warnings: Sequence[Fault]) -> list[str]:
+    """Warnings to be joined by semicolons."""
+    return [str(warning).removesuffix(".") for warning in warnings]
 
 
 def _note(groups: list[Tiles]) -> str:

@@ -14,6 +14,7 @@ from workbench.graph.check import Fault
 from workbench.graph.compose import edge_id
 from workbench.graph.devices import device_of, is_generator, port_kind
 from workbench.graph.edit import is_movable
+from workbench.graph.faults import WARNINGS
 from workbench.graph.layout import Layout
 from workbench.graph.model import Edge, Graph, Node, Port
 from workbench.graph.node_order import topological
@@ -110,12 +111,12 @@ def node_entries(
     drawn = [node for node in _in_order(graph) if node.id not in folded]
     feeding = {port for node in graph.nodes for port in node.inputs.values()}
     feeding |= set(graph.outputs.values())
-    first: dict[str, str] = {}
+    first: dict[str, Fault] = {}
     for fault in faults:
         if (shown := drawn_around(graph, fault.node)) != fault.node:
             fault = replace(fault, message=f"{fault.node}: {fault.message}")
-        first.setdefault(shown, fault.message)
-    faulty = faulty_scopes(graph, faults)
+        first.setdefault(shown, fault)
+    faulty = faulty_scopes(graph, [fault for fault in faults if fault.code not in WARNINGS])
     count = Counter(node.op for node in drawn)
     loose = loose_nodes(graph.whole)
     entries = [_taken_in(graph, catalog, devices, flows, feeding)] if graph.scope else []
@@ -135,7 +136,8 @@ def node_entries(
                 "draws": _draws(graph, catalog, node, folded),
                 "inputs": _inputs(graph, catalog, node, folded),
                 "outputs": outputs,
-                "fault": first.get(node.id, ""),
+                "fault": first[node.id].message if node.id in first else "",
+                "warned": node.id in first and first[node.id].code in WARNINGS,
                 "movable": is_movable(node, catalog),
                 "generator": spec is not None and is_generator(spec),
                 "known": spec is not None and node.op not in OPAQUE,
@@ -183,6 +185,7 @@ def _taken_in(
         "inputs": [],
         "outputs": outputs,
         "fault": "",
+        "warned": False,
         "movable": False,
         "generator": False,
         "known": True,

@@ -204,6 +204,8 @@ class NodeEntry(TypedDict):
     outputs: list[PortEntry]
     fault: str
     """First fault's message, or empty."""
+    warned: bool
+    """Whether ``fault`` is a warning, which does not stop a run."""
     movable: bool
     """Whether it may change places with its neighbour (the reader and the decoder may not)."""
     generator: bool

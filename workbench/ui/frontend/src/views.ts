@@ -133,6 +133,7 @@ export interface NodeEntry {
   inputs: PortEntry[];
   outputs: PortEntry[];
   fault: string;
+  warned: boolean;
   movable: boolean;
   generator: boolean;
   known: boolean;
@@ -1307,6 +1308,7 @@ export interface DataActions {
   show_class: { name: string };
   list_folders: {};
   open: { path: string };
+  use_good: {};
   browse: { path: string };
   count: {};
   check: {};

@@ -84,7 +84,7 @@ export function facts(
     "data-focus": entry.id,
     "data-device": entry.device,
     "data-role": entry.role,
-    "data-fault": entry.fault ? "true" : undefined,
+    "data-fault": entry.fault ? (entry.warned ? "warning" : "true") : undefined,
     "data-muted": entry.muted || undefined,
     "data-loose": entry.loose || undefined,
     "data-known": entry.known ? undefined : "false",
