@@ -82,6 +82,29 @@ def test_files_that_go_are_counted_anew_with_the_next_picture(
     screen.wait(lambda s: not s["data", "summary"]["checked"], "that the check is of the past")
 
 
+def test_the_good_files_are_used_at_a_click(
+    make: Make, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "some"
+    shutil.copytree(photos / "cat", folder / "cat")
+    files = sorted((folder / "cat").iterdir())
+    files[0].write_bytes(b"no image")
+    model, screen = make(folder)
+    model.act("data", {"do": "use_good"})
+    assert "check the files first" in screen["bar", "message"]
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    model.act("data", {"do": "check"})
+    screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
+    assert screen["data", "summary"]["bad"] == 1
+    model.act("data", {"do": "use_good"})
+    assert "some-good.txt, without the bad files" in screen["bar", "message"]
+    good = f"{len(files) - 1} images"
+    screen.wait(lambda s: good in s["bar", "folder"], "the good files")
+    assert screen["data", "summary"]["root"] == str(tmp_path / "some-good.txt")
+    assert files[0].exists()
+
+
 def test_a_list_of_files_is_opened_with_its_classes_and_their_counts(
     make: Make, photos: Path, tmp_path: Path
 ) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shlex
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TypedDict
 
 from workbench.engine.exit_status import printable
@@ -288,6 +290,21 @@ class DataPanel:
             self._unwanted = threading.Event()
             self.view = {**self.view, "checking": True}
             threading.Thread(target=self._check, name="workbench-check", daemon=True).start()
+
+    def write_good(self) -> str:
+        """Write the usable files of the last check to the working folder, and return the path.
+
+        Raises GraphEditError if nothing was checked, and DataError if nothing can be written.
+        """
+        if self.found is None:
+            raise GraphEditError("There is no list of good files: check the files first.")
+        stem = f"{Path(self.dataset.root or 'data').name}-good"
+        names = (stem, *(f"{stem}-{number}" for number in range(2, 1000)))
+        free = (name for name in names if not any(Path.cwd().glob(f"{glob.escape(name)}*")))
+        try:
+            return self.found.write_good(str(Path.cwd() / next(free)))
+        except OSError as error:
+            raise DataError(f"{Path.cwd()}: {error.strerror}. Use a writable folder.") from None
 
     def make_report(self) -> None:
         """Make the report in the background. Raises GraphEditError where nothing was checked."""

@@ -89,6 +89,9 @@ def carry_out(model: ViewModel, component: str, action: Action) -> str:
             return search_batch(state, data, model.background, action, model.changed)
         case panels.OpenFolder():
             return model.open_data(data.with_path(action.path))
+        case panels.UseGoodFiles():
+            path = data.write_good()
+            return model.open_data(data.with_path(path)) or f"Opened {path}, without the bad files."
         case _ if isinstance(action, panels.FolderAction):
             data.do(action)
         case panels.SaveFileList():

@@ -130,6 +130,10 @@ class MakeReport(Action, tag="report", frozen=True):
     """Make the report of the last check, for the browser to keep."""
 
 
+class UseGoodFiles(Action, tag="use_good", frozen=True):
+    """Open the data without the files that the last check found bad or damaged."""
+
+
 class CompareWithFile(Action, tag="compare_with_file", frozen=True):
     """Compare with the graph of a file or of a shared picture, which is not opened."""
 
@@ -157,5 +161,5 @@ PreviewAction = (
 )
 CodeAction = SaveCode | SaveFileList | SelectNode
 FolderAction = BrowseFolders | CountSamples | CheckFolder | MakeReport
-DataAction = ShowClass | ListFolders | OpenFolder | FolderAction
+DataAction = ShowClass | ListFolders | OpenFolder | UseGoodFiles | FolderAction
 StatusAction = SelectNode | ApplyFix | Undo | Redo

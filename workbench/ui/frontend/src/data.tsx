@@ -68,6 +68,11 @@ function Data({ link, root }: PanelProps<"data">) {
         >
           {folder.checking ? "Stop the check" : "Check files"}
         </button>
+        {folder.checked && Boolean((folder.bad ?? 0) + (folder.damaged ?? 0)) && (
+          <button class="wb-btn" type="button" data-wb="use-good" onClick={() => link.ask("use_good", {})}>
+            Use the good files only
+          </button>
+        )}
         {folder.checked && (
           <WordButton
             label="Download the report"
