@@ -1,6 +1,6 @@
 """Graph documents with hostile values at one place, and what is written of them, parsed only.
 
-``python -m tests.poison 20000`` counts what becomes of so many documents.
+``python -m tests.poison 20000`` prints the counts of each outcome for 20,000 documents.
 """
 
 from __future__ import annotations

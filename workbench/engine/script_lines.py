@@ -74,10 +74,8 @@ class ScriptRun:
                     module.__dict__.setdefault(name, self.stand_ins.value(name))
 
     def _import_again(self, statement: ast.stmt, file: str, flags: int, module: ModuleType) -> None:
-        """Run the single imports of a compound statement in which something else failed."""
-        if isinstance(statement, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
-            return
-        for node in ast.walk(statement):
+        """Run each import in the body of a ``try`` in which something else failed."""
+        for node in statement.body if isinstance(statement, ast.Try) else ():
             if isinstance(node, ast.Import | ast.ImportFrom):
                 part = ast.Module([node], [])
                 with suppress(Exception, SystemExit):

@@ -69,7 +69,7 @@ LOST = {
         return fn.resize(fn.decoders.image(x), size=fn.external_source(name='size'))""",
     "python source": "return fn.external_source(source=lambda: [0], num_outputs=1)[0]",
 }
-"""Bodies of pipelines of which a graph cannot hold everything."""
+"""Bodies of pipelines that a graph cannot hold completely."""
 
 KEPT: dict[str, tuple[str, str, object]] = {
     "file files": (

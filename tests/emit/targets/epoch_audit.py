@@ -155,7 +155,7 @@ FILES = {"lightning": "datamodule.py", "tensorflow": "dataset.py", "ray": "augme
 
 
 def audit(target: str, folder: str, data: str, cases: str) -> list[Any]:
-    """Of the cases those in which an epoch is wrong, with the reason."""
+    """The cases in which an epoch is wrong, with the reason."""
     wrong: list[Any] = []
     modules = {count: load(Path(folder, name, FILES.get(target, "loader.py")))
                for count, name in ((1, "one"), (2, "several"))
@@ -173,7 +173,7 @@ def audit(target: str, folder: str, data: str, cases: str) -> list[Any]:
 
 
 def resumed(folder: str, data: str, cases: str) -> list[Any]:
-    """Of the cases those in which a loader does not resume as the one that was saved goes on.
+    """The cases in which a resumed loader differs from the one that was saved.
 
     Saved after every batch of an epoch, on every rank.
     """
@@ -203,7 +203,7 @@ def resumed(folder: str, data: str, cases: str) -> list[Any]:
 
 
 def padded(folder: str, data: str, cases: str) -> list[Any]:
-    """Of the cases those in which Keras reads other than each sample, and padding."""
+    """The cases in which Keras does not read each sample once, apart from padding."""
     wrong: list[Any] = []
     for _, ranks, samples, size in json.loads(cases):
         found: Counter[int] = Counter()

@@ -61,7 +61,7 @@ def write(target: str, data: Path, folder: Path) -> Path:
 
 
 def some_cases(count: int, target: str, seed: int = 0, ranks: int = 4) -> list[Case]:
-    """Random cases of which every shard has a sample."""
+    """Random cases in which every shard has a sample."""
     chance, found = random.Random(seed), []
     most = 3 if load_target(target).side_by_side else 1
     while len(found) < count:
