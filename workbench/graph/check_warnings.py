@@ -8,11 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from workbench.arguments import checked
 from workbench.catalog import load_catalog
+from workbench.catalog.own_code import OWN_CODE
 from workbench.catalog.spec import CATALOG, Catalog, Value
 from workbench.graph.active import active_graph
 from workbench.graph.dataset_parameters import parameter_of
 from workbench.graph.devices import decodes, port_kind
 from workbench.graph.faults import Fault, Faults
+from workbench.graph.function_randomness import REMEDY, undetermined
 from workbench.graph.model import GRAPH, Graph, Node, Port, Source
 from workbench.sources import NO_FACTS, DataFacts
 
@@ -55,6 +57,7 @@ def check_warnings(
             *_order(active, facts),
             *_overhang(active, facts),
             *_unusable(active, facts),
+            *_random_functions(active),
         )
     )
 
@@ -372,4 +375,19 @@ def _unusable(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
                 f"{count:,} samples cannot be used, and an exported program ends at one",
                 "Write a list of the others with `workbench check DATA --good`.",
                 "unusable",
+            )
+
+
+def _random_functions(graph: Graph) -> Iterator[Fault]:
+    """Functions of the user whose results differ between calls."""
+    for node in graph.walk():
+        source = str(node.args.get("source", "")) if node.op in OWN_CODE else ""
+        if found := undetermined(source):
+            yield Fault(
+                node.id,
+                "source",
+                f"{found.name} (line {found.line}: {found.text}) differs between calls, so the "
+                "preview does not show what the script outputs",
+                REMEDY,
+                "random",
             )

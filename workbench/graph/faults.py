@@ -21,11 +21,12 @@ FaultCode = Literal[
     "same_dtype", "channels", "layout", "relayout", "constant", "shapes", "zero", "index",
     "control", "draw", "bodies", "branches", "muted", "unfollowed", "unmoved", "polygons",
     "untrusted", "covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable",
+    "random",
 ]  # fmt: skip
 """What kind of fault it is: ``graph/fixes`` has remedies for each."""
 
 WARNINGS: frozenset[FaultCode] = frozenset(
-    {"covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable"}
+    {"covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable", "random"}
 )
 """Those that do not stop a run: ``check_warnings`` finds them."""
 
