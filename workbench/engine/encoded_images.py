@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import io
 import struct
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import BinaryIO
 
@@ -148,6 +151,21 @@ def crash_reason(data: bytes) -> str:
     return "a turned TIFF on which DALI crashes with adjust_orientation=False: set it to True"
 
 
+_FILTERING = threading.RLock()
+
+
+@contextmanager
+def pillow_warnings_ignored() -> Iterator[None]:
+    """Ignore the warnings of Pillow, such as those of large images, and no others.
+
+    ``warnings.catch_warnings`` exchanges filters of the whole process: two threads at once could
+    leave those of the other one behind for good.
+    """
+    with _FILTERING, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"PIL\.")
+        yield
+
+
 def corruption_reason(data: bytes) -> str | None:
     """What is wrong with image data that DALI may still decode, or None.
 
@@ -158,8 +176,7 @@ def corruption_reason(data: bytes) -> str | None:
     if data[:2] == b"\xff\xd8" and data.rfind(b"\xff\xd9") < 0:
         return "ends early: the end of the JPEG is missing"
     try:
-        with warnings.catch_warnings(), _open(io.BytesIO(data), data[:16]) as image:
-            warnings.simplefilter("ignore")
+        with pillow_warnings_ignored(), _open(io.BytesIO(data), data[:16]) as image:
             image.load()
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         kind = "ends early" if "truncated" in str(error) else "damaged"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 from PIL import ExifTags, Image, ImageFile
 
+from workbench.engine.encoded_images import pillow_warnings_ignored
 from workbench.engine.findings import KINDS, Finding
 from workbench.sources import Sample
 
@@ -59,10 +59,8 @@ def header_findings(file: Sample) -> Iterator[Finding]:
     Of an image that Pillow cannot open there are none.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with file.open() as opened, Image.open(opened) as image:
-                sides = upright_size(image)
+        with pillow_warnings_ignored(), file.open() as opened, Image.open(opened) as image:
+            sides = upright_size(image)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
         return
     yield from targets_fit(file, sides)

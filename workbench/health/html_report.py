@@ -5,12 +5,11 @@ from __future__ import annotations
 import base64
 import io
 import os
-import warnings
 from html import escape
 
 from PIL import Image, ImageOps
 
-from workbench.engine.encoded_images import open_image
+from workbench.engine.encoded_images import open_image, pillow_warnings_ignored
 from workbench.engine.exit_status import printable
 from workbench.engine.findings import CheckedFile, Finding
 from workbench.health.check import FolderCheck
@@ -61,8 +60,7 @@ def _picture(sample: Sample | None) -> str:
     try:
         if sample is None or not os.path.isfile(sample.path):
             return ""
-        with sample.open() as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with sample.open() as file, pillow_warnings_ignored():
             image = open_image(file)
             if isinstance(image, Finding):
                 return ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import warnings
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from PIL import Image
 
+from workbench.engine.encoded_images import pillow_warnings_ignored
 from workbench.engine.image_targets import header_findings
 from workbench.errors import DataError
 from workbench.roots import Roots
@@ -248,13 +248,11 @@ def _header(sample: Sample) -> _Header | None:
     if (header := header_of(sample.path)) is not None:
         return _Header("", header.size) if header.size else None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with sample.open() as file, Image.open(file) as image:
-                name = image.format or ""
-                return _Header(
-                    {"JPEG2000": "JPEG 2000", "WEBP": "WebP", "PPM": "PNM"}.get(name, name),
-                    image.size,
-                )
+        with pillow_warnings_ignored(), sample.open() as file, Image.open(file) as image:
+            name = image.format or ""
+            return _Header(
+                {"JPEG2000": "JPEG 2000", "WEBP": "WebP", "PPM": "PNM"}.get(name, name),
+                image.size,
+            )
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
         return None  # `check_folder` says what is wrong with it
