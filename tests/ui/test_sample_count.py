@@ -147,6 +147,7 @@ def test_a_large_index_is_read_after_a_first_picture(
     try:
         screen.wait(lambda s: s["data", "summary"]["counted"], "counted")
         screen.wait(lambda s: s["bar", "status"]["text"].startswith("ready"), "ready")
+        screen.wait(lambda s: not s["data", "summary"]["provisional"], "all data")
         assert told == sorted(told, reverse=True)
         assert {True, False} == {*told}
     finally:
