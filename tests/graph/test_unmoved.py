@@ -8,6 +8,7 @@ import pytest
 
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
+from workbench.graph import load_recipe
 from workbench.graph.check import check_graph
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Node, Port, Source
@@ -142,3 +143,14 @@ def test_a_followed_mask_whose_values_change_has_no_fault(op: str, args: dict[st
     raw = replace(nodes[1], inputs={"data": Port("reader", "masks")})
     faults = check_graph(replace(graph, nodes=(*graph.nodes, raw), outputs=outputs))
     assert [fault.code for fault in faults] == ["unmoved"]
+
+
+def test_boxes_as_read_beside_followed_ones_are_right_behind_any_operator() -> None:
+    """``ssd`` clips its boxes and crops by them before they follow."""
+    graph = load_recipe("ssd")
+    assert check_graph(graph, CATALOG) == ()
+    as_read = {"read": Port("reader", "boxes"), "clipped": Port("clip", "output")}
+    assert check_graph(replace(graph, outputs={**graph.outputs, **as_read}), CATALOG) == ()
+    alone = {name: port for name, port in graph.outputs.items() if port.node != "follow_boxes"}
+    faults = check_graph(replace(graph, outputs={**alone, **as_read}), CATALOG)
+    assert [fault.about for fault in faults] == ["read", "clipped"]

@@ -130,14 +130,15 @@ def unmoved_targets(graph: Graph, catalog: Catalog) -> dict[str, str]:
 
 
 def _followed_origins(graph: Graph) -> set[Port]:
-    """The source's ports whose annotations are outputs through a follower."""
+    """What the followers among the outputs were fed, and what that was made from, to the source."""
     found: set[Port] = set()
-    for port in graph.outputs.values():
-        node = graph.node(port.node) if graph.has(port.node) else None
-        while node is not None and follows(node):
-            fed = [port for name, port in node.inputs.items() if name not in ("image", "before")]
-            found.update(fed)
-            node = next((graph.node(p.node) for p in fed if graph.has(p.node)), None)
+    given = (graph.node(port.node) for port in graph.outputs.values() if graph.has(port.node))
+    waiting = [node for node in given if follows(node)]
+    while waiting:
+        node = waiting.pop()
+        fed = {port for name, port in node.inputs.items() if name not in ("image", "before")}
+        waiting += [graph.node(port.node) for port in fed - found if graph.has(port.node)]
+        found |= fed
     return found
 
 

@@ -24,6 +24,7 @@ from workbench.errors import GraphExportError
 from workbench.graph import Graph, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.edit import set_arg, set_setting
 from workbench.graph.exchange import exchanged
+from workbench.graph.follower_edits import with_new_targets
 from workbench.sources import load_source, source_kinds
 
 pytestmark = pytest.mark.timeout(300)
@@ -67,11 +68,11 @@ def of_kind(kind: str) -> Graph:
     given = {n: port for n, port in graph.outputs.items() if port.node != "reader"}
     if "labels" in outputs:
         given["labels"] = Port("reader", "labels")
-    if "masks" in outputs:
-        given["masks"] = Port("reader", "masks")
     (source,) = graph.sources
     graph = exchanged(replace(graph, outputs={"images": given["images"]}), source, kind)
-    return replace(graph, outputs={**given, **graph.outputs})
+    masks = {"masks": Port("reader", "masks")} if "masks" in outputs else {}
+    graph = replace(graph, outputs={**given, **masks, **graph.outputs})
+    return with_new_targets(graph, CATALOG, masks)
 
 
 def back(graph: Graph, target: str, folder: Path) -> ImportedGraph:

@@ -266,7 +266,8 @@ class SpeedPanel:
             if not wrong:
                 shown = "; what is shown is of an earlier run" if run.part in self._shown else ""
                 words = f"Cancelled{shown}."
-            self._say(words, run.part)
+            # Whoever cancels sees it in the part that is open, a failure stays with its own part.
+            self._say(words, run.part if wrong else None)
             return
         if report.extra.get("interrupted"):
             words = "Stopped early. What was measured until then is kept."
