@@ -118,7 +118,7 @@ def test_after_the_stop_definitions_are_read(trace: Any) -> None:
     assert two.pipeline.ops[0].args["idata"] in (32, (32,))
     with pytest.raises(ImportFailedError, match=r"no_such. It has .*stopped at train.py:15"):
         trace(text, "no_such")
-    assert "LATE is not defined. It was stopped at" in trace(text, "two", side=3).changed[0]
+    assert "LATE is not defined. It was stopped at" in trace(text, "two", side=3).changed[0].why
 
 
 def test_cells_after_the_stop(trace: Any) -> None:

@@ -1,15 +1,18 @@
-"""A function of a script rewritten so that a line which fails does not end it."""
+"""Statements of a script rewritten: failures do not end it, and tests of stand-ins are recorded."""
 
 from __future__ import annotations
 
 import ast
 from copy import deepcopy
+from typing import Any
 
 STAND_IN = "__stand_in__"
 """The name in the module of what makes stand-ins by name."""
 SKIPPED = "__skipped__"
 """The name in the module of the function that is called with the line of a skipped statement and
 its error."""
+NOTED = "__noted__"
+"""The name in the module of the function that records a test of its argument, and returns it."""
 _ERROR = "__error__"
 
 
@@ -56,3 +59,66 @@ class _Skipping(ast.NodeTransformer):
         for part in ast.walk(tried):
             ast.copy_location(part, statement) if not hasattr(part, "lineno") else None
         return tried
+
+
+def changed_names(statement: ast.stmt) -> set[str]:
+    """Names of the objects that a statement changes: ``X.append(...)``, ``X[0] = 1``, ``X.a = 1``.
+
+    Bodies of functions are not part of it.
+    """
+    found: set[str] = set()
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        waiting += ast.iter_child_nodes(node)
+        match node:
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=base))):
+                pass
+            case ast.Attribute(value=base, ctx=ast.Store()):
+                pass
+            case ast.Subscript(value=base, ctx=ast.Store()):
+                pass
+            case _:
+                continue
+        while isinstance(base, ast.Attribute | ast.Subscript):
+            base = base.value
+        if isinstance(base, ast.Name):
+            found.add(base.id)
+    return found
+
+
+def with_noted_tests(tree: ast.Module) -> ast.Module:
+    """The code with ``x is None`` as ``__noted__(x) is None``; the same for ``hasattr(x, ...)``.
+
+    Python asks an object nothing in these, so that a stand-in cannot record them itself.
+    """
+    if not any(_is_test(node) for node in ast.walk(tree)):
+        return tree
+    noting: ast.Module = _Noting().visit(deepcopy(tree))
+    return ast.fix_missing_locations(noting)
+
+
+def _is_test(node: ast.AST) -> bool:
+    match node:
+        case ast.Compare(ops=[ast.Is() | ast.IsNot()]):
+            return True
+        case ast.Call(func=ast.Name(id="hasattr" | "callable" | "type"), args=[_, *_]):
+            return True
+    return False
+
+
+class _Noting(ast.NodeTransformer):
+    def visit(self, node: ast.AST) -> Any:
+        self.generic_visit(node)
+        if isinstance(node, ast.Compare) and _is_test(node):
+            node.left = _noted(node.left)
+        elif isinstance(node, ast.Call) and _is_test(node):
+            node.args[0] = _noted(node.args[0])
+        return node
+
+
+def _noted(value: ast.expr) -> ast.expr:
+    call = ast.Call(ast.Name(NOTED, ast.Load()), [value], [])
+    return ast.copy_location(call, value)

@@ -14,7 +14,7 @@ from copy import deepcopy
 from traceback import walk_tb
 from types import CodeType, FrameType, FunctionType
 
-from workbench.engine.failing_statements import STAND_IN
+from workbench.engine.failing_statements import STAND_IN, with_noted_tests
 from workbench.engine.script_lines import future_flags
 from workbench.engine.script_sandbox import one_printable_line, source_location
 from workbench.engine.stand_ins import StandIns
@@ -54,7 +54,7 @@ class PassedLines:
             where = source_location(file, line)
             self.told.append(f"{where}: {error.name} is not defined.{self._unread}")
             return True
-        failed = _innermost(self._trees[file], line)
+        failed = innermost_statement(self._trees[file], line)
         passed = self._lines.setdefault(file, [])
         of_data = isinstance(error, OSError) or self.told  # what is stood in for may be why
         if failed is None or failed in passed:
@@ -86,7 +86,7 @@ class PassedLines:
 
     def _change(self, file: str, codes: Sequence[CodeType]) -> bool:
         """Give functions that ran new code; False where the innermost of them cannot have it."""
-        made = list(_codes(self._compiled(file)))
+        made = list(nested_codes(self._compiled(file)))
         changed = False
         for old in codes:
             new = next((each for each in made if _is_same(each, old)), None)
@@ -105,7 +105,8 @@ class PassedLines:
         pairs = list(zip(ast.walk(whole), ast.walk(copied), strict=True))
         _Tried({id(copy) for each, copy in pairs if id(each) in passed}).visit(copied)
         ast.fix_missing_locations(copied)
-        code: CodeType = compile(copied, file, "exec", future_flags(whole), dont_inherit=True)
+        noted = with_noted_tests(copied)
+        code: CodeType = compile(noted, file, "exec", future_flags(whole), dont_inherit=True)
         return code
 
 
@@ -145,7 +146,7 @@ def _bound(statement: ast.stmt) -> Iterator[ast.expr]:
     yield from map(deepcopy, found.values())
 
 
-def _innermost(tree: ast.Module, line: int) -> ast.stmt | None:
+def innermost_statement(tree: ast.Module, line: int) -> ast.stmt | None:
     """The smallest statement that holds a line."""
     held = [
         node
@@ -157,11 +158,12 @@ def _innermost(tree: ast.Module, line: int) -> ast.stmt | None:
     return min(held, key=lambda node: (node.end_lineno or 0) - node.lineno, default=None)
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def nested_codes(code: CodeType) -> Iterator[CodeType]:
+    """The code of each function and class defined in it."""
     for each in code.co_consts:
         if isinstance(each, CodeType):
             yield each
-            yield from _codes(each)
+            yield from nested_codes(each)
 
 
 def _is_same(new: CodeType, old: CodeType) -> bool:

@@ -16,9 +16,10 @@ from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
+from workbench.engine.failing_statements import NOTED, changed_names, with_noted_tests
 from workbench.engine.project_modules import TREES
 from workbench.engine.script_sandbox import one_printable_line, source_location
-from workbench.engine.stand_ins import StandIns
+from workbench.engine.stand_ins import StandIn, StandIns
 from workbench.system_limits import is_memory_refusal
 
 _MOST_NOTES = 6
@@ -44,6 +45,8 @@ class SkippedStatement:
     place: str
     error: str
     statement: ast.stmt
+    stale: tuple[str, ...] = ()
+    """Names that it would have set or changed, and that have the values from before it."""
 
 
 @dataclass
@@ -61,14 +64,15 @@ class ScriptRun:
         """Run each statement. Names that one which fails would have bound are stood in for."""
         TREES[file] = tree
         flags = future_flags(tree)
+        module.__dict__[NOTED] = self.stand_ins.noted
         for statement in tree.body:
-            part = ast.Module([statement], [])
+            part = with_noted_tests(ast.Module([statement], []))
             try:
                 exec(compile(part, file, "exec", flags, dont_inherit=True), module.__dict__)
             except (Exception, SystemExit) as error:
                 if is_memory_refusal(error):
                     raise
-                self._note_failure(error, file, statement)
+                self._note_failure(error, file, statement, module)
                 self._import_again(statement, file, flags, module)
                 for name in _bound(statement):
                     module.__dict__.setdefault(name, self.stand_ins.value(name))
@@ -94,7 +98,7 @@ class ScriptRun:
         for statement in tree.body:
             if isinstance(statement, _DEFINITIONS) and statement.lineno > after:
                 there = dict(module.__dict__)
-                part = ast.Module([statement], [])
+                part = with_noted_tests(ast.Module([statement], []))
                 with suppress(Exception, SystemExit, EnoughError):
                     code = compile(part, file, "exec", future_flags(tree), dont_inherit=True)
                     exec(code, module.__dict__)
@@ -105,7 +109,9 @@ class ScriptRun:
         place = source_location(file, statement.lineno)
         self.skipped.append(SkippedStatement(place, _words(error), statement))
 
-    def _note_failure(self, error: BaseException, file: str, statement: ast.stmt) -> None:
+    def _note_failure(
+        self, error: BaseException, file: str, statement: ast.stmt, module: ModuleType
+    ) -> None:
         self.failures.append(error)
         frames = [
             number for frame, number in walk_tb(error.__traceback__)
@@ -113,7 +119,12 @@ class ScriptRun:
         ]  # fmt: skip
         words = _words(error)
         place = source_location(file, frames[-1] if frames else statement.lineno)
-        self.skipped.append(SkippedStatement(place, words, statement))
+        stale = tuple(
+            name
+            for name in sorted({*_bound(statement), *changed_names(statement)})
+            if _may_be_stale(module.__dict__.get(name), module)
+        )
+        self.skipped.append(SkippedStatement(place, words, statement, stale))
         self.notes.append(f"{place} failed ({words}): what it would have given is stood in for")
 
     def told(self) -> list[str]:
@@ -126,6 +137,13 @@ class ScriptRun:
         if tops:
             notes.append(f"not installed here, and stood in for: {', '.join(sorted(tops))}")
         return notes
+
+
+def _may_be_stale(value: object, module: ModuleType) -> bool:
+    """Whether a statement that failed would have set or changed this value of a variable."""
+    if value is None or isinstance(value, StandIn | ModuleType):
+        return False
+    return not callable(value) or getattr(value, "__module__", "") == module.__name__
 
 
 def _words(error: BaseException) -> str:

@@ -23,7 +23,7 @@ from tokenize import detect_encoding
 from types import ModuleType
 from typing import Any
 
-from workbench.emit.pipeline_import.traced import Traced
+from workbench.emit.pipeline_import.traced import Loss, Traced
 from workbench.engine.auto_augment_import import noted_calls, with_noted
 from workbench.engine.failing_statements import STAND_IN
 from workbench.engine.makers import is_pipeline
@@ -53,6 +53,7 @@ from workbench.engine.script_lines import (
 from workbench.engine.script_sandbox import ScriptSandbox, one_printable_line, source_location
 from workbench.engine.stand_ins import StandIn, StandInError, StandIns
 from workbench.engine.tracing import preload_imports, trace_pipeline
+from workbench.engine.unknown_uses import UnknownUses
 from workbench.engine.unknown_values import unknown_values_left_out
 from workbench.engine.usual_values import written
 from workbench.engine.worker import Worker
@@ -111,6 +112,8 @@ def trace_source(
     tempfile.gettempdir()  # it is kept from now on, whatever the script does to the environment
     preload_imports()
     lines = ScriptRun(StandIns(lambda values: _note_pipelines(values, made)))
+    uses = UnknownUses()
+    lines.stand_ins.note_use = uses.note
     trees = parsed_cells(cells, lines)
     made_up = with_made_up_data(trees, script.parent)
     notes = [note_of_data(made_up.values())] if made_up else []
@@ -132,9 +135,9 @@ def trace_source(
             given = {name: each for name, each in arguments.items() if name not in taken()}
             chosen = _chosen(found, pipeline, given, lines)
             assumed = chosen.assumed
-            with one_process(), unknown_values_left_out() as unknown:
+            with one_process(), unknown_values_left_out(uses) as unknown:
                 passed = PassedLines(TREES, lines.stand_ins, unread_part_note(stopped))
-                pipe, traced = _traced(chosen, held, passed, unknown)
+                pipe, traced = _traced(chosen, held, passed, unknown, uses)
             traced = with_noted(traced, noted)
         except ImportFailedError as error:
             if error.__cause__ is None:
@@ -147,15 +150,15 @@ def trace_source(
     others = other_makers(found, traced, pipe) if stopped and pipeline is None else ()
     if stopped:
         notes.append(f"the script was stopped at {stopped}, where it runs a pipeline")
-    asked = ", ".join(lines.stand_ins.answered)
-    counted = (f"what stands in for {asked} counts as false",) if asked else ()
+    traced, losses = uses.reported(traced, lines.skipped)
+    changed = (*chosen.changed, *chosen.choice, *others, *passed.told)
     return replace(
         traced,
         name=name,
         about=about,
         notes=(*notes, *lines.told(), *chosen.notes),
-        changed=(*chosen.changed, *chosen.choice, *others, *passed.told, *unknown, *counted),
-        placeholders=(*chosen.placeholders, *made_up),
+        changed=(*map(Loss, changed), *unknown, *losses),
+        placeholders=(*chosen.placeholders, *made_up, *uses.texts()),
         pipelines=chosen.pipelines,
         assumed={name: written(value) for name, value in chosen.assumed.items()},
         shard=chosen.shard,
@@ -199,7 +202,11 @@ def _hint(error: BaseException, stopped: str, assumed: Mapping[str, Any]) -> str
 
 
 def _traced(
-    chosen: FoundPipeline, held: _HeldBack, passed: PassedLines, unknown: dict[str, None]
+    chosen: FoundPipeline,
+    held: _HeldBack,
+    passed: PassedLines,
+    unknown: dict[Loss, None],
+    uses: UnknownUses,
 ) -> tuple[Any, Traced]:
     """The pipeline and its calls, made without lines that fail.
 
@@ -207,7 +214,7 @@ def _traced(
     """
     first: BaseException | None = None
     while True:
-        passed.stand_ins.answered.clear()  # what was asked so far was not this pipeline's affair
+        uses.forget()
         unknown.clear()
         chosen.choice.clear()
         try:

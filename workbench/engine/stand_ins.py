@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 _LONGEST_NAME = 80
 _KNOWN = {
@@ -38,6 +38,17 @@ class StandIns:
         """What a call under a name gives where it is more than a stand-in, else None."""
         self.answered: dict[str, None] = {}
         """Names of stand-ins of which a truth, a length or an order was asked: all are false."""
+
+        self.note_use: Callable[[str, Literal["truth", "text", "type"]], None] = lambda *_: None
+        """Called with the name of a stand-in of which a known value is made."""
+
+    def noted(self, value: Any) -> Any:
+        """The value; if it is a stand-in, it is recorded that its type or identity was tested."""
+        if type(value).__name__ == "StandInModule":
+            self.note_use(value.__name__, "type")
+        elif isinstance(value, StandIn):
+            self.note_use(value._name, "type")
+        return value
 
     def value(self, name: str) -> StandIn:
         """A stand-in for a value of that name."""
@@ -99,10 +110,17 @@ class StandIn:
         return (type(str(self._name).rpartition(".")[2], (_Base,), {}),)
 
     def __instancecheck__(self, value: object) -> bool:
+        self._stand_ins.note_use(self._name, "type")
         return False
 
     def __subclasscheck__(self, value: type) -> bool:
+        self._stand_ins.note_use(self._name, "type")
         return False
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:  # ``isinstance`` reads it
+        self._stand_ins.note_use(self._name, "type")
+        return type(self)
 
     def __enter__(self) -> StandIn:
         return self
@@ -112,6 +130,7 @@ class StandIn:
 
     def _answer(self, *_: object) -> bool:
         self._stand_ins.answered[self._name] = None
+        self._stand_ins.note_use(self._name, "truth")
         return False
 
     __bool__ = __contains__ = __lt__ = __le__ = __gt__ = __ge__ = _answer
@@ -136,12 +155,14 @@ class StandIn:
     __int__ = __float__ = __index__ = __complex__ = __array__ = _no_number
 
     def __hash__(self) -> int:
+        self._stand_ins.note_use(self._name, "type")
         return id(self)
 
     def __eq__(self, other: object) -> bool:
         return self is other or self._answer()
 
     def __repr__(self) -> str:
+        self._stand_ins.note_use(self._name, "text")
         return str(self._name)
 
     __str__ = __fspath__ = __repr__

@@ -13,7 +13,11 @@ from importlib import import_module
 from inspect import signature
 from typing import Any, cast
 
+from workbench.emit.pipeline_import.setting_lines import setting_lines
+from workbench.emit.pipeline_import.traced import Loss
+from workbench.engine.project_modules import TREES
 from workbench.engine.stand_ins import StandIn, StandInError
+from workbench.engine.unknown_uses import UnknownUses, script_line
 
 _USUAL = {"batch_size": 16, "num_threads": 4, "device_id": 0}
 """Settings of a pipeline; the others are left to DALI."""
@@ -22,8 +26,8 @@ _LOST = ("use_image_center",)
 
 
 @contextmanager
-def unknown_values_left_out() -> Iterator[dict[str, None]]:
-    """Within it DALI takes stand-ins for values. Gives what is to be said, in words."""
+def unknown_values_left_out(uses: UnknownUses) -> Iterator[dict[Loss, None]]:
+    """Within it DALI accepts stand-ins as values. Yields what was left out or assumed."""
     from nvidia.dali import fn
     from nvidia.dali.data_node import DataNode
     from nvidia.dali.pipeline import Pipeline
@@ -31,7 +35,11 @@ def unknown_values_left_out() -> Iterator[dict[str, None]]:
     ops: Any = import_module("nvidia.dali.ops")
     types: Any = import_module("nvidia.dali.types")
     arithmetic: Any = import_module("nvidia.dali.ops._operators.math")
-    told: dict[str, None] = {}
+    told: dict[Loss, None] = {}
+
+    def tell(why: str) -> None:
+        told[Loss(why, script_line())] = None
+
     texts = (types.DALIDataType.STRING, types.DALIDataType._STRING_VEC)
     add, inputs, groups = ops._add_spec_args, ops._preprocess_inputs, arithmetic._group_inputs
     without: set[str] = set()
@@ -45,6 +53,7 @@ def unknown_values_left_out() -> Iterator[dict[str, None]]:
             return value
         if kind not in texts:
             raise StandInError(f"{value} is not known here, and a value of it is needed")
+        uses.note_argument(str(value))
         return str(value) if kind == texts[0] else [str(value)]
 
     def add_known(schema: Any, spec: Any, given: dict[str, Any]) -> None:
@@ -55,14 +64,13 @@ def unknown_values_left_out() -> Iterator[dict[str, None]]:
                 if isinstance(error, KeyError) and name not in _LOST:
                     raise
                 why = "DALI has it no more" if isinstance(error, KeyError) else str(error)
-                told[f"{schema.Name().replace('__', '.')} without {name}: {why}"] = None
+                tell(f"{schema.Name().replace('__', '.')} without {name}: {why}")
                 without.add(schema.Name())
 
     def fed(value: Any, device: str) -> Any:
         if not isinstance(value, StandIn):
             return value
-        told[f"{value} is not known here: it is fed from outside the pipeline"] = None
-        value._stand_ins.answered.pop(f"{value}.device", None)  # DALI asked, not the pipeline
+        tell(f"{value} is not known here: it is fed from outside the pipeline")
         made = fn.external_source()
         return made.gpu() if device == "gpu" else made
 
@@ -71,7 +79,7 @@ def unknown_values_left_out() -> Iterator[dict[str, None]]:
         for place, node in enumerate(taken if schema is not None else ()):
             on_cpu = isinstance(node, DataNode) and node.device == "cpu"
             if on_cpu and schema.GetInputDevice(place, "cpu", device) == "gpu":
-                told[f"{name} runs on the GPU and is fed from the CPU: it is sent there"] = None
+                tell(f"{name} runs on the GPU and is fed from the CPU: it is sent there")
                 taken[place] = node.gpu()
         return taken
 
@@ -91,10 +99,13 @@ def unknown_values_left_out() -> Iterator[dict[str, None]]:
         given |= dict(zip(settings, args, strict=False))
         for name, value in list(given.items()):
             if isinstance(value, StandIn):
-                told[f"{value} is not known here: {name} of the pipeline is the usual one"] = None
                 given[name] = _USUAL.get(name)
                 if given[name] is None:
                     del given[name]
+                trees = {file: tree.body for file, tree in TREES.items()}
+                usual = f"{given[name]} here" if name in given else "DALI's default here"
+                why = f"{value} is not known here: {name} of the pipeline is {usual}"
+                told[Loss(why, script_line() or setting_lines(name, trees, ()))] = None
         start(pipe, **given)
 
     def check(op: Any) -> None:

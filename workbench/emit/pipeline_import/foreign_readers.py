@@ -63,7 +63,10 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
         own = op.refused or lines.found_by(op) is not None
         if op.schema == "ExternalSource" and not own and op.display not in _own_readers():
             op, own = _fed(op, pipeline.ops), True
-        ops.extend([_given(op, read)] if own else (_known(op, read) or [op]))
+        made = [_given(op, read)] if own else (_known(op, read) or [op])
+        if op.changed and made[0].changed != op.changed:
+            made[0] = replace(made[0], changed=f"{op.changed}; {made[0].changed}")
+        ops.extend(made)
     return replace(pipeline, ops=tuple(_with_own_parameters(ops)))
 
 
@@ -163,6 +166,7 @@ def _call_behind(
         inputs=(TracedInput(*given),),
         outputs=((edge, given[1]),),
         args=args,
+        changed="",
     )
 
 

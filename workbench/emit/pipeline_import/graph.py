@@ -144,7 +144,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     kinds = {call.source[0] for _, call in every if call.source} - {""}
     own = [each for kind in kinds for each in load_source(kind).pipeline_arguments]
     settings, refused, unsaid = _settings(
-        pipeline, seeds.base, {each.partition("=")[0] for each in own}
+        pipeline, seeds.base, {each.partition("=")[0] for each in own}, lines
     )
     if seeds.unseeded or (traced.automatic and pipeline.seed is None):
         unsaid.append(f"no seed is given, and DALI picks one each time: it is {seeds.base} here")
@@ -229,7 +229,7 @@ def _without_idle(made: Made, gives: Sequence[str], drawn: Collection[str]) -> M
 
 
 def _settings(
-    pipeline: TracedPipeline, seed: int, of_sources: Collection[str]
+    pipeline: TracedPipeline, seed: int, of_sources: Collection[str], lines: Lines
 ) -> tuple[Settings, list[ImportIssue], list[str]]:
     """The graph's settings, those of the source that it cannot hold, and what the source leaves.
 
@@ -249,16 +249,15 @@ def _settings(
             unsaid.append(f"{name}: the source does not say it; it is {usual} here")
         else:
             said = f"{name}: {value} is out of range; it is {usual} here"
-            refused.append(ImportIssue("refused", "", "", said))
+            refused.append(ImportIssue("refused", "", lines.setting(name), said))
     unheld = dict(pipeline.unheld)
     if pipeline.device_id:  # the first GPU is the one that scripts of a graph take
         unheld["device_id"] = str(pipeline.device_id)
-    shuffles = any(op.args.get(SHUFFLE) for op in pipeline.ops)
-    if shuffles and unheld.pop("enable_checkpointing", "False") != "True":
+    shuffling = next((op for op in pipeline.ops if op.args.get(SHUFFLE)), None)
+    if shuffling is not None and unheld.pop("enable_checkpointing", "False") != "True":
         said = f"{SHUFFLE}: programs of the workbench enable checkpointing, with which DALI's"
-        refused.append(
-            ImportIssue("refused", "", "", f"{said} order differs after the first epoch")
-        )
+        said += " order differs after the first epoch"
+        refused.append(ImportIssue("refused", "", _place(lines.place(shuffling)), said))
     for name, text in unheld.items():
         if name in of_sources:
             continue
@@ -266,9 +265,8 @@ def _settings(
             unsaid.append(f"{name}={text} checks what the pipeline gives, and is left out")
             continue
         here = f"it is {getattr(settings, name)} here" if name in SETTINGS else "it is left out"
-        refused.append(
-            ImportIssue("refused", "", "", f"{name}={text}: a graph cannot hold it; {here}")
-        )
+        said = f"{name}={text}: a graph cannot hold it; {here}"
+        refused.append(ImportIssue("refused", "", lines.setting(name), said))
     return settings, refused, unsaid
 
 
@@ -297,7 +295,7 @@ def _report(
 ) -> ImportReport:
     """One entry for each node that is not as it was."""
     entries, notes = list(refused), list(traced.notes)
-    entries += [ImportIssue("changed", "", "", why) for why in traced.changed]
+    entries += [ImportIssue("changed", "", each.place, each.why) for each in traced.changed]
     for op, call in made:
         node = ids[op.name]
         place = document.origins.get(node, "")

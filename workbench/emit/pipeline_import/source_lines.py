@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from workbench.catalog.spec import Value
 from workbench.emit.pipeline_import.notebook_cells import whole_text
+from workbench.emit.pipeline_import.setting_lines import setting_lines
 from workbench.emit.pipeline_import.traced import SourceLocation, TracedOp
 
 _ASSIGNED = re.compile(r"\s*(\w+(?:\s*,\s*\w+)*)\s*=(?!=)")
@@ -42,6 +43,7 @@ class Lines:
         self._sources = sources
         self._files = {file: _parse(text) for file, text in sources.items()}
         self._places = {op.name: _own_place(op) for op in ops}
+        self._stacks = [_own_places(op) for op in ops]
         self._statements = {op.name: self._statement(self._places[op.name]) for op in ops}
         self._conditions = self._find_conditions(ops)
         last: dict[Hashable, str] = {}
@@ -152,6 +154,11 @@ class Lines:
                 ):
                     return number
         return None
+
+    def setting(self, name: str) -> str:
+        """The lines that set a setting of the pipeline; empty if they are not known."""
+        places = [place for stack in self._stacks for place in stack]
+        return setting_lines(name, self._files, places)
 
     def found_by(self, op: TracedOp) -> tuple[str, str] | None:
         """The function and the parameter in ``**find_files(data)``, as our scripts are written.

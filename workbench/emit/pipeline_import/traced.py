@@ -24,6 +24,14 @@ class SourceLocation(NamedTuple):
     """The line itself, stripped."""
 
 
+class Loss(NamedTuple):
+    """Something of the whole pipeline that may not be as in the source."""
+
+    why: str
+    place: str = ""
+    """The line of the source, as in messages; empty if it is not known."""
+
+
 class TracedInput(NamedTuple):
     """An edge that leads into a call."""
 
@@ -111,8 +119,7 @@ class Traced:
     """File, as in ``SourceLocation``, -> its text, as far as it could be read."""
     notes: tuple[str, ...] = ()
     """What the reader of the import's report should know."""
-    changed: tuple[str, ...] = ()
-    """What of the whole pipeline may not be as it was, in words."""
+    changed: tuple[Loss, ...] = ()
     automatic: Mapping[str, AutomaticCall] = field(default_factory=dict)
     """By the name of the operator that stands for each call of automatic augmentation."""
     assumed: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,130 @@
+"""A plain value that a script makes of something unknown is reported if the pipeline uses it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+
+HEAD = """
+import os
+import not_installed_here as lib
+from nvidia.dali import fn, pipeline_def
+"""
+
+
+def script(body: str = "", top: str = "", root: str = "'photos'", parameters: str = "") -> str:
+    return f"""{HEAD}
+{top}
+@pipeline_def(batch_size=4, num_threads=2, device_id=None, seed=1)
+def pipe({parameters}):
+    jpegs, labels = fn.readers.file(file_root={root}, name="Reader")
+    images = fn.decoders.image(jpegs)
+    {body}
+    return images, labels
+"""
+
+
+def turned(condition: str) -> str:
+    return script(f"if {condition}:\n        images = fn.rotate(images, angle=10.0)")
+
+
+ANGLES = "for angle in ANGLES:\n        images = fn.rotate(images, angle=angle)"
+SIDE = "images = fn.resize(images, size=[SIDE, SIDE])"
+ENOUGH = {
+    "a text with a part of a missing module": script(root="f'{lib.root}/train'"),
+    "a path joined to a setting": script(
+        root="os.path.join(args.where, 'train')", parameters="args"
+    ),
+    "a condition at the top": script(SIDE, "SIDE = 64\nif lib.big > 3:\n    SIDE = 128"),
+    "an identity": turned("lib.kind is not None"),
+    "a type": turned("isinstance(lib.kind, int)"),
+    "a key": turned("{'a': True}.get(lib.kind)"),
+    "a comparison of a text": turned("f'{lib.kind}-x' == 'a-x'"),
+    "a default argument": turned("turn").replace("pipe()", "pipe(turn=bool(lib.TURN))"),
+    "a statement that fails": script(ANGLES, "ANGLES = []\nANGLES.append(os.environ['NO_SUCH'])"),
+    "an assignment that fails": script(SIDE, "SIDE = 64\nSIDE = int(os.environ['NO_SUCH'])"),
+}
+MORE = {
+    "a value of a missing module itself": script(root="lib.root"),
+    "a sum of texts": script(root="lib.root + '/train'"),
+    "a formatted text": script(root="'{}/train'.format(lib.root)"),
+    "an old format": script(root="'%s/train' % lib.root"),
+    "a text at the top": script(root="ROOT", top="ROOT = f'{lib.root}/train'"),
+    "a text as a default argument": script(root="root", parameters="root=f'{lib.root}/train'"),
+    "a required option": script(
+        root="f'{args.where}/train'",
+        top="import argparse\np = argparse.ArgumentParser()\np.add_argument('--where', "
+        "required=True)\nargs = p.parse_args()",
+    ),
+    "a choice at the top": script(SIDE, "SIDE = 224 if lib.big else 128"),
+    "a function that is called at the top": script(
+        SIDE, "def side():\n    return 224 if lib.big else 128\nSIDE = side()"
+    ),
+    "a loop at the top": script(ANGLES, "ANGLES = [10.0 for _ in lib.angles]"),
+    "a loop": script(ANGLES.replace("ANGLES", "lib.angles").replace("=angle)", "=10.0)")),
+    "a set": turned("lib.kind in {'a', 'b'}"),
+    "an attribute that may exist": turned("not hasattr(lib, 'PLAIN')"),
+    "a beginning of a text": turned("str(lib.kind).startswith('a')"),
+    "a length": script("images = fn.resize(images, size=[64 + len(lib.classes), 64])"),
+    "a condition that fails": script(SIDE, "SIDE = 64\nif os.environ['NO_SUCH']:\n    SIDE = 128"),
+    "a loop that fails": script(
+        ANGLES, "ANGLES = []\nfor name in os.listdir('nowhere'):\n    ANGLES.append(20.0)"
+    ),
+    "an attribute whose assignment fails": script(
+        SIDE.replace("SIDE", "C.side"),
+        "class C:\n    side = 8\nC.side = int(os.environ['NO_SUCH'])",
+    ),
+    "a pipeline made at the top": turned("lib.turn") + "made = pipe()\nmade.build()\nmade.run()\n",
+}  # fmt: skip
+
+
+def imported(text: str, folder: Path) -> wb.ImportedGraph:
+    (folder / "photos").mkdir()
+    (folder / "train.py").write_text(text)
+    return wb.from_file(folder / "train.py")
+
+
+def assert_reported(found: wb.ImportedGraph) -> None:
+    assert not found.report.is_exact, found.report
+    assert all(entry.place.startswith("train.py:") for entry in found.report.entries)
+    assert next(found.report.lines()).startswith("partly: ")
+
+
+@pytest.mark.parametrize("text", ENOUGH.values(), ids=ENOUGH)
+def test_an_unknown_value_that_reaches_the_pipeline_is_reported(text: str, tmp_path: Path) -> None:
+    assert_reported(imported(text, tmp_path))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("text", MORE.values(), ids=MORE)
+def test_siblings_are_reported(text: str, tmp_path: Path) -> None:
+    assert_reported(imported(text, tmp_path))
+
+
+def test_an_unknown_text_names_its_node_and_is_no_folder(tmp_path: Path) -> None:
+    found = imported(script(root="f'{lib.root}/train'"), tmp_path)
+    (entry,) = found.report.changed
+    assert entry.node == "Reader"
+    assert "is made of not_installed_here.root" in entry.why
+    assert not found.data
+
+
+def test_what_the_pipeline_does_not_use_leaves_it_exact(tmp_path: Path) -> None:
+    top = "FAST = 1 if lib.cuda else 2\nLOG = f'{lib.name}'\nFAST = int(os.environ['NO_SUCH'])"
+    found = imported(script("print(f'reads {lib.root}')", top), tmp_path)
+    assert found.report.is_exact, found.report
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("device_id", "2"), ("device_id", "lib.rank"), ("exec_async", "False")]
+)
+def test_settings_are_reported_with_their_line(name: str, value: str, tmp_path: Path) -> None:
+    usual = "" if name == "device_id" else "device_id=None, "
+    text = script().replace("device_id=None", f"{usual}{name}={value}")
+    (entry,) = imported(text, tmp_path).report.entries
+    line = next(n for n, each in enumerate(text.splitlines(), 1) if "batch_size" in each)
+    assert entry.place == f"train.py:{line}"
+    assert name in entry.why
