@@ -314,6 +314,8 @@ def export(graph: str, data: Datasets, target: str, with_: str | None, output: s
     else:
         for path in write_folder(output, files):
             click.echo(path)
+    for note in exported.notes:
+        click.echo(f"changed: {note}", err=True)
     read = read_as(opened, datasets or data) if data else {}
     _print_warnings(opened, read)
     if data:

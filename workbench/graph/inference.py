@@ -1,7 +1,8 @@
-"""A graph without what is drawn for training: each request gets the same answer."""
+"""A graph without random augmentation: each request gets the same answer."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
@@ -14,14 +15,17 @@ _TO_ONE_SIZE = ("crop", "crop_mirror_normalize")
 """Operators that are needed without what they draw: in the middle, not mirrored."""
 
 
-def inference_graph(graph: Graph, catalog: Catalog) -> tuple[Graph, tuple[str, ...]]:
-    """The graph that draws nothing, and the ids of the nodes that were changed or left out.
+def inference_graph(
+    graph: Graph, catalog: Catalog
+) -> tuple[Graph, Mapping[str, str], Sequence[str]]:
+    """The graph without random operators, a sentence for each changed node, and the removed nodes.
 
-    A crop of a drawn place is taken in the middle, a ``random_resized_crop`` becomes a resize of
-    the whole image, and what else draws, or is chosen by a draw, is left out. The graph may have
-    faults where nothing can stand in for what was left out.
+    A crop at a random place becomes a center crop, a ``random_resized_crop`` a resize of the whole
+    image, and other nodes that are random, or selected at random, are left out. The graph may have
+    faults if another node needs one of these.
     """
-    changed, muted = [], []
+    changed: dict[str, str] = {}
+    muted: list[str] = []
     for node in graph.nodes:
         if isinstance(node, Source) or is_generator(catalog[node.op]):
             continue
@@ -30,16 +34,19 @@ def inference_graph(graph: Graph, catalog: Catalog) -> tuple[Graph, tuple[str, .
         if node.op == "random_resized_crop":
             args = {name: value for name, value in node.args.items() if name in _OF_A_RESIZE}
             graph = graph.replace_node(replace(node, op="resize", args=args, seed=None))
-            changed.append(node.id)
+            changed[node.id] = (
+                f"{node.id} resizes the whole image instead of a random crop, so the aspect ratio "
+                "may change."
+            )
         elif drawn and node.op in _TO_ONE_SIZE and not drawn - _CENTRED:
             inputs = {name: port for name, port in node.inputs.items() if name not in drawn}
             graph = graph.replace_node(replace(node, inputs=inputs))
-            changed.append(node.id)
+            changed[node.id] = f"{node.id} uses the default of {', '.join(sorted(drawn))}."
         elif own or drawn:
             muted.append(node.id)
     if not changed and not muted:
-        return graph, ()
-    return active_graph(set_muted(graph, muted, True), catalog), (*changed, *muted)
+        return graph, {}, ()
+    return active_graph(set_muted(graph, muted, True), catalog), changed, muted
 
 
 _OF_A_RESIZE = frozenset({"size", "interp_type", "antialias", "mag_filter", "min_filter", "dtype"})

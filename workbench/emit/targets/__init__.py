@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
@@ -58,6 +58,8 @@ class Target:
     """Whether it can run several pipelines in one process."""
     training: Emit | None = None
     """The same with a training loop, where there is one."""
+    notes: Callable[[Graph, Catalog], Sequence[str]] | None = None
+    """What the files do otherwise than the graph, unless they are for training."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -73,6 +75,8 @@ class Export:
 
     target: str
     files: Mapping[str, Code]
+    notes: tuple[str, ...] = ()
+    """What the files do otherwise than the graph, a sentence each."""
 
     def __repr__(self) -> str:
         files = (f"{path} ({code.text.count(chr(10))} lines)" for path, code in self.files.items())
@@ -176,7 +180,9 @@ def export(
             f"pipelines is {part.settings.pipelines}, and the target {target} runs one pipeline "
             f"in a process. Set it to 1, or export for {', '.join(able)}."
         )
-    return Export(target, _emitter(target, found, with_)(part, catalog))
+    files = _emitter(target, found, with_)(part, catalog)
+    notes = found.notes(part, catalog) if found.notes is not None and not with_ else ()
+    return Export(target, files, tuple(notes))
 
 
 def _reading(graph: Graph, data: Datasets) -> Graph:

@@ -228,16 +228,28 @@ _PYTHON = {"dl_tensor_python_function", "external_source"}
 
 def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """A model repository with one model that draws nothing, and a client beside it."""
-    served, changed = inference_graph(graph, catalog)
-    if changed and check_graph(served, catalog):
+    served, changed, removed = inference_graph(graph, catalog)
+    random = [*changed, *removed]
+    if random and check_graph(served, catalog):
         raise GraphExportError(
-            f"{changed[0]}: triton answers requests, and without what draws ({', '.join(changed)}) "
+            f"{random[0]}: triton answers requests, and without what draws ({', '.join(random)}) "
             "the graph does not run. Mute what is for training, or export with training."
         )
-    if not changed:
-        return _emit(graph, catalog, "")
-    shown = ", ".join(changed[:6]) + (", ..." if len(changed) > 6 else "")
-    return _emit(served, catalog, f"For inference nothing is drawn: without, or changed, {shown}.")
+    return _emit(served, catalog, " ".join(inference_notes(graph, catalog)))
+
+
+def inference_notes(graph: Graph, catalog: Catalog) -> Sequence[str]:
+    """What the model does otherwise than the graph, a sentence each."""
+    served, changed, removed = inference_graph(graph, catalog)
+    outputs = _served(served, catalog).outputs
+    notes = [
+        *changed.values(),
+        *([f"{', '.join(removed)}: left out, because random."] if removed else []),
+    ]
+    lost = [name for name in graph.outputs if name not in outputs]
+    if lost:
+        notes.append(f"{', '.join(lost)}: no output, because not made from the image of a request.")
+    return notes
 
 
 def emit_training(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
@@ -403,4 +415,5 @@ TARGET = Target(
     emit_triton,
     side_by_side=True,
     training=emit_training,
+    notes=inference_notes,
 )
