@@ -119,6 +119,28 @@ def test_what_the_pipeline_does_not_use_leaves_it_exact(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        ("images = args.data(images)", "args.data='data'"),
+        ("images = fn.rotate(images, angle=args['size'] - [3])", "args.size=224"),
+        (
+            "for angle in args.crop:\n        images = fn.rotate(images, angle=angle)",
+            "args.crop=224",
+        ),
+        ("images = fn.resize(images, size=[args.batch_size.x, 8])", "args.batch_size=16"),
+    ],
+)
+def test_an_assumed_value_that_does_not_fit_is_the_reason(
+    use: str, said: str, tmp_path: Path
+) -> None:
+    name = said.partition("=")[0]
+    expected = f"{said} was assumed, because it is not given, and does not fit here. Give --arg"
+    with pytest.raises(wb.ImportFailedError) as raised:
+        imported(script(use, parameters="args"), tmp_path)
+    assert f"{expected} {name}=..." in str(raised.value)
+
+
+@pytest.mark.parametrize(
     ("name", "value"), [("device_id", "2"), ("device_id", "lib.rank"), ("exec_async", "False")]
 )
 def test_settings_are_reported_with_their_line(name: str, value: str, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from workbench.engine.failing_statements import STAND_IN
 from workbench.engine.makers import is_pipeline
 from workbench.engine.numba_calls import noted_numba_functions
 from workbench.engine.older_names import older_names_in_dali
-from workbench.engine.passed_lines import PassedLines
+from workbench.engine.passed_lines import PassedLines, innermost_statement
 from workbench.engine.pipeline_discovery import (
     FoundPipeline,
     ScriptResult,
@@ -198,7 +198,25 @@ def _hint(error: BaseException, stopped: str, assumed: Mapping[str, Any]) -> str
     if stopped and isinstance(error, NameError):
         return f".{unread_part_note(stopped)}"
     said = ", ".join(f"{name}={written(value)}" for name, value in assumed.items())
+    if used := _assumed_here(error, assumed):
+        here = ", ".join(f"{name}={written(assumed[name])}" for name in used)
+        give = " ".join(f"--arg {name}=..." for name in used)
+        return f". {here} was assumed, because it is not given, and does not fit here. Give {give}"
     return f". Not given, and assumed: {said}. Give others: --arg NAME=VALUE" if said else ""
+
+
+def _assumed_here(error: BaseException, assumed: Mapping[str, Any]) -> list[str]:
+    """The assumed values that the statement which failed uses, by name."""
+    frames = frames_in(error, TREES)
+    statement = innermost_statement(TREES[frames[-1][0]], frames[-1][1]) if frames else None
+    found: set[str] = set()
+    for node in ast.walk(statement) if statement is not None else ():
+        match node:
+            case ast.Subscript(value=of, slice=ast.Constant(value=str(key))):
+                found.add(f"{ast.unparse(of)}.{key}")
+            case ast.Name() | ast.Attribute():
+                found.add(ast.unparse(node).removeprefix("self."))
+    return [name for name in assumed if name in found]
 
 
 def _traced(

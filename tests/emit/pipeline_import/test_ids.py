@@ -52,6 +52,20 @@ def test_a_variable_that_one_call_was_assigned_to() -> None:
     assert taken["__Rotate_1"] == "rotate", "the name is an output's"
 
 
+def test_a_variable_that_is_no_word_is_no_id() -> None:
+    source = (
+        "def pipe():\n    kwargs = fn.rotate(x)\n    B = fn.flip(kwargs)\n    x1 = fn.flip(B)\n"
+    )
+    ops = [
+        op("Rotate", "__Rotate_1", IMAGES, angle=1.0, places=(place(2),)),
+        op("Flip", "__Flip_2", "__Rotate_1", places=(place(3),)),
+        op("Flip", "__Flip_3", "__Flip_2", places=(place(4),)),
+    ]
+    lines = Lines({FILE: source}, ops)
+    found = node_ids(made_of(*ops, lines=lines), [], CATALOG, lines)
+    assert list(found.values()) == ["rotate", "flip", "flip_2"]
+
+
 def test_what_is_drawn_is_called_after_its_argument() -> None:
     angle = op("random__Uniform", "__Uniform_1")
     turned = op("Rotate", "__Rotate_2", IMAGES, TracedInput("__Uniform_1", "cpu", "angle"))

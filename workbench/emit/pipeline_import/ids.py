@@ -16,6 +16,8 @@ from workbench.graph.model import is_name
 from workbench.graph.rename import LONGEST
 
 _PLURAL = {"image": "images", "label": "labels", "mask": "masks", "number": "numbers"}
+_NO_WORD = re.compile(r"kwargs|args|[A-Za-z]\d*")
+"""Variables that are no names for a node: ``kwargs``, ``x``, ``X1``."""
 Made = Sequence[tuple[TracedOp, Call]]
 
 
@@ -44,9 +46,9 @@ def output_names(made: Made, edges: Sequence[str], catalog: Catalog, lines: Line
 def node_ids(made: Made, outputs: Sequence[str], catalog: Catalog, lines: Lines) -> dict[str, str]:
     """An id for each call, by DALI's name of it, none of them an output's name.
 
-    What the user gave as ``name=``; else the variable, where only this statement assigns to it,
-    with a number where its function is called several times; else, for what draws an argument,
-    that argument; else the operator's word.
+    The user's ``name=``; else the variable, if it is a word and only this statement assigns to it,
+    with a number if its function is called several times; else, for a random argument, the name of
+    the argument; else the operator's name.
     """
     ops = [op for op, _ in made]
     targets = _targets(ops, lines)
@@ -65,7 +67,7 @@ def node_ids(made: Made, outputs: Sequence[str], catalog: Catalog, lines: Lines)
             continue
         edge = op.outputs[0][0] if len(op.outputs) == 1 else ""
         variable = targets.get(edge, "")
-        if written[variable] != 1 or variable in outputs:
+        if written[variable] != 1 or variable in outputs or _NO_WORD.fullmatch(variable):
             variable = ""
         elif calls[variable] > 1:
             numbers[variable] += 1
