@@ -95,7 +95,7 @@ MATERIAL = (
     ),
     Material("external_source.py", "from_python", "partly", ("fn.external_source",)),
     Material("python_function.py", "with_python", "exact"),
-    Material("numpy_frames.py", "numpy_frames", "exact", data="arrays"),
+    Material("numpy_frames.py", "numpy_frames", "partly", data="arrays"),
     Material("reading_shapes.py", "upper_half", "partly", ("[...]",)),
     Material("debug_mode.py", "step_by_step", "exact", live=False, runs=False),
     Material("dynamic_mode.py", "batches", "refused", why="dynamic mode"),

@@ -101,7 +101,7 @@ def test_totals(bring: Bring) -> None:
     totals = Counter(map(outcome, imported.values()))
     print(f"{len(imported)} pipelines: {dict(totals)}")
     assert totals == Counter(material.outcome for material in MATERIAL)
-    assert (totals["exact"], totals["partly"], totals["refused"]) == (22, 4, 1)
+    assert (totals["exact"], totals["partly"], totals["refused"]) == (21, 5, 1)
 
 
 @each_of(MATERIAL)
@@ -161,7 +161,7 @@ def compare(material: Material, found: ImportedGraph, folder: Path, tmp_path: Pa
             assert same(a, b), f"batch {number}, {name}"
 
 
-@each_of(material for material in EXACT if material.runs and not material.gpu)
+@each_of(m for m in EXACT + PARTLY if m.runs and not m.gpu and not m.opaque)
 def test_the_export_of_an_import_gives_the_same_pixels(
     material: Material,
     bring: Bring,
