@@ -17,10 +17,11 @@ from textwrap import wrap
 
 from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
+from workbench.emit.box_clipping import clip_names
 from workbench.emit.code import Code, Lines
 from workbench.emit.emitter import Emitter
 from workbench.emit.epoch_shuffle import require_checkpointing, shuffles_after_epoch
-from workbench.emit.own_code import function_names, function_sources, plugin_imports
+from workbench.emit.own_code import function_names, plugin_imports
 from workbench.emit.pipeline_seed import pipeline_seed_is_enough
 from workbench.emit.policies import IMPORTS as POLICY_IMPORTS
 from workbench.emit.policies import MODULES, has_policy
@@ -237,6 +238,7 @@ def make_parts(
     conditional = needs_conditionals(emitter.ordered)
     imports = policy_imports(emitter.every_node(), emitter.catalog)
     needs_gpu = any(node.device in ("gpu", "mixed") for node in emitter.every_node())
+    uses_any = any("Any]" in kind.find_source for kind in found) or clip_names(emitter.every_node())
     return TemplateParts(
         title=docstring_title(graph)
         + HIDDEN_FOLDERS
@@ -244,8 +246,7 @@ def make_parts(
         constants="\n".join(
             line for name, text in constants.items() for line in constant(name, text)
         ),
-        finder="".join(f"{_finder(kind, conditional)}\n\n" for kind in found)
-        + function_sources(emitter.every_node()),
+        finder="".join(f"{_finder(kind, conditional)}\n\n" for kind in found) + emitter.functions(),
         parameters=given,
         definition="\n".join(definition),
         function=function,
@@ -261,7 +262,7 @@ def make_parts(
         else "",
         os="".join(f"import {module}\n" for module in modules),
         with_os="".join(f"import {module}\n" for module in sorted({*modules, "os"})),
-        any="from typing import Any\n" if any("Any]" in kind.find_source for kind in found) else "",
+        any="from typing import Any\n" if uses_any else "",
         prefetch=_queues(settings),
         legacy=settings.executor != "dynamic",
         takes_seed=bool(emitter.seed_name),
