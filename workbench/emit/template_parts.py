@@ -29,6 +29,7 @@ from workbench.emit.python import INDENT, LINE, call, constant, signature
 from workbench.emit.views import written_views
 from workbench.graph.active import active_graph
 from workbench.graph.check import require_sound
+from workbench.graph.check_warnings import check_warnings
 from workbench.graph.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, Settings
 from workbench.graph.node_order import ancestors, topological
@@ -241,6 +242,7 @@ def make_parts(
     uses_any = any("Any]" in kind.find_source for kind in found) or clip_names(emitter.every_node())
     return TemplateParts(
         title=docstring_title(graph)
+        + warning_lines(graph, emitter.catalog)
         + HIDDEN_FOLDERS
         * any(f"file_root={name}" in line for name in given for line in definition),
         constants="\n".join(
@@ -384,9 +386,19 @@ def function_name(graph: Graph) -> str:
 def docstring_title(graph: Graph) -> str:
     """Name and description, wrapped, as the beginning of a docstring."""
     text = f"{graph.name}: {graph.about}" if graph.about else graph.name
+    return _in_docstring(text) or "A pipeline."
+
+
+def warning_lines(graph: Graph, catalog: Catalog) -> str:
+    """A paragraph of a docstring for each warning about a graph, whatever its data are."""
+    warnings = check_warnings(graph, catalog)
+    return "".join(f"\n\n{_in_docstring(f'Warning: {each}')}" for each in warnings)
+
+
+def _in_docstring(text: str) -> str:
     text = "".join(c if c.isprintable() else " " for c in text[:2000]).replace('"', "'")
     lines = [line.replace("\\", "\\\\") for line in wrap(" ".join(text.split()), LINE - 3)]
-    return "\n".join(lines) or "A pipeline."
+    return "\n".join(lines)
 
 
 def return_statement(names: Sequence[str]) -> list[str]:
