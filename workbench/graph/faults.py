@@ -32,6 +32,10 @@ WARNINGS: frozenset[FaultCode] = frozenset(
     }
 )
 """Those that do not stop a run: ``check_warnings`` finds them."""
+DATA_WARNINGS: frozenset[FaultCode] = frozenset(
+    {"sides", "unshuffled", "buffer", "overhang", "unusable", "without_area"}
+)
+"""Those of them that depend on the data."""
 
 _MOST_SHOWN = 40
 
