@@ -42,8 +42,10 @@ def check_warnings(
 ) -> Faults:
     """Warnings about a graph, in the order of its nodes; a warning does not stop a run.
 
-    ``facts`` of each dataset (``workbench.sources.data_facts``), by the name of its parameter, add
-    what depends on the data. Raises ArgumentError if ``graph`` is not a graph::
+    The fault list of the workbench, ``workbench check GRAPH --data DATA``, ``workbench export`` and
+    the docstring of an exported program show the same warnings. ``facts`` of each dataset
+    (``workbench.sources.data_facts``), by the name of its parameter, add what depends on the data.
+    Raises ArgumentError if ``graph`` is not a graph::
 
         print(wb.check_warnings(graph))
     """
