@@ -20,7 +20,7 @@ from workbench.emit.box_clipping import clip_sources
 from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.engine.importing import from_file
-from workbench.errors import PipelineError
+from workbench.errors import GraphError, PipelineError
 from workbench.graph import Graph, Node, Port
 from workbench.graph.source_targets import with_opened
 from workbench.health import check_folder
@@ -198,6 +198,12 @@ def test_dynamic_mode_clips_as_the_script(tmp_path: Path) -> None:
         boxes = next(module.batches(place, 4))[1]
         for ours, theirs in zip(boxes, expected[1], strict=True):
             np.testing.assert_array_equal(np.asarray(ours), theirs)
+
+
+def test_a_function_of_the_same_name_is_refused() -> None:
+    nodes = [*cropping().nodes, Node("own", "python_function", {"function": "clip_boxes"})]
+    with pytest.raises(GraphError, match="clip_boxes is a function of this graph"):
+        clip_sources(nodes)
 
 
 def test_data_facts_tell_both_kinds_apart(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from workbench.emit.own_code import function_names
+from workbench.errors import GraphError
 from workbench.graph.box_layout import clip_function
 from workbench.graph.model import Node
 
@@ -51,5 +53,12 @@ def clip_names(nodes: Iterable[Node]) -> list[str]:
 
 
 def clip_sources(nodes: Iterable[Node]) -> str:
-    """The functions that clip the boxes of the nodes, each with two empty lines after it."""
+    """The functions that clip the boxes of the nodes, each with two empty lines after it.
+
+    Raises GraphError if a function of the user has the name of one.
+    """
+    nodes = list(nodes)
+    if used := set(clip_names(nodes)) & set(function_names(nodes)):
+        name = used.pop()
+        raise GraphError(f"{name} is a function of this graph and of every export. Rename yours.")
     return "".join(f"{_FUNCTIONS[name]}\n\n" for name in clip_names(nodes))
