@@ -21,8 +21,10 @@ from workbench.commands.check import check
 from workbench.commands.import_command import import_command
 from workbench.commands.options import DATA as _DATA
 from workbench.commands.options import SOURCE as _SOURCE
+from workbench.commands.options import graph_warnings
 from workbench.commands.options import load_source_graph as _load_source_graph
 from workbench.commands.options import opened_on as _opened_on
+from workbench.commands.options import print_warnings as _print_warnings
 from workbench.commands.options import refuse_overwriting_source as _spare
 from workbench.commands.options import report_errors as _report_errors
 from workbench.commands.options import writable_file as _writable_file
@@ -317,20 +319,9 @@ def export(graph: str, data: Datasets, target: str, with_: str | None, output: s
     for note in exported.notes:
         click.echo(f"changed: {note}", err=True)
     read = read_as(opened, datasets or data) if data else {}
-    _print_warnings(opened, read)
+    _print_warnings(graph_warnings(opened, read))
     if data:
         _tell_bad_files(read, opened)
-
-
-def _print_warnings(graph: Graph, data: Datasets) -> None:
-    """Print what does not stop the exported program but may not be meant."""
-    from workbench.graph.check_warnings import check_warnings
-    from workbench.sources import data_facts
-
-    facts = {name: data_facts(dataset) for name, dataset in data.items()}
-    for warning in check_warnings(graph, facts=facts):
-        if warning.code != "unusable":  # the bad files are listed one by one
-            click.echo(f"warning: {warning}", err=True)
 
 
 def _tell_bad_files(data: Datasets, graph: Graph) -> None:

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.damaged import make_folder
+from tests.emit.test_box_clipping import written
 from tests.sources.written import WRITERS, read_photos
 from workbench.cli import main
 
@@ -129,3 +130,22 @@ def test_images_of_coco_without_an_annotation_are_counted(photos: Path, tmp_path
     done = CliRunner().invoke(main, ["check", str(path)])
     assert done.exit_code == 0, done.output
     assert "note: 2 images have no annotation; skip_empty" in done.stderr
+
+
+def test_a_graph_and_its_data_have_warnings(tmp_path: Path) -> None:
+    place = written("coco", tmp_path, [[60.0, 10.0, 20.3, 20.0], [10.0, 10.0, 0.0, 5.0]])
+    done = CliRunner().invoke(main, ["check", "ssd", "--data", place])
+    assert done.exit_code == 0, done.output
+    assert "warning: crop.boxes: 1 image has boxes over the edge" in done.stderr
+    assert "0.jpg: the box [60.0, 10.0, 20.3, 20.0]" in done.stderr
+    assert "warning: reader: 1 image has a box without an area" in done.stderr
+    found = json.loads(check("ssd", "--data", place, "--json", code=0))
+    assert [each["code"] for each in found["warnings"]] == ["overhang", "without_area"]
+    assert found["kinds"]["box"] == 2
+    assert "warnings" not in json.loads(check(place, "--json", code=0))
+
+
+def test_what_is_no_graph_is_refused_beside_data(folder: Path) -> None:
+    done = CliRunner().invoke(main, ["check", "nope", "--data", str(folder)])
+    assert done.exit_code == 2
+    assert "There is no recipe 'nope'" in done.stderr

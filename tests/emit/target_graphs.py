@@ -67,7 +67,7 @@ REFUSED: Mapping[str, Mapping[str, str]] = {
     "triton": {
         "key-points": r"follow_points\.points: it is fed by reader\.vertices, .* Leave the",
         "two-modalities": r"reader: .* Triton makes outputs of an image .* Give an image out",
-        "ssd": r"clip\.data: it is fed by reader\.boxes, .* Leave the node out",
+        "ssd": r"decode\.anchor: it is fed by reader\.boxes, .* Leave the node out",
         "retinanet": r"follow_boxes\.boxes: it is fed by reader\.boxes, .* Leave the node out",
         "segmentation": r"follow_masks\.masks: it is fed by reader\.masks, .* Leave the node out",
         "video-clips": r"reader: .* Triton makes outputs of an image .* Give an image out",

@@ -156,26 +156,6 @@ _KINDS = {
 }
 
 
-def test_boxes_over_the_edge_are_a_warning_where_no_operator_accepts_them() -> None:
-    graph = start_of("coco", ratio=True, ltrb=True)
-    crop = Node(
-        "crop",
-        "random_bbox_crop",
-        {"bbox_layout": "xyXY"},
-        {"boxes": Port("reader", "boxes"), "labels": Port("reader", "labels")},
-        seed=1,
-    )
-    outputs = {**graph.outputs, "anchor": Port("crop", "anchor")}
-    graph = replace(graph, nodes=(*graph.nodes, crop), outputs=outputs)
-    facts = {"data": DataFacts(outside=2)}
-    (found,) = check_warnings(graph, facts=facts)
-    assert (found.node, found.code) == ("crop", "overhang")
-    (fix,) = fixes(graph, CATALOG, found)
-    assert fix.graph.node("crop").inputs["boxes"] == Port("clip_boxes", "output")
-    assert not check_warnings(fix.graph, facts=facts)
-    assert not check_warnings(graph, facts={"data": DataFacts()})
-
-
 @pytest.mark.parametrize(
     ("op", "args"),
     [

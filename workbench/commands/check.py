@@ -11,18 +11,42 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from workbench.commands.options import existing_data, report_errors, require_filled, writable_file
+from workbench.commands.options import (
+    existing_data,
+    graph_warnings,
+    load_source_graph,
+    opened_on,
+    print_warnings,
+    report_errors,
+    require_filled,
+    writable_file,
+)
+from workbench.graph.faults import Fault, Faults
+from workbench.sources import Dataset
 
 if TYPE_CHECKING:
     from workbench.health import FolderCheck
 
+_DATA = click.Argument(["data"], metavar="DIR|LIST")
 _LINES = 50
 MOST_DROPPED = 5
 """Files that are named of those that a list cannot hold."""
 
 
+def _existing(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> str | Dataset | None:
+    return None if value is None else existing_data(context, option, value)
+
+
 @click.command()
-@click.argument("data", metavar="DIR|LIST", callback=existing_data)
+@click.argument("what", metavar="DIR|LIST|GRAPH")
+@click.option(
+    "--data",
+    metavar="DIR|LIST",
+    callback=_existing,
+    help="What GRAPH reads: also print the warnings about the graph on these data.",
+)
 @click.option("--full", is_flag=True, help="Decode every file, as DALI does.")
 @click.option("--json", "as_json", is_flag=True, help="All that was found, as JSON.")
 @click.option(
@@ -40,7 +64,8 @@ MOST_DROPPED = 5
 @click.option("--again", is_flag=True, help="Also files that did not change since the last check.")
 @report_errors
 def check(
-    data: str,
+    what: str,
+    data: str | Dataset | None,
     full: bool,
     as_json: bool,
     good: str | None,
@@ -55,14 +80,22 @@ def check(
     stops; the same command goes on from there. The exit code is 1 where a file is bad: one such
     file ends an exported program.
 
+    With --data the first argument is a graph file or a recipe. The data are then checked as the
+    graph reads them, and its warnings are printed; they do not change the exit code.
+
     Example:  workbench check photos --full --good good.txt
     """
     from workbench.engine.exit_status import printable
     from workbench.files import write_bytes, write_text
     from workbench.health.html_report import html_report
-    from workbench.sources import kinds_with_targets, load_source, open_dataset
+    from workbench.sources import kinds_with_targets, load_source
 
-    require_filled(open_dataset(data), "'DIR|LIST'")
+    warnings: Faults | None = None
+    if data is None:
+        data = existing_data(click.get_current_context(), _DATA, what)
+        require_filled(_as_dataset(data), "'DIR|LIST'")
+    else:
+        data, warnings = _read_by(what, _as_dataset(data))
     found = _check(data, full, again)
     if good and not load_source(found.dataset.kind).lists_files:
         written = found.write_good(good)
@@ -75,7 +108,8 @@ def check(
         click.echo(_dropped(good, dropped), err=True)
     if html:
         write_text(html, html_report(found))
-    click.echo(json.dumps(_as_json(found), indent=1) if as_json else _as_text(found))
+    click.echo(json.dumps(_as_json(found, warnings), indent=1) if as_json else _as_text(found))
+    print_warnings(warnings or Faults())
     for note in found.not_read:
         click.echo(f"note: {printable(note)}", err=True)
     without = load_source(found.dataset.kind).without_targets
@@ -94,6 +128,31 @@ def check(
         raise SystemExit(1)
 
 
+def _read_by(source: str, data: Dataset) -> tuple[Dataset, Faults]:
+    """The data as a graph reads them, and the warnings about it. Raises GraphFaultsError."""
+    from workbench.catalog import load_catalog
+    from workbench.graph.check import require_sound
+    from workbench.graph.dataset_parameters import parameters, read_as
+
+    graph = load_source_graph(source)
+    names = list(parameters(graph.nodes))
+    if len(names) != 1:
+        raise click.UsageError(
+            f"{source} reads {len(names)} data sets, and check looks at one. Name the data without "
+            "the graph."
+        )
+    opened, datasets = opened_on(graph, {names[0]: data})
+    require_sound(opened, load_catalog())
+    read = read_as(opened, datasets)
+    return read[names[0]], graph_warnings(opened, read)
+
+
+def _as_dataset(data: str | Dataset) -> Dataset:
+    from workbench.sources import open_dataset
+
+    return open_dataset(data)
+
+
 def _dropped(good: str, names: Sequence[str]) -> str:
     """What is said of good files that the list cannot hold."""
     named = ", ".join(map(repr, names[:MOST_DROPPED]))
@@ -105,7 +164,7 @@ def _dropped(good: str, names: Sequence[str]) -> str:
     )
 
 
-def _check(data: str, full: bool, again: bool) -> FolderCheck:
+def _check(data: str | Dataset, full: bool, again: bool) -> FolderCheck:
     from workbench.health import check_folder
 
     stopped = threading.Event()
@@ -149,7 +208,7 @@ def _as_text(found: FolderCheck) -> str:
     return "\n".join(lines)
 
 
-def _as_json(found: FolderCheck) -> dict[str, Any]:
+def _as_json(found: FolderCheck, warnings: Faults | None) -> dict[str, Any]:
     return {
         "data": os.path.abspath(str(found.dataset)),
         "full": found.full,
@@ -159,6 +218,7 @@ def _as_json(found: FolderCheck) -> dict[str, Any]:
         "damaged": len(found.of_level("damaged")),
         "kinds": found.counts,
         "not_read": list(found.not_read),
+        **({} if warnings is None else {"warnings": [_warning(each) for each in warnings]}),
         "files": [
             {
                 "file": one.file,
@@ -167,4 +227,14 @@ def _as_json(found: FolderCheck) -> dict[str, Any]:
             }
             for one in found.files
         ],
+    }
+
+
+def _warning(warning: Fault) -> dict[str, str]:
+    return {
+        "node": warning.node,
+        "argument": warning.arg,
+        "code": warning.code,
+        "message": warning.message,
+        "remedy": warning.remedy,
     }

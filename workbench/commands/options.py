@@ -24,6 +24,7 @@ from workbench.errors import (
 from workbench.files import require_place
 from workbench.graph.active import loose_nodes, muted_nodes, without_loose
 from workbench.graph.dataset_parameters import parameter_of, parameters
+from workbench.graph.faults import Faults
 from workbench.graph.model import Graph, is_name
 from workbench.graph.own_code import trust_graph
 from workbench.graph.source_targets import with_opened
@@ -144,6 +145,22 @@ def require_filled(dataset: Dataset, hint: str = "'--data'") -> None:
     except DataError as error:
         raise click.BadParameter(str(error), param_hint=hint) from None
     raise click.BadParameter(no_files_reason(dataset), param_hint=hint)
+
+
+def graph_warnings(graph: Graph, data: Datasets) -> Faults:
+    """``check_warnings`` of a graph and of the data that it reads, ``read_as``."""
+    from workbench.graph.check_warnings import check_warnings
+    from workbench.sources import data_facts
+
+    facts = {name: data_facts(dataset) for name, dataset in data.items()}
+    return check_warnings(graph, facts=facts)
+
+
+def print_warnings(warnings: Faults) -> None:
+    """Print what does not stop an exported program but may not be meant, to stderr."""
+    for warning in warnings:
+        if warning.code != "unusable":  # the bad files are listed one by one
+            click.echo(f"warning: {warning}", err=True)
 
 
 def _names_factory(text: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Lines
 from workbench.emit.emitter import Emitter
-from workbench.emit.own_code import function_sources, plugin_imports
+from workbench.emit.own_code import plugin_imports
 from workbench.emit.python import INDENT, call, literal
 from workbench.emit.template_parts import pipeline_decorator, reached_nodes, return_statement
 from workbench.graph.dataset_parameters import parameters
@@ -18,6 +18,8 @@ from workbench.graph.model import Graph, Node, Port
 from workbench.sources import SourceKind
 
 _HEAD = """\
+from typing import Any
+
 from nvidia.dali import fn, math, pipeline_def, types
 
 
@@ -43,7 +45,7 @@ def emit_draw_order(graph: Graph, catalog: Catalog) -> str:
     head = _HEAD.format(
         finders="".join(map(_finder, kinds)),
         functions="".join(f"{line}\n" for line in plugin_imports(emitter.every_node()))
-        + function_sources(emitter.every_node()),
+        + emitter.functions(),
         decorator=pipeline_decorator(ordered),
     )
     data = [f'{INDENT}{name} = ""' for name in given]

@@ -13,6 +13,7 @@ from typing import Literal
 
 from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, Value
 from workbench.emit import policies
+from workbench.emit.box_clipping import clip_names, clip_sources, clipped
 from workbench.emit.code import Lines
 from workbench.emit.constants import Constants, is_named
 from workbench.emit.epoch_shuffle import EPOCH_SEED, needs_epoch_seed
@@ -36,11 +37,13 @@ from workbench.emit.own_code import (
     CALLING,
     called,
     function_names,
+    function_sources,
     layout_calls,
     own_arguments,
 )
 from workbench.emit.python import INDENT, LINE, assigned, call, identifier, written
 from workbench.emit.regions import load_region
+from workbench.graph.box_layout import clip_function
 from workbench.graph.dataset_parameters import parameter_of, parameters, reader_name
 from workbench.graph.devices import device_of, infer_devices, is_decoder, port_device, transfers
 from workbench.graph.model import Body, Graph, Node, Port, Source
@@ -118,6 +121,7 @@ class Emitter:
         self._constants.add_policies(self.every_node())
         names = [*self.constants, *parameters(ordered), *taken]
         names += function_names(self.every_node())
+        names += clip_names(self.every_node())
         names += [module for node in self.every_node() if (module := catalog[node.op].module)]
         names += policies.NAMES if any(map(policies.has_policy, self.every_node())) else ()
         self.in_place: Mapping[str, str] = {}
@@ -316,6 +320,8 @@ class Emitter:
             for port in positional_ports(node, spec)
             if port in node.inputs or spec.written_numbers.get(port) in node.args
         ]
+        if clip_function(node):
+            arguments[0] = clipped(node, arguments[0])
         if policies.has_policy(node):
             arguments.insert(0, self.constant_of(node, "policy") or "")
         if node.op == "copy" and moved:
@@ -360,7 +366,13 @@ class Emitter:
     def calls_math(self, node: Node) -> bool:
         """Whether a node is written with ``nvidia.dali.math``."""
         spec = self.catalog[node.op]
-        return spec.expression.startswith("math.") or node.id in self.with_math
+        written = spec.expression.startswith("math.") or node.id in self.with_math
+        return written or clip_function(node) is not None
+
+    def functions(self) -> str:
+        """The functions that the nodes call, each with two empty lines after it."""
+        nodes = list(self.every_node())
+        return function_sources(nodes) + clip_sources(nodes)
 
     def expression_of(self, spec: OpSpec) -> str:
         """Python's expression with ``{}`` for each operand."""

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 
 from workbench.catalog.spec import ArgSpec, Catalog, Device, Value
 from workbench.emit.automatic_draws import IMPORTS, RANDOM_STATE, Draws, draw_text
+from workbench.emit.box_clipping import clip_sources
 from workbench.emit.code import Code, Lines
 from workbench.emit.emitter import Emitter, turn_variable
 from workbench.emit.naming import hoisted_with_turns, unique_names
@@ -254,7 +255,7 @@ def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], emitter: _S
     modules = sorted({module for kind in kinds for module in kind.imports})
     imports = "".join(f"import {module}\n" for module in modules)
     finders = "".join(f"{kind.find_source}\n\n" for kind in kinds)
-    finders += function_sources(nodes_within(ordered))
+    finders += function_sources(nodes_within(ordered)) + clip_sources(nodes_within(ordered))
     imports += "".join(f"{line}\n" for line in plugin_imports(nodes_within(ordered)))
     called = [node for node in nodes_within(ordered) if node.id not in emitter.automatic]
     automatic = policy_imports(called, emitter.catalog)

@@ -17,10 +17,11 @@ from textwrap import wrap
 
 from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
+from workbench.emit.box_clipping import clip_names
 from workbench.emit.code import Code, Lines
 from workbench.emit.emitter import Emitter
 from workbench.emit.epoch_shuffle import require_checkpointing, shuffles_after_epoch
-from workbench.emit.own_code import function_names, function_sources, plugin_imports
+from workbench.emit.own_code import function_names, plugin_imports
 from workbench.emit.pipeline_seed import pipeline_seed_is_enough
 from workbench.emit.policies import IMPORTS as POLICY_IMPORTS
 from workbench.emit.policies import MODULES, has_policy
@@ -28,6 +29,7 @@ from workbench.emit.python import INDENT, LINE, call, constant, signature
 from workbench.emit.views import written_views
 from workbench.graph.active import active_graph
 from workbench.graph.check import require_sound
+from workbench.graph.check_warnings import check_warnings
 from workbench.graph.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, Settings
 from workbench.graph.node_order import ancestors, topological
@@ -237,15 +239,16 @@ def make_parts(
     conditional = needs_conditionals(emitter.ordered)
     imports = policy_imports(emitter.every_node(), emitter.catalog)
     needs_gpu = any(node.device in ("gpu", "mixed") for node in emitter.every_node())
+    uses_any = any("Any]" in kind.find_source for kind in found) or clip_names(emitter.every_node())
     return TemplateParts(
         title=docstring_title(graph)
+        + warning_lines(graph, emitter.catalog)
         + HIDDEN_FOLDERS
         * any(f"file_root={name}" in line for name in given for line in definition),
         constants="\n".join(
             line for name, text in constants.items() for line in constant(name, text)
         ),
-        finder="".join(f"{_finder(kind, conditional)}\n\n" for kind in found)
-        + function_sources(emitter.every_node()),
+        finder="".join(f"{_finder(kind, conditional)}\n\n" for kind in found) + emitter.functions(),
         parameters=given,
         definition="\n".join(definition),
         function=function,
@@ -261,7 +264,7 @@ def make_parts(
         else "",
         os="".join(f"import {module}\n" for module in modules),
         with_os="".join(f"import {module}\n" for module in sorted({*modules, "os"})),
-        any="from typing import Any\n" if any("Any]" in kind.find_source for kind in found) else "",
+        any="from typing import Any\n" if uses_any else "",
         prefetch=_queues(settings),
         legacy=settings.executor != "dynamic",
         takes_seed=bool(emitter.seed_name),
@@ -383,9 +386,19 @@ def function_name(graph: Graph) -> str:
 def docstring_title(graph: Graph) -> str:
     """Name and description, wrapped, as the beginning of a docstring."""
     text = f"{graph.name}: {graph.about}" if graph.about else graph.name
+    return _in_docstring(text) or "A pipeline."
+
+
+def warning_lines(graph: Graph, catalog: Catalog) -> str:
+    """A paragraph of a docstring for each warning about a graph, whatever its data are."""
+    warnings = check_warnings(graph, catalog)
+    return "".join(f"\n\n{_in_docstring(f'Warning: {each}')}" for each in warnings)
+
+
+def _in_docstring(text: str) -> str:
     text = "".join(c if c.isprintable() else " " for c in text[:2000]).replace('"', "'")
     lines = [line.replace("\\", "\\\\") for line in wrap(" ".join(text.split()), LINE - 3)]
-    return "\n".join(lines) or "A pipeline."
+    return "\n".join(lines)
 
 
 def return_statement(names: Sequence[str]) -> list[str]:

@@ -44,7 +44,8 @@ def check_graph(graph: Graph, catalog: Catalog | None = None) -> Faults:
 
     A muted node has none; what muting it brings about elsewhere names it. ``catalog`` is that of
     the installed DALI by default. The tuple that it gives shows itself as a table in a notebook.
-    Raises ArgumentError for what is no graph::
+    ``check_warnings`` returns what does not stop a run but may not be meant. Raises ArgumentError
+    for what is no graph::
 
         assert not wb.check_graph(graph)
     """

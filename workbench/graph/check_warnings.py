@@ -11,6 +11,7 @@ from workbench.catalog import load_catalog
 from workbench.catalog.own_code import OWN_CODE
 from workbench.catalog.spec import CATALOG, Catalog, Value
 from workbench.graph.active import active_graph
+from workbench.graph.box_warnings import box_warnings
 from workbench.graph.dataset_parameters import parameter_of
 from workbench.graph.devices import decodes, port_kind
 from workbench.graph.faults import Fault, Faults
@@ -41,8 +42,10 @@ def check_warnings(
 ) -> Faults:
     """Warnings about a graph, in the order of its nodes; a warning does not stop a run.
 
-    ``facts`` of each dataset (``workbench.sources.data_facts``), by the name of its parameter, add
-    what depends on the data. Raises ArgumentError if ``graph`` is not a graph::
+    The fault list of the workbench, ``workbench check GRAPH --data DATA``, ``workbench export`` and
+    the docstring of an exported program show the same warnings. ``facts`` of each dataset
+    (``workbench.sources.data_facts``), by the name of its parameter, add what depends on the data.
+    Raises ArgumentError if ``graph`` is not a graph::
 
         print(wb.check_warnings(graph))
     """
@@ -55,7 +58,7 @@ def check_warnings(
             *_scales(active, catalog),
             *_sides(active, catalog, facts),
             *_order(active, facts),
-            *_overhang(active, facts),
+            *box_warnings(active, facts),
             *_unusable(active, facts),
             *_random_functions(active),
         )
@@ -343,25 +346,6 @@ def enough_fill(labels: Sequence[int], batch_size: int) -> int:
     while fill < len(labels) and class_share(labels, batch_size, fill) < 0.9:
         fill *= 2
     return min(fill, max(len(labels), 1))
-
-
-def _overhang(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
-    """Boxes over the edge that feed an operator that accepts none."""
-    outside = sum(each.outside for each in facts.values())
-    if not outside:
-        return
-    for node in graph.walk():
-        port = node.inputs.get("boxes") if node.op == "random_bbox_crop" else None
-        if port is None or not graph.has(port.node):
-            continue
-        if isinstance(graph.node(port.node), Source) and "input_shape" not in node.args:
-            yield Fault(
-                node.id,
-                "boxes",
-                f"{outside:,} images have boxes over the edge, at which it ends the run",
-                "Clip the boxes to 0..1 before it.",
-                "overhang",
-            )
 
 
 def _unusable(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:

@@ -108,7 +108,7 @@ def _remarks(location: str, stamp: int) -> Mapping[Any, str]:
         sides = sizes.get(one.get("image_id"), ()) or (None, None)
         if one.get("image_id") in remarks or box_fault(one.get("bbox"), *sides):
             continue
-        if remark := box_remark(one["bbox"], *sides):
+        if remark := box_remark(one["bbox"], *sides, smallest=_SMALLEST):
             called = f"the box {one['bbox']} of its annotation {one.get('id', number)}"
             remarks[one.get("image_id")] = f"{called} {remark}"
     return remarks
@@ -135,6 +135,8 @@ _WHOLE = {
     "categories": ("id",),
 }
 """What DALI takes whole numbers of 32 bits for, and how it ends, or leaves all boxes behind out."""
+_SMALLEST = 0.1
+"""Pixels: DALI's default of ``size_threshold``, below which ``readers.coco`` drops a box."""
 OUTLINES = frozenset({"polygon_masks", "pixelwise_masks"})
 """Options of the reader with which it reads outlines."""
 _BY_SIZE = ("ratio", "pixelwise_masks")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from workbench.errors import WorkbenchError
 from workbench.sources._dataset import Dataset, load_source
+from workbench.sources._source_kind import Sample
+from workbench.sources._target_faults import OVER_EDGE, WITHOUT_AREA
 
 _MOST_READ = 20_000
 """Samples whose labels are read, from the first one on."""
@@ -20,7 +23,8 @@ class DataFacts:
 
     ``labels`` are the class numbers in the order of the file or folder, at most 20,000, empty where
     samples have no single class. ``names`` are the names of key points and of classes. ``outside``
-    counts the samples with boxes over the edge of their image.
+    counts the samples with a box over the edge of their image, ``without_area`` those with a box
+    that has no width or height; ``first_outside`` and ``first_without_area`` name the first box.
     """
 
     labels: tuple[int, ...] = ()
@@ -28,6 +32,9 @@ class DataFacts:
     outside: int = 0
     unusable: int = 0
     """Samples among these that no reader can use."""
+    without_area: int = 0
+    first_outside: str = ""
+    first_without_area: str = ""
 
 
 NO_FACTS = DataFacts()
@@ -59,9 +66,18 @@ def _read(dataset: Dataset) -> DataFacts:
     labels = tuple(each.label for each in samples) if one_class_each else ()
     names = source.key_point_names(dataset) if source.key_point_names else []
     class_names = source.class_names(dataset)
+    outside = [each for each in samples if each.remark.endswith(OVER_EDGE)]
+    without_area = [each for each in samples if f" {WITHOUT_AREA} " in each.remark]
     return DataFacts(
         labels if len({*labels}) > 1 else (),
         (*names, *class_names),
-        sum(bool(each.remark) for each in samples),
+        len(outside),
         sum(bool(each.fault) for each in samples),
+        len(without_area),
+        _first(outside),
+        _first(without_area),
     )
+
+
+def _first(samples: Sequence[Sample]) -> str:
+    return f"{samples[0].name}: {samples[0].remark}" if samples else ""

@@ -9,6 +9,8 @@ from typing import Any
 _FAR = 1e6
 """Pixels: a mask of outlines beyond takes all memory."""
 _NUMBERS = {int, float}
+WITHOUT_AREA, OVER_EDGE = "has no", "over the edge"
+"""Words of the two kinds of ``box_remark``."""
 
 
 def box_fault(box: Any, width: float | None, height: float | None, *, corners: bool = False) -> str:
@@ -31,21 +33,31 @@ def box_fault(box: Any, width: float | None, height: float | None, *, corners: b
 
 
 def box_remark(
-    box: Sequence[float], width: float | None, height: float | None, *, corners: bool = False
+    box: Sequence[float],
+    width: float | None,
+    height: float | None,
+    *,
+    corners: bool = False,
+    smallest: float = 0.0,
 ) -> str:
     """What is unusual about a box that ``box_fault`` accepts; empty for nothing.
 
     A box over the edge needs clipping to the image, and one without an area is no object.
+    ``smallest`` is the width and height below which the reader drops a box.
     """
     left, top, right, bottom = box
+    sides = (right - left, bottom - top) if corners else (right, bottom)
     if not corners:
         right, bottom = left + right, top + bottom
-    if right == left or bottom == top:
-        return f"has no {'width' if right == left else 'height'}"
+    for name, side in zip(("width", "height"), sides, strict=True):
+        if side == 0:
+            return f"{WITHOUT_AREA} {name}"
+        if side < smallest:
+            return f"{WITHOUT_AREA} {name} of {smallest:g} pixels or more"
     past = [-left, -top]
     past += [right - width] if width is not None else []
     past += [bottom - height] if height is not None else []
-    return f"reaches {max(past):.4g} over the edge" if max(past) > 0 else ""
+    return f"reaches {max(past):.4g} {OVER_EDGE}" if max(past) > 0 else ""
 
 
 def outline_fault(found: Any, sides: Sequence[int]) -> str:

@@ -8,6 +8,7 @@ import shlex
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict
@@ -25,9 +26,11 @@ from workbench.roots import Roots
 from workbench.sources import (
     PARAMETER,
     Data,
+    DataFacts,
     Dataset,
     Datasets,
     Location,
+    data_facts,
     list_samples,
     load_source,
     no_files_reason,
@@ -118,6 +121,8 @@ class DataPanel:
         """It as the graph's source reads it, which may be with its targets."""
         self.found: FolderCheck | None = None
         """What the last check of these files found."""
+        self.facts: dict[str, DataFacts] = {}
+        """By parameter what is known of the data once they are counted, for warnings."""
         self.report: TextFile = {"number": 0, "text": ""}
         """The last report that was made, a web page."""
         self.view: DataView = {
@@ -356,6 +361,7 @@ class DataPanel:
         if isinstance(facts, DataError):
             self._show(None, error=str(facts), counting=False)
             return
+        self.facts = {self.parameter: data_facts(self._read, _version(self._read))}
         self._show(
             None,
             count=facts.count,
@@ -435,6 +441,13 @@ class DataPanel:
             if not self._closed:
                 self.view = {**self.view, **view}  # type: ignore[typeddict-item]
                 self._changed(message)
+
+
+def _version(dataset: Dataset) -> str:
+    """A text that changes when the file or folder itself does."""
+    with suppress(OSError):
+        return str(os.stat(dataset.location).st_mtime_ns) if dataset.location else ""
+    return ""
 
 
 def data_parameters(graph: Graph, data: Datasets) -> list[DataParameter]:

@@ -65,6 +65,7 @@ from workbench.ui.view_state import (
     initial_selection,
     request_of,
     unread_fault,
+    warnings_before_run,
 )
 
 
@@ -358,6 +359,7 @@ class ViewModel:
         self.sessions.follow()
         if state.checked.graph is not self.graph:
             state.checked = check_before_run(self.graph, self.catalog, self.machine, self.roots)
+        self._follow_warnings()
         sound = not state.checked.faults and not self.data_panel.error and not unread
         differs = sound and state.mode == "difference"
         state.baselines = baselines_of(state.checked.active, self.catalog) if differs else []
@@ -374,6 +376,10 @@ class ViewModel:
         there = request if request == self._done else None
         self.comparison.follow(state, self.data_panel.datasets, there)
         self._refresh()
+
+    def _follow_warnings(self) -> None:
+        checked, facts = self.state.checked, self.data_panel.facts
+        self.state.warnings = self._memo(warnings_before_run, checked, self.catalog, facts)
 
     def _follow_data(self) -> str:
         """Let the graph's sources be of the kind of the data. Returns why they cannot, or empty."""
@@ -393,6 +399,7 @@ class ViewModel:
     def _on_folder(self, message: str | None) -> None:
         with self.lock:
             self.state.message = self.state.message if message is None else message
+            self._follow_warnings()
             indexed = self._asked and self._asked.data != self.data_panel.previewed
             (self.changed if indexed else self._refresh)()
 

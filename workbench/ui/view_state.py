@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -15,8 +16,10 @@ from workbench.errors import OUTSIDE, DataError, WorkbenchError, WorkerLostError
 from workbench.graph.active import active_graph
 from workbench.graph.blocks import Block
 from workbench.graph.check import Fault, loose_faults, stopping_faults
+from workbench.graph.check_warnings import check_warnings
 from workbench.graph.devices import image_outputs, port_kind
 from workbench.graph.edit import chain, is_movable, set_arg
+from workbench.graph.faults import DATA_WARNINGS
 from workbench.graph.fixes import Fix, fixes
 from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port, region_of
@@ -24,7 +27,7 @@ from workbench.graph.node_order import ancestors, topological
 from workbench.graph.shapes import infer_types, type_text
 from workbench.preview import PreviewRequest, PreviewResult
 from workbench.roots import Roots
-from workbench.sources import Datasets
+from workbench.sources import DataFacts, Datasets
 from workbench.ui.argument_rows import random_view
 from workbench.ui.closeup import CloseupSample
 from workbench.ui.root_faults import root_faults
@@ -155,6 +158,8 @@ class ViewState:
     code_message: str = ""
     preview: PreviewResult | None = None
     picture: bytes = b""
+    warnings: tuple[Fault, ...] = ()
+    """What ``warnings_before_run`` found."""
     failure: Failure | None = None
     slow: bool = True
     silent: bool = False
@@ -348,9 +353,26 @@ def fixes_of(state: ViewState) -> tuple[tuple[Fix, ...], ...]:
 
 
 def warnings_of(state: ViewState) -> tuple[Fault, ...]:
-    """The warnings of the last preview about nodes that the graph still has."""
-    found = state.preview.warnings if state.preview else ()
-    return tuple(each for each in found if state.checked.graph.has(each.node))
+    """The warnings about the graph, and those that the last preview has about the data.
+
+    The latter are about nodes that the graph still has.
+    """
+    known = {(each.node, each.arg, each.code) for each in state.warnings}
+    found = [
+        each
+        for each in (state.preview.warnings if state.preview else ())
+        if each.code in DATA_WARNINGS
+        and (each.node, each.arg, each.code) not in known
+        and state.checked.graph.has(each.node)
+    ]
+    return (*state.warnings, *found)
+
+
+def warnings_before_run(
+    checked: Checked, catalog: Catalog, facts: Mapping[str, DataFacts]
+) -> tuple[Fault, ...]:
+    """The warnings about a graph that can run, by what is known of its data so far."""
+    return check_warnings(checked.active, catalog, facts) if checked.source else ()
 
 
 def unread_fault(graph: Graph, error: DataError) -> Fault:

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from workbench.catalog.spec import OPAQUE, Catalog
 from workbench.emit.epoch_shuffle import SHUFFLE
 from workbench.emit.pipeline_import.body_comments import with_body_titles
+from workbench.emit.pipeline_import.box_clipping import without_clipping
 from workbench.emit.pipeline_import.call_order import in_call_order
 from workbench.emit.pipeline_import.conditionals import every_op, find_statements, producers_by_edge
 from workbench.emit.pipeline_import.device_placement import with_devices
@@ -107,7 +108,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     traced = replace(traced, notes=(*traced.notes, *notes))
     ops = with_shapes(with_todays_names(traced.pipeline.ops))
     pipeline = replace(traced.pipeline, ops=ops)
-    pipeline = without_reader_calls(pipeline)
+    pipeline = without_clipping(without_reader_calls(pipeline))
     seeded = catalog.seeded_schemas
     lines = Lines(traced.sources, pipeline.ops)
     pipeline = with_known_readers(pipeline, lines)

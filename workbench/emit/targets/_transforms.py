@@ -13,7 +13,7 @@ from workbench.emit.code import Code, Lines
 from workbench.emit.outputs import first_reader
 from workbench.emit.own_code import require_no_own_code
 from workbench.emit.python import INDENT, LINE, constant, literal
-from workbench.emit.template_parts import docstring_title, reached_nodes
+from workbench.emit.template_parts import docstring_title, reached_nodes, warning_lines
 from workbench.emit.transform_export.library import Library, Transforms, differences_text
 from workbench.emit.transform_export.reading import Reading
 from workbench.emit.transform_export.source_text import lines_of
@@ -102,7 +102,7 @@ def transform_module(
         shared,
         [*definitions],
         {
-            "title": docstring_title(graph),
+            "title": docstring_title(graph) + warning_lines(graph, catalog),
             "differences": differences_text(library.name, [*transforms.cases], [*transforms.notes]),
             "imports": _sorted({*imports, *_IMPORTS, *own_imports, *transforms.imports}),
             "read_photo": DECODER + _read_photo(begin[0].node),

@@ -127,6 +127,11 @@ class _Emitter(Emitter):
             lines += call(name, f"{self.module}.reshape", arguments, self.indent)
         return lines
 
+    def functions(self) -> str:
+        """The same functions for the dynamic mode."""
+        text = super().functions().replace("fn.", f"{self.module}.")
+        return text.replace("math.", f"{self.module}.math.").replace("boxes[:", "boxes.slice[:")
+
     def value_text(self, value: Value, arg: ArgSpec) -> str:
         """Matrices by rows: what can differ from sample to sample is a tensor here."""
         columns = len(arg.parts)

@@ -22,6 +22,7 @@ from workbench.emit.template_parts import (
     fill_template,
     make_parts,
     reached_nodes,
+    warning_lines,
 )
 from workbench.graph.devices import is_generator
 from workbench.graph.model import Graph, Node
@@ -99,7 +100,7 @@ def emit_notebook(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     require_checkpointing(nodes)
     checkpointing = "    enable_checkpointing=True,\n" * shuffles_after_epoch(nodes)
     cells = [
-        _text(_introduction(graph)),
+        _text(_introduction(graph, catalog)),
         _code(fill_template(_SETTINGS, parts).text),
     ]
     if parts.finder:
@@ -144,12 +145,13 @@ def _steps(nodes: Sequence[Node], catalog: Catalog) -> list[list[Node]]:
     return [step for step in steps if step]
 
 
-def _introduction(graph: Graph) -> str:
+def _introduction(graph: Graph, catalog: Catalog) -> str:
     name, _, about = " ".join(docstring_title(graph).split()).partition(": ")
     reads_hidden = any(source.kind.endswith(":file_root") for source in graph.sources)
     return (
         f"# {name}\n\n{about}\n\nAn image pipeline in NVIDIA DALI, step by step. Needed: "
-        f"`nvidia-dali-cuda120`, `numpy` and `pillow`.{HIDDEN_FOLDERS * reads_hidden}"
+        f"`nvidia-dali-cuda120`, `numpy` and `pillow`.{warning_lines(graph, catalog)}"
+        f"{HIDDEN_FOLDERS * reads_hidden}"
     ).replace("\n\n\n\n", "\n\n")
 
 

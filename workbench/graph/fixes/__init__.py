@@ -78,7 +78,7 @@ _REMEDIES: Mapping[FaultCode, Remedies] = {
     "scale": warning_fixes.fix_scale,
     "unshuffled": warning_fixes.fix_unshuffled,
     "buffer": warning_fixes.fix_buffer,
-    "overhang": warning_fixes.fix_overhang,
+    "box_layout": warning_fixes.fix_box_layout,
 }
 
 _LONGEST = 80

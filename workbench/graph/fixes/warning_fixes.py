@@ -1,4 +1,4 @@
-"""Remedies at a click for warnings: constants, shuffling and boxes over the edge."""
+"""Remedies at a click for warnings: constants, shuffling and layouts of boxes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from dataclasses import replace
 from functools import partial
 
 from workbench.catalog.spec import Catalog, Value
-from workbench.graph.edit import free_id
 from workbench.graph.faults import Fault
 from workbench.graph.fixes.fix_candidate import (
     FixCandidate,
     node_of,
     removal,
     with_arg,
-    with_node_between,
 )
-from workbench.graph.model import Graph, Node
+from workbench.graph.model import Graph
 
 
 def fix_covered(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
@@ -57,9 +55,12 @@ def fix_buffer(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCand
     yield label, partial(with_arg, graph, node_of(graph, fault), "initial_fill", fill)
 
 
-def fix_overhang(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
-    """Clip boxes to the image before they feed an operator."""
-    args: dict[str, Value] = {"lo": 0.0, "hi": 1.0, "constant_type": "FLOAT"}
-    new = Node(free_id(graph, "clip_boxes"), "math.clamp", args)
-    node = node_of(graph, fault)
-    yield "Clip the boxes", partial(with_node_between, graph, node, "boxes", new, "data", "output")
+def fix_box_layout(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+    """Let an operator read boxes as the source writes them."""
+    name, value = fault.about.split("=")
+    label, node = f"Set {name} of {fault.node} to {value}", node_of(graph, fault)
+    if name == "ratio":
+        label = f"Turn on ratio of {value}"
+        yield label, partial(with_arg, graph, graph.node(value), name, True)
+    else:
+        yield label, partial(with_arg, graph, node, name, value)

@@ -41,6 +41,18 @@ def find_annotations(data: str) -> dict[str, str]:
     return {"annotations_file": data, "file_root": str(found)}
 
 
+def clip_boxes(boxes: Any, axes: int = 2) -> Any:
+    """Clip boxes (starts, ends) to the image: random_bbox_crop accepts no others.
+
+    Boxes outside the image or in pixels are not clipped, so DALI raises for them.
+    """
+    starts, ends = boxes[:, :axes], boxes[:, axes:]
+    before = math.min(math.min(starts + 1.0, ends), 0.0)
+    after = math.max(math.max(ends - 1.0, starts) - 1.0, 0.0)
+    low, high = math.max(starts, 0.0) + before, math.min(ends, 1.0) + after
+    return fn.cat(low, high, axis=1)
+
+
 @pipeline_def
 def ssd_pipeline(
     data: str, device: str, seed: int, shard_id: int, num_shards: int
@@ -58,9 +70,8 @@ def ssd_pipeline(
         seed=seed,
         name="reader",
     )
-    boxes = math.clamp(boxes, 0.0, 1.0)
     crop_anchor, crop_shape, boxes, labels = fn.random_bbox_crop(
-        boxes,
+        clip_boxes(boxes),
         labels,
         aspect_ratio=[0.5, 2.0],
         thresholds=[0, 0.1, 0.3, 0.5, 0.7, 0.9],

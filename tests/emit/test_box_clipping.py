@@ -1,0 +1,216 @@
+"""Boxes over the edge are clipped before ``random_bbox_crop``: sources, layouts, import."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import nvidia.dali as dali
+import pytest
+from PIL import Image
+
+from tests.graph.test_unmoved import start_of
+from tests.helpers import import_script, script_batches, with_settings
+from workbench.catalog import load_catalog
+from workbench.emit.box_clipping import clip_sources
+from workbench.emit.targets import export
+from workbench.engine import Engine
+from workbench.engine.importing import from_file
+from workbench.errors import GraphError, PipelineError
+from workbench.graph import Graph, Node, Port
+from workbench.graph.source_targets import with_opened
+from workbench.health import check_folder
+from workbench.preview import PreviewRequest, preview_batch
+from workbench.preview.verify import Verifier
+from workbench.samples.records import example, framed, write_shard
+from workbench.sources import data_facts, open_dataset, open_datasets
+
+CATALOG = load_catalog()
+OVER = ([60, 10, 20.3, 20], [10, -0.0001, 20, 20], [-0.4, 10, 20, 20], [50, 30, 45, 31])
+"""Boxes (left, top, width, height) over the edge of an image of 80x60."""
+KINDS = ("coco", "tfrecord_boxes", "webdataset_boxes")
+
+
+def jpeg() -> bytes:
+    buffer = io.BytesIO()
+    pixels = np.random.default_rng(0).integers(0, 256, (60, 80, 3)).astype(np.uint8)
+    Image.fromarray(pixels).save(buffer, "JPEG")
+    return buffer.getvalue()
+
+
+def written(kind: str, folder: Path, boxes: list[list[float]]) -> str:
+    """Data of a kind with one image for each box, which stands behind one that is inside."""
+    pairs = [([10.0, 10.0, 30.0, 30.0], box) for box in boxes]
+    if kind == "tfrecord_boxes":
+        names = ("xmin", "ymin", "xmax", "ymax")
+        records = []
+        for pair in pairs:
+            corners = [(x / 80, y / 60, (x + w) / 80, (y + h) / 60) for x, y, w, h in pair]
+            sides = {
+                f"image/object/bbox/{name}": [float(each[at]) for each in corners]
+                for at, name in enumerate(names)
+            }
+            labels = {"image/object/class/label": [1, 1]}
+            records.append(framed(example({"image/encoded": jpeg(), **sides, **labels})))
+        path = folder / "boxes.tfrecord"
+        path.write_bytes(b"".join(records))
+        return f"{kind}:{path}"
+    objects = [[{"bbox": box, "category_id": 1} for box in pair] for pair in pairs]
+    if kind == "webdataset_boxes":
+        path = folder / "boxes.tar"
+        write_shard([{"jpg": jpeg(), "json": json.dumps(each).encode()} for each in objects], path)
+        return f"{kind}:{path}"
+    for number in range(len(pairs)):
+        (folder / f"{number}.jpg").write_bytes(jpeg())
+    images = [
+        {"id": at, "file_name": f"{at}.jpg", "width": 80, "height": 60} for at in range(len(pairs))
+    ]
+    annotations = [
+        {"id": 2 * at + n, "image_id": at, "area": 9, "iscrowd": 0, **one}
+        for at, pair in enumerate(objects)
+        for n, one in enumerate(pair)
+    ]
+    path = folder / "annotations.json"
+    categories = [{"id": 1, "name": "thing"}]
+    document = {"images": images, "annotations": annotations, "categories": categories}
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+def cropping(ltrb: bool = True, between: tuple[Node, ...] = (), **args: object) -> Graph:
+    """A graph of a user's own whose ``random_bbox_crop`` reads the boxes of the source."""
+    start = start_of("coco", ratio=True, ltrb=ltrb)
+    layout = {"bbox_layout": "xyXY" if ltrb else "xyWH"}
+    boxes = Port(between[-1].id, "output") if between else Port("reader", "boxes")
+    inputs = {"boxes": boxes, "labels": Port("reader", "labels")}
+    crop = Node(
+        "crop", "random_bbox_crop", {**layout, "thresholds": (0.0,), **args}, inputs, seed=1
+    )
+    outputs = {**start.outputs, "boxes": Port("crop", "boxes"), "labels": Port("crop", "labels")}
+    return replace(start, nodes=(*start.nodes, *between, crop), outputs=outputs)
+
+
+@pytest.mark.parametrize("ltrb", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_boxes_over_the_edge_are_clipped_whatever_the_source(
+    kind: str, ltrb: bool, tmp_path: Path
+) -> None:
+    boxes = [*OVER, [10, 10, 20, 20]]
+    place = written(kind, tmp_path, boxes)
+    graph = with_opened(with_settings(cropping(ltrb), batch_size=5), open_datasets(place), CATALOG)
+    dataset = open_dataset(place)
+    (batch,) = script_batches(graph, dataset, 1, tmp_path)
+    for found, (x, y, w, h) in zip(batch[1], boxes, strict=True):
+        low = np.clip([x / 80, y / 60], 0, 1)
+        high = np.clip([(x + w) / 80, (y + h) / 60], 0, 1)
+        wanted = [*low, *(high if ltrb else high - low)]
+        np.testing.assert_allclose(found[1], wanted, atol=1e-6)
+
+
+def test_preview_and_export_agree_and_check_counts(engine: Engine, tmp_path: Path) -> None:
+    place = written("coco", tmp_path, [*OVER])
+    graph = with_settings(cropping(), batch_size=4)
+    report = Verifier(graph, place, 1, engine=engine).run()
+    assert report.exact, report.lines()
+    assert not report.left_out
+    (warning,) = preview_batch(engine, PreviewRequest(graph, place, tiles=2)).warnings
+    assert warning.message.startswith("4 images have boxes over the edge, which are clipped to it")
+    assert "0.jpg: the box [60, 10, 20.3, 20] of its annotation 1 reaches 0.3" in warning.message
+    assert check_folder(place, full=False).counts["box"] == 4
+
+
+@pytest.mark.parametrize("name", ["clip_boxes", "clip_sized_boxes"])
+def test_boxes_inside_are_unchanged_and_clipped_ones_are_accepted(name: str) -> None:
+    fn, math, pipeline_def = dali.fn, dali.math, dali.pipeline_def
+    sized = name == "clip_sized_boxes"
+    node = Node("crop", "random_bbox_crop", {"bbox_layout": "xyWH" if sized else "xyXY"})
+    scope: dict[str, Any] = {"fn": fn, "math": math, "Any": Any}
+    exec(clip_sources([node]), scope)
+    generator = np.random.default_rng(2)
+    low = generator.uniform(-0.2, 0.8, (2000, 2)).astype(np.float32)
+    high = low + generator.uniform(0.3, 0.5, (2000, 2)).astype(np.float32)
+    read = np.concatenate([low, high - low if sized else high], axis=1)
+
+    @pipeline_def(batch_size=1, num_threads=1, device_id=None, seed=1)
+    def pipe() -> Any:
+        boxes = scope[name](fn.external_source(lambda: [read]))
+        cropped = fn.random_bbox_crop(boxes, bbox_layout=node.args["bbox_layout"])
+        return boxes, cropped[2]
+
+    boxes, cropped = (np.array(each[0]) for each in pipe().run())
+    assert len(cropped)
+    ends = read[:, :2] + read[:, 2:] if sized else read[:, 2:]
+    inside = (read[:, :2] >= 0) & (ends <= 1)
+    both = np.concatenate([inside, inside], axis=1)
+    np.testing.assert_array_equal(boxes[both], read[both])
+    assert 0.2 < inside.mean() < 0.8
+
+
+@pytest.mark.parametrize("box", [[90, 10, 5, 5], [10, 61, 5, 5]])
+def test_a_box_outside_the_image_is_not_made_one_without_an_area(
+    box: list[float], tmp_path: Path
+) -> None:
+    place = written("webdataset_boxes", tmp_path, [box])
+    graph = with_opened(with_settings(cropping(), batch_size=1), open_datasets(place), CATALOG)
+    with pytest.raises((PipelineError, RuntimeError, ValueError)):
+        script_batches(graph, open_dataset(place), 1, tmp_path)
+
+
+@pytest.mark.parametrize("ltrb", [True, False])
+def test_it_comes_back_from_a_script_as_it_was(ltrb: bool, tmp_path: Path) -> None:
+    data = {"data": Port("reader", "boxes")}
+    clamp = Node("clamp", "math.clamp", {"lo": 0.0, "hi": 1.0}, data)
+    for number, graph in enumerate((cropping(ltrb), cropping(ltrb, (clamp,)))):
+        path = tmp_path / f"pipe_{number}.py"
+        path.write_text(export(graph, "script", CATALOG).main.text)
+        assert "clip_" in path.read_text()
+        imported = from_file(path)
+        assert [(n.op, n.args) for n in imported.graph.nodes[1:]] == [
+            (node.op, node.args) for node in graph.nodes[1:]
+        ]
+        assert len(imported.report.exact) == len(graph.nodes)
+
+
+def test_a_clip_of_the_users_own_stays(tmp_path: Path) -> None:
+    text = export(cropping(), "script", CATALOG).main.text
+    path = tmp_path / "pipe.py"
+    path.write_text(text.replace("math.min(ends, 1.0)", "math.min(ends, 0.9)"))
+    assert "math.min" in [node.op for node in from_file(path).graph.nodes]
+
+
+@pytest.mark.parametrize("target", ["pytorch", "dynamic", "notebook", "lightning", "ray"])
+def test_every_target_clips(target: str) -> None:
+    text = export(cropping(), target, CATALOG).main.text
+    assert "clip_boxes(boxes)" in text
+    assert "def clip_boxes(" in text
+
+
+def test_dynamic_mode_clips_as_the_script(tmp_path: Path) -> None:
+    place = written("coco", tmp_path, [*OVER])
+    for ltrb in (True, False):
+        graph = with_settings(cropping(ltrb), batch_size=4)
+        module = import_script(export(graph, "dynamic", CATALOG).main.text, tmp_path)
+        (expected,) = script_batches(graph, open_dataset(place), 1, tmp_path)
+        boxes = next(module.batches(place, 4))[1]
+        for ours, theirs in zip(boxes, expected[1], strict=True):
+            np.testing.assert_array_equal(np.asarray(ours), theirs)
+
+
+def test_a_function_of_the_same_name_is_refused() -> None:
+    nodes = [*cropping().nodes, Node("own", "python_function", {"function": "clip_boxes"})]
+    with pytest.raises(GraphError, match="clip_boxes is a function of this graph"):
+        clip_sources(nodes)
+
+
+def test_data_facts_tell_both_kinds_apart(tmp_path: Path) -> None:
+    boxes = [*OVER, [10, 10, 0, 5], [10, 10, 0.05, 5], [10, 10, 5, 5]]
+    for kind in KINDS[:2]:
+        facts = data_facts(open_dataset(written(kind, tmp_path, [*boxes])))
+        assert facts.outside == 4
+        assert facts.without_area == (2 if kind == "coco" else 1)
+        assert "over the edge" in facts.first_outside
+        assert "has no width" in facts.first_without_area

@@ -1,0 +1,58 @@
+"""Warnings in the fault list before the first preview: of the graph, then of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.emit.test_box_clipping import cropping, written
+from tests.emit.test_warning_lines import WARNED, small_constants
+from tests.ui.screen import Screen
+from workbench.graph.model import Graph
+from workbench.sources import Data
+from workbench.ui.view_model import ViewModel
+
+
+@pytest.fixture
+def no_preview(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The previewer gets no request, so no preview is made."""
+    monkeypatch.setattr("workbench.ui.previewer.Previewer.ask", lambda self, request: None)
+
+
+def opened(data: Data, graph: Graph) -> Iterator[tuple[ViewModel, Screen]]:
+    screen = Screen()
+    with closing(ViewModel(data, graph, screen.publish)) as model:
+        yield model, screen
+
+
+def texts(screen: Screen) -> list[str]:
+    return [fault["message"] for fault in screen["bar", "faults"]]
+
+
+@pytest.mark.usefixtures("no_preview")
+def test_warnings_about_the_graph_need_no_preview(photos: Path) -> None:
+    for model, screen in opened(photos, small_constants()):
+        assert any(WARNED in text for text in texts(screen))
+        assert model.state.preview is None
+        assert screen["bar", "status"]["state"] != "fault"
+        (warning,) = (each for each in screen["bar", "faults"] if WARNED in each["message"])
+        action = {"do": "fix", "node": warning["node"], "arg": warning["arg"]}
+        model.act("bar", {**action, "fix": warning["fixes"][0]})
+        assert not any(WARNED in text for text in texts(screen))
+
+
+@pytest.mark.usefixtures("no_preview")
+def test_warnings_about_the_data_come_when_these_are_counted(tmp_path: Path) -> None:
+    place = written("coco", tmp_path, [[60.0, 10.0, 20.3, 20.0]])
+    for model, screen in opened(place, cropping()):
+        screen.wait(lambda s: s["data", "summary"]["counted"], "the data counted")
+        assert any("1 image has boxes over the edge" in text for text in texts(screen))
+        assert model.state.preview is None
+        sound = tmp_path / "sound"
+        sound.mkdir()
+        model.act("data", {"do": "open", "path": written("coco", sound, [[1.0, 1.0, 5.0, 5.0]])})
+        screen.wait(lambda s: s["data", "summary"]["counted"], "the other data counted")
+        assert not any("over the edge" in text for text in texts(screen))
