@@ -176,3 +176,14 @@ def test_odd_boxes_are_not_counted_as_images_of_another_size(tmp_path: Path) -> 
     sentences = fault_text(facts, open_dataset(path))
     assert "1 of 4 images looked at is of another size than the targets are for" in sentences
     assert "2 of 4 images looked at have a box over the edge or without area" in sentences
+
+
+@pytest.mark.parametrize("ending", ["csv", "txt"])
+def test_missing_files_of_a_list_are_at_fault(tmp_path: Path, ending: str) -> None:
+    Image.new("RGB", (60, 40)).save(tmp_path / "here.png")
+    separator = "," if ending == "csv" else " "
+    listed = tmp_path / f"list.{ending}"
+    listed.write_text("".join(f"{name}.png{separator}0\n" for name in ("here", "gone", "lost")))
+    facts = scan_folder(str(listed))
+    assert (facts.count, facts.at_fault) == (3, 2)
+    assert facts.first_fault == "gone.png, No such file or directory"

@@ -147,8 +147,9 @@ def scan_folder(
             sample[at : at + 1] = [file]
         try:
             size += file.size
-        except OSError:
-            continue  # a dangling link: `check_folder` names it
+        except OSError as error:  # a missing file of a list, or a dangling link
+            faults += not file.fault
+            first_fault = first_fault or f"{file.name}, {error.strerror}"
     if not count:
         raise DataError(no_files_reason(dataset))
     names = class_names(read)
