@@ -186,6 +186,17 @@ def test_an_image_of_another_size_than_annotated_is_told_when_it_is_read(
     assert not cursor.unreadable
 
 
+def test_a_box_over_the_edge_is_not_an_image_of_another_size(photos: Path, tmp_path: Path) -> None:
+    path = write_coco(read_photos(photos)[:4], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    found["annotations"][0]["bbox"][2] = 10_000
+    path.write_text(json.dumps(found))
+    cursor = cursor_over(path, shuffle=False)
+    cursor.batch(0)
+    assert "have a box over the edge or without area; of the first, " in cursor.left_out
+    assert "of another size" not in cursor.left_out
+
+
 def test_a_list_may_have_both_a_malformed_row_and_a_missing_file(
     photos: Path, tmp_path: Path
 ) -> None:

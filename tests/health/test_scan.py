@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import ExifTags, Image
 
 from workbench.errors import DataError
 from workbench.health import scan_folder
 from workbench.sources import list_samples, open_dataset
+from workbench.ui.data_texts import fault_text
 
 
 def area(size: tuple[int, int]) -> int:
@@ -140,3 +141,49 @@ def test_labels_without_a_name_are_counted_by_number(shapes: Path) -> None:
     assert (found.classes, found.targets) == ((), "")
     assert set(found.class_counts) == {"0", "1", "2", "3", "4"}
     assert sum(found.class_counts.values()) == found.count
+
+
+@pytest.mark.parametrize("ending", ["jpg", "png", "webp", "tiff"])
+def test_sizes_are_those_after_the_exif_orientation(tmp_path: Path, ending: str) -> None:
+    turned = Image.Exif()
+    turned[ExifTags.Base.Orientation] = 6
+    Image.new("RGB", (60, 40)).save(tmp_path / f"turned.{ending}", exif=turned)
+    assert scan_folder(str(tmp_path)).size_counts == {"40×60": 1}
+
+
+def test_odd_boxes_are_not_counted_as_images_of_another_size(tmp_path: Path) -> None:
+    boxes = [[5, 5, 10, 10], [50, 5, 20, 10], [5, 5, 0, 10], [5, 5, 10, 10]]
+    images = [
+        {"id": at, "file_name": f"{at}.png", "width": 60, "height": 40} for at in range(len(boxes))
+    ]
+    images[3]["width"] = 120
+    for image in images:
+        Image.new("RGB", (60, 40)).save(tmp_path / str(image["file_name"]))
+    document = {
+        "images": images,
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [
+            {"id": at, "image_id": at, "category_id": 1, "bbox": box, "area": 100, "iscrowd": 0}
+            for at, box in enumerate(boxes)
+        ],
+    }
+    path = tmp_path / "annotations.json"
+    path.write_text(json.dumps(document))
+    facts = scan_folder(str(path))
+    assert (facts.other_size, facts.odd_boxes) == (1, 2)
+    assert facts.first_other_size.startswith("3.png, its annotations are for 120×40")
+    assert facts.first_odd_box.startswith("1.png, the box [50, 5, 20, 10]")
+    sentences = fault_text(facts, open_dataset(path))
+    assert "1 of 4 images looked at is of another size than the targets are for" in sentences
+    assert "2 of 4 images looked at have a box over the edge or without area" in sentences
+
+
+@pytest.mark.parametrize("ending", ["csv", "txt"])
+def test_missing_files_of_a_list_are_at_fault(tmp_path: Path, ending: str) -> None:
+    Image.new("RGB", (60, 40)).save(tmp_path / "here.png")
+    separator = "," if ending == "csv" else " "
+    listed = tmp_path / f"list.{ending}"
+    listed.write_text("".join(f"{name}.png{separator}0\n" for name in ("here", "gone", "lost")))
+    facts = scan_folder(str(listed))
+    assert (facts.count, facts.at_fault) == (3, 2)
+    assert facts.first_fault == "gone.png, No such file or directory"

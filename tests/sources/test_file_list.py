@@ -114,6 +114,10 @@ def test_lists_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ("list.csv", "path,label\na.jpg, \n", "row 2 is ['a.jpg', ' ']"),
         ("list.csv", "path;label\na.jpg;0\n", "Write path,label in each row."),
         ("list.csv", "path,label\n,7\n", "row 2 is ['', '7']"),
+        ("list.csv", "filename,width,class\na.jpg,640,dog\n", "its second column is 'width'"),
+        ("list.csv", "image,cat,dog\na.jpg,1,0\n", "of image, cat, dog"),
+        ("list.csv", "label,path\n1,a.jpg\n", "Put the label second"),
+        ("list.csv", "a.jpg,10,20,90,80,dog\n", "has no header and 6 columns"),
         ("list.txt", "a\0.jpg 0\n", "with a NUL character"),
         ("list.txt", "a.jpg 99999999999\n", "99999999999 does not fit into 32 bits"),
     ],
@@ -122,6 +126,13 @@ def test_what_is_no_list(tmp_path: Path, name: str, text: str | bytes, words: st
     data = written(tmp_path / name, text)
     assert words in refusal(data)
     assert name in refusal(data)
+
+
+@pytest.mark.parametrize("header", ["path,Label,split", "image_id,species"])
+def test_a_header_that_names_the_label_or_has_two_columns(tmp_path: Path, header: str) -> None:
+    more = ",train" * (header.count(",") - 1)
+    data = written(tmp_path / "list.csv", f"{header}\na.jpg,ant{more}\nb.jpg,bee{more}\n")
+    assert [label for _, label in named(data)] == [0, 1]
 
 
 @pytest.mark.parametrize(

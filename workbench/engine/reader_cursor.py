@@ -151,7 +151,9 @@ class ReaderCursor:
         self._compared = 0
         """Images whose size was compared with that."""
         self._other_size: dict[str, str] = {}
-        """Name and words of those that are shown all the same."""
+        """Name of each of another size, and both sizes."""
+        self._odd_boxes: dict[str, str] = {}
+        """Name of each image with an odd box, and the box; both kinds are shown."""
         self.unreadable: dict[str, str] = {}
         self.folder = self._folder()
         """What the files of its batches are relative to."""
@@ -381,7 +383,8 @@ class ReaderCursor:
             self._compared += 1
             for finding in header_findings(sample):
                 is_bad = KINDS[finding.kind] == "bad"
-                (self.unreadable if is_bad else self._other_size)[sample.name] = finding.reason
+                misfits = self._odd_boxes if finding.kind == "box" else self._other_size
+                (self.unreadable if is_bad else misfits)[sample.name] = finding.reason
         copies = tuple(tensor_list([output[i] for i in range(len(output))]) for output in outputs)
         return ReadBatch(
             copies,
@@ -392,14 +395,17 @@ class ReaderCursor:
     @property
     def left_out(self) -> str:
         """What it leaves out, or reads in silence though it is at fault, in words; or empty."""
-        sizes = ""
-        if self._other_size:
-            name, words = next(iter(self._other_size.items()))
-            sizes = (
-                f"{len(self._other_size):,} of {self._compared:,} images read are of another size "
-                f"than their targets; of the first, {name}, {words}"
-            )
-        return "; ".join(filter(None, (self._left_out, self._remark, sizes)))
+        told = [self._left_out, self._remark]
+        for misfits, fault in (
+            (self._other_size, "are of another size than their targets"),
+            (self._odd_boxes, "have a box over the edge or without area"),
+        ):
+            for name, words in islice(misfits.items(), 1):
+                told.append(
+                    f"{len(misfits):,} of {self._compared:,} images read {fault}; of the first, "
+                    f"{name}, {words}"
+                )
+        return "; ".join(filter(None, told))
 
     def _name(self, path: str) -> str:
         """Of a sample as its reader tells it, relative to the data that were given."""

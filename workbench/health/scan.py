@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from PIL import Image
 
 from workbench.engine.encoded_images import pillow_warnings_ignored
-from workbench.engine.image_targets import header_findings
+from workbench.engine.image_targets import header_findings, upright_size
 from workbench.errors import DataError
 from workbench.roots import Roots
 from workbench.sources import (
@@ -72,6 +72,10 @@ class FolderFacts:
     """Of as many images as ``SAMPLE`` those of another size than their targets were written for."""
     first_other_size: str = ""
     """The name of the first of these, and both sizes."""
+    odd_boxes: int = 0
+    """Of as many images as ``SAMPLE`` those with a box over the edge or without width or height."""
+    first_odd_box: str = ""
+    """The name of the first of these, and the box."""
     unnamed: int = 0
     """Numbers that a mask has and no class does, where they are too many to be any."""
     passed_over: dict[str, int] = field(default_factory=dict)
@@ -143,8 +147,9 @@ def scan_folder(
             sample[at : at + 1] = [file]
         try:
             size += file.size
-        except OSError:
-            continue  # a dangling link: `check_folder` names it
+        except OSError as error:  # a missing file of a list, or a dangling link
+            faults += not file.fault
+            first_fault = first_fault or f"{file.name}, {error.strerror}"
     if not count:
         raise DataError(no_files_reason(dataset))
     names = class_names(read)
@@ -154,12 +159,14 @@ def scan_folder(
     headers = list(filter(None, map(_header, sample)))
     if not formats:
         formats.update(header.format for header in headers)
-    other_sizes = [
-        f"{each.name}, {finding.reason}"
+    findings = [
+        (finding.kind == "box", f"{each.name}, {finding.reason}")
         for each in sample
         if each.sides and not each.fault
         for finding in header_findings(each._replace(mask=""))
     ]
+    odd_boxes = [text for is_box, text in findings if is_box]
+    other_sizes = [text for is_box, text in findings if not is_box]
     sizes = sorted((header.size for header in headers), key=lambda wh: wh[0] * wh[1])
     return FolderFacts(
         str(dataset),
@@ -177,6 +184,8 @@ def scan_folder(
         first_fault=first_fault,
         other_size=len(other_sizes),
         first_other_size=next(iter(other_sizes), ""),
+        odd_boxes=len(odd_boxes),
+        first_odd_box=next(iter(odd_boxes), ""),
         unnamed=unnamed if unnamed > MOST_NUMBERS else 0,
         size_counts=_size_counts(sizes),
         not_read=tuple(describe_not_read(dataset)),
@@ -252,7 +261,7 @@ def _header(sample: Sample) -> _Header | None:
             name = image.format or ""
             return _Header(
                 {"JPEG2000": "JPEG 2000", "WEBP": "WebP", "PPM": "PNM"}.get(name, name),
-                image.size,
+                upright_size(image),
             )
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
         return None  # `check_folder` says what is wrong with it

@@ -20,6 +20,7 @@ from typing import Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind, load_source
+from workbench.sources._tables import label_column
 
 _SUFFIXES = (".txt", ".csv", ".lst")
 _NAMES = ".names"
@@ -178,6 +179,8 @@ def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
 
 def _look_through(dataset: Dataset) -> list[str]:
     path = Path(dataset.location)
+    if dataset.location.lower().endswith(".csv"):
+        _require_label_column(path)
     malformed: list[tuple[int, str]] = []
     labels = {label for _, label in read_rows(dataset.argument, malformed)}
     if malformed and not labels:
@@ -202,6 +205,27 @@ def _look_through(dataset: Dataset) -> list[str]:
             "the classes from 0, or give them names."
         )
     return []
+
+
+def _require_label_column(path: Path) -> None:
+    """Raise DataError if a CSV file has more columns and its second may not be the label."""
+    with open(path, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
+        first = next(filter(None, csv.reader(file)), [])
+    names = [name.strip() for name in first]
+    if not names or label_column(names[1:2]):
+        return
+    if not is_header(first):
+        if any(names[2:]):
+            raise DataError(
+                f"{path} has no header and {len(names)} columns ({', '.join(names)[:80]}), so "
+                "which one is the label is unknown. Add the header path,label, with the label "
+                "second."
+            )
+    elif len(names) > 2 or label_column(names):
+        raise DataError(
+            f"{path}: its second column is {names[1]!r}, of {', '.join(names)[:120]}. Put the "
+            "label second and name it 'label'."
+        )
 
 
 def _is_fraction(label: str) -> bool:

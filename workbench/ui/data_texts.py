@@ -12,7 +12,7 @@ from workbench.sources import Dataset, load_source
 
 
 def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
-    """How many samples are at fault or of another size than their targets, and the first."""
+    """How many samples are at fault, of another size than their targets, or with an odd box."""
     place = shlex.quote(dataset.text or str(dataset))
     good = (
         "good.txt` names all, and lists"
@@ -32,7 +32,13 @@ def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
         f"{'are' if facts.other_size > 1 else 'is'} of another size than the targets are for; the "
         f"first: {printable(facts.first_other_size)}. Check files names all."
     )
-    return " ".join([at_fault] * bool(facts.first_fault) + [other_size] * bool(facts.other_size))
+    odd_boxes = (
+        f"{facts.odd_boxes:,} of {looked_at:,} images looked at "
+        f"{'have' if facts.odd_boxes > 1 else 'has'} a box over the edge or without area; the "
+        f"first: {printable(facts.first_odd_box)}. Check files names all."
+    )
+    texts = {at_fault: facts.first_fault, other_size: facts.other_size, odd_boxes: facts.odd_boxes}
+    return " ".join(text for text, found in texts.items() if found)
 
 
 def passed_over_text(facts: FolderFacts) -> str:

@@ -186,15 +186,17 @@ function AtFault({ at_fault = "" }: Partial<Folder>) {
   );
 }
 
-/** Images that no decoder of DALI takes, and the way to read them. */
+/** Files that are not read, and a button where Pillow can read the formats that DALI cannot. */
 function PassedOver({ passed_over = "", read_all = "", open }: PassedOverProps) {
   return (
     <p class="wb-passed-over" role="status" data-wb="passed-over" hidden={!passed_over}>
       <Icon name="warn" size={14} />
       {passed_over}
-      <button class="wb-btn" type="button" data-wb="with-pillow" onClick={() => open(read_all)}>
-        Read them with Pillow
-      </button>
+      {read_all && (
+        <button class="wb-btn" type="button" data-wb="with-pillow" onClick={() => open(read_all)}>
+          Read them with Pillow
+        </button>
+      )}
     </p>
   );
 }
