@@ -96,7 +96,8 @@ def test_an_epoch_is_whole_in_every_target(target: str, lists: Path, tmp_path: P
 def test_an_epoch_is_whole_on_every_device_of_jax(ranks: int, lists: Path, tmp_path: Path) -> None:
     require("jax")
     folder = write("jax", lists, tmp_path)
-    cases = json.dumps([case for case in ALWAYS if case[0] * ranks <= case[2]])
+    tried = (*ALWAYS, *some_cases(20, "jax", seed=ranks))
+    cases = json.dumps([case for case in tried if case[0] * ranks <= case[2]])
     devices = f"--xla_force_host_platform_device_count={ranks}"
     assert drive("audit", "jax", folder, lists, cases, XLA_FLAGS=devices) == [[]]
 
@@ -121,7 +122,8 @@ def test_a_loader_resumes_after_every_batch(lists: Path, tmp_path: Path) -> None
 def test_keras_reads_every_sample(lists: Path, tmp_path: Path) -> None:
     require("keras")
     folder = write("keras", lists, tmp_path) / "one"
-    assert drive("padded", folder, lists, json.dumps(able("keras", ALWAYS))) == [[]]
+    cases = [*able("keras", ALWAYS), *some_cases(60, "keras")]
+    assert drive("padded", folder, lists, json.dumps(cases)) == [[]]
 
 
 @pytest.mark.parametrize("pipelines", [1, 2])
