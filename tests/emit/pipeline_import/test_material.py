@@ -161,7 +161,7 @@ def compare(material: Material, found: ImportedGraph, folder: Path, tmp_path: Pa
             assert same(a, b), f"batch {number}, {name}"
 
 
-@each_of(m for m in EXACT + PARTLY if m.runs and not m.gpu and not m.opaque)
+@each_of(m for m in MATERIAL if m.runs and not m.gpu and (m in EXACT or m.data == "arrays"))
 def test_the_export_of_an_import_gives_the_same_pixels(
     material: Material,
     bring: Bring,
