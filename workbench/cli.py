@@ -327,7 +327,7 @@ def _print_warnings(graph: Graph, data: Datasets) -> None:
 
     facts = {name: data_facts(dataset) for name, dataset in data.items()}
     for warning in check_warnings(graph, facts=facts):
-        if warning.code != "unusable":  # the bad files are listed one by one
+        if warning.code not in ("unusable", "silent"):  # these files are listed one by one
             click.echo(f"warning: {warning}", err=True)
 
 

@@ -21,12 +21,15 @@ FaultCode = Literal[
     "same_dtype", "channels", "layout", "relayout", "constant", "shapes", "zero", "index",
     "control", "draw", "bodies", "branches", "muted", "unfollowed", "unmoved", "polygons",
     "untrusted", "covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable",
-    "random",
+    "random", "silent",
 ]  # fmt: skip
 """What kind of fault it is: ``graph/fixes`` has remedies for each."""
 
 WARNINGS: frozenset[FaultCode] = frozenset(
-    {"covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable", "random"}
+    {
+        *("covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable", "random"),
+        "silent",
+    }
 )
 """Those that do not stop a run: ``check_warnings`` finds them."""
 

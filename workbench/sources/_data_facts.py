@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from workbench.errors import WorkbenchError
 from workbench.sources._dataset import Dataset, load_source
+from workbench.sources._float_wav import SOUND_HEAD, float_rate
+from workbench.sources._source_kind import Sample
 
 _MOST_READ = 20_000
 """Samples whose labels are read, from the first one on."""
+_MOST_HEADS = 1_000
+"""Sounds whose headers are read."""
 _MOST_CACHED = 8
 
 
@@ -28,6 +33,8 @@ class DataFacts:
     outside: int = 0
     unusable: int = 0
     """Samples among these that no reader can use."""
+    float_rates: tuple[int, ...] = ()
+    """Sample rates of the WAV files of floats among the first 1,000 sounds."""
 
 
 NO_FACTS = DataFacts()
@@ -64,4 +71,19 @@ def _read(dataset: Dataset) -> DataFacts:
         (*names, *class_names),
         sum(bool(each.remark) for each in samples),
         sum(bool(each.fault) for each in samples),
+        float_rates=_float_rates(samples) if source.noun == "sound" else (),
     )
+
+
+def _float_rates(samples: Sequence[Sample]) -> tuple[int, ...]:
+    heads = (_head(each.path) for each in samples[:_MOST_HEADS])
+    return tuple(rate for head in heads if (rate := float_rate(head)))
+
+
+def _head(path: str) -> bytes:
+    """The first bytes of a sound; empty for a file that cannot be read, which has a fault."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(SOUND_HEAD)
+    except OSError:
+        return b""

@@ -79,6 +79,7 @@ _REMEDIES: Mapping[FaultCode, Remedies] = {
     "unshuffled": warning_fixes.fix_unshuffled,
     "buffer": warning_fixes.fix_buffer,
     "overhang": warning_fixes.fix_overhang,
+    "silent": warning_fixes.fix_silent,
 }
 
 _LONGEST = 80

@@ -57,6 +57,11 @@ def fix_buffer(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCand
     yield label, partial(with_arg, graph, node_of(graph, fault), "initial_fill", fill)
 
 
+def fix_silent(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+    """Let the decoder output floats."""
+    yield "Set dtype to FLOAT", partial(with_arg, graph, node_of(graph, fault), "dtype", "FLOAT")
+
+
 def fix_overhang(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """Clip boxes to the image before they feed an operator."""
     args: dict[str, Value] = {"lo": 0.0, "hi": 1.0, "constant_type": "FLOAT"}
