@@ -26,7 +26,8 @@ from workbench.sources._class_folders import (
     named_files,
     watched_class_folders,
 )
-from workbench.sources._float_wav import SOUND_HEAD, decodes_to_silence, float_rate
+from workbench.sources._float_wav import SOUND_HEAD as SOUND_HEAD
+from workbench.sources._float_wav import decodes_to_silence, float_rate
 from workbench.sources.folder import IMAGES, SOUNDS
 
 _LOOKED_AT = 10_000
