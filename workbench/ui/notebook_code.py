@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from workbench.graph.model import Graph
     from workbench.ui.view_model import ViewModel
 
-CLOSED = "This workbench is closed. Make another of its graph: workbench.Workbench(w.graph)."
+CLOSED = "This workbench is closed. Make another one: workbench.Workbench(data, w.graph)."
 _SMALLEST_TILE = 8
 
 
