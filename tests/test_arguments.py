@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -262,7 +263,7 @@ def test_a_workbench_says_what_it_does_not_take(w: wb.Workbench) -> None:
         (wb.GraphFormatError, lambda: setattr(w, "graph", 3), "int is no graph"),
         (wb.SaveError, lambda: w.share("nowhere/x.png"), "No such file or directory"),
         (AttributeError, lambda: w.previw, "Did you mean preview?"),
-        (ValueError, lambda: wb.Workbench(w.graph, layout="x"), "give one of: side, stacked"),
+        (wb.ArgumentError, lambda: wb.Workbench(w.graph, layout="x"), "give one of: side, stacked"),
     ):
         one_sentence(error, words, make)  # type: ignore[arg-type]
 
@@ -313,3 +314,45 @@ def test_a_closed_workbench_says_so_of_all_that_runs_or_edits(graph: Graph) -> N
         one_sentence(EngineClosedError, "This workbench is closed.", make)  # type: ignore[arg-type]
     assert w.graph["rotate"].angle == 5
     assert "def build_pipeline" in w.to_code()
+
+
+def test_every_unknown_name_is_one_type(w: wb.Workbench, graph: Graph) -> None:
+    for make in (
+        lambda: graph.rotat(angle=5),
+        lambda: graph["rotate"].angl,
+        lambda: wb.fn.readers.fil,
+        lambda: w.previw,
+        lambda: w["rotate"].angl,
+        lambda: setattr(w, "grph", graph),
+        lambda: setattr(w.param("rotate.angle"), "valu", 3),
+    ):
+        with pytest.raises(wb.ArgumentError) as found:
+            make()
+        assert isinstance(found.value, AttributeError)
+
+
+def test_an_argument_error_is_a_value_error(graph: Graph) -> None:
+    for make in (
+        lambda: wb.Workbench(graph, height=3),
+        lambda: wb.Workbench(graph, layout="x"),
+        lambda: wb.check_graph("photos"),
+    ):
+        with pytest.raises(ValueError) as found:  # noqa: PT011
+            make()
+        assert isinstance(found.value, wb.ArgumentError)
+
+
+def test_an_interrupt_names_the_line_of_the_caller_only() -> None:
+    def deep(level: int) -> None:
+        if level == 0:
+            raise KeyboardInterrupt
+        deep(level - 1)
+
+    @checked()
+    def entry(level: int) -> None:
+        deep(level)
+
+    with pytest.raises(KeyboardInterrupt) as found:
+        entry(30)
+    assert len(traceback.extract_tb(found.value.__traceback__)) == 2
+    assert found.value.__suppress_context__

@@ -71,7 +71,10 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
             for name, value in _each(signature, given):
                 if name in kinds:
                     require_kind(f"{where}: {name}", value, kinds[name])
-            return function(*args, **options)
+            try:
+                return function(*args, **options)
+            except KeyboardInterrupt:  # frames of the workbench would hide the line of the caller
+                raise KeyboardInterrupt from None
 
         return call
 

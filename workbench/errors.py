@@ -3,7 +3,8 @@
 ::
 
     WorkbenchError
-    ├── ArgumentError            a function was given what it does not take
+    ├── ArgumentError            a function was given what it does not take; a ValueError too
+    │   └── UnknownNameError     an object has no such attribute; an AttributeError too
     ├── CatalogError             DALI is missing, or has no such operator
     ├── DataError                the folder is missing, empty, unreadable or without images
     ├── GraphError
@@ -74,12 +75,21 @@ def _is_of_a_cell(filename: str) -> bool:
     return "ipykernel_" in filename or filename.startswith("<ipython-input")
 
 
-class ArgumentError(WorkbenchError):
+class ArgumentError(WorkbenchError, ValueError):
     """A function was given an argument of another kind or out of its range, or an unknown one.
 
     ::
 
         wb.check_graph("photos")
+    """
+
+
+class UnknownNameError(ArgumentError, AttributeError):
+    """A graph, node or workbench has no attribute of that name.
+
+    ::
+
+        graph.rotat(angle=5)
     """
 
 

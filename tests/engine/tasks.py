@@ -113,6 +113,13 @@ def abort(_: Worker) -> None:
 
 
 @task
+def end_by_while_decoding(worker: Worker, number: int, files: list[str]) -> None:
+    """End as a decoder that crashes on one of these files."""
+    worker.report_running(["decode"], files)
+    end_by(worker, number)
+
+
+@task
 def end_by(_: Worker, number: int) -> None:
     os.kill(os.getpid(), number)
     threading.Event().wait()

@@ -147,6 +147,22 @@ def test_a_worker_that_ends_by_itself(
 
 
 @pytest.mark.parametrize(
+    ("code", "files", "words"),
+    [
+        (signal.SIGFPE, ["a.jp2"], r"ran decode\. It decoded a\.jp2: remove that file\. The graph"),
+        (signal.SIGSEGV, list("abcdefghij"), r"decoded a, b, c, d, e, f, g, h and 2 more\. `work"),
+        (signal.SIGFPE, [], r"ran decode\. The graph"),
+        (signal.SIGKILL, ["a.jp2"], r"from outside while it ran decode\. The graph"),
+    ],
+)
+def test_a_crash_names_the_files_that_were_decoded(
+    code: int, files: list[str], words: str, hurt: Engine
+) -> None:
+    with pytest.raises(WorkerCrashedError, match=words):
+        hurt.call(tasks.end_by_while_decoding, code, files)
+
+
+@pytest.mark.parametrize(
     "data",
     one_in(
         3,

@@ -363,3 +363,12 @@ def test_a_decoder_that_fails_by_its_arguments_blames_no_file(
         run(runner, bad, photos, 0)
     _, result = run(runner, good, photos, 0)
     assert [sample.error for sample in result.samples] == [""] * BATCH
+
+
+def test_the_files_of_a_decoder_are_reported_before_it_runs(photos: Path) -> None:
+    reported: list[tuple[Sequence[str], Sequence[str]]] = []
+    runner = Runner(CATALOG, report_running=lambda nodes, files=(): reported.append((nodes, files)))
+    _, result = run(runner, small(load_recipe("imagenet-eval")), photos, 0)
+    decoding = [files for nodes, files in reported if "decode" in nodes]
+    assert decoding == [tuple(sample.file for sample in result.samples)]
+    assert not any(files for nodes, files in reported if "decode" not in nodes)

@@ -114,3 +114,62 @@ def test_any_data_that_overflows_in_dali_is_refused_with_the_reason(
     for target in ("script", "dynamic"):
         with pytest.raises(GraphFaultsError, match=r"decode\.output_type: 'ANY_DATA'"):
             export(graph, target)
+
+
+_OUT_OF_RANGE: list[tuple[str, dict[str, Value]]] = [
+    ("crop_mirror_normalize", {"mean": (1.0, 2.0)}),
+    ("crop_mirror_normalize", {"std": (0.0, 1.0, 1.0)}),
+    ("crop_mirror_normalize", {"std": (-1.0,)}),
+    ("crop_mirror_normalize", {"mirror": 3}),
+    ("resize", {"size": (0.0, 0.0)}),
+    ("resize", {"size": (-3.0,)}),
+    ("resize", {"resize_x": 0.0, "resize_y": 0.0}),
+    ("resize", {"resize_shorter": 0.0}),
+    ("crop", {"crop": (-5.0, 10.0)}),
+    ("crop", {"crop_w": -5.0, "crop_h": 4.0}),
+    ("crop", {"crop_w": 0.0, "crop_h": 0.0}),
+    ("crop", {"crop": (5.0, 5.0), "crop_pos_x": 2.0}),
+    ("flip", {"horizontal": 2}),
+    ("random_resized_crop", {"size": (9,), "random_area": (0.5, 2.0)}),
+    ("random_resized_crop", {"size": (9,), "random_aspect_ratio": (-1.0, 2.0)}),
+    ("random_resized_crop", {"size": (9,), "num_attempts": -1}),
+    ("jpeg_compression_distortion", {"quality": 200}),
+    ("jpeg_compression_distortion", {"quality": 0}),
+    ("noise.gaussian", {"stddev": -1.0}),
+    ("noise.shot", {"factor": -1.0}),
+    ("noise.salt_and_pepper", {"prob": 1.5}),
+    ("color_twist", {"brightness": -1.0}),
+    ("saturation", {"saturation": -1.0}),
+    ("grid_mask", {"ratio": 2.0}),
+    ("erase", {"anchor": (0.1, 0.1), "shape": (-0.2, 0.2), "normalized": True}),
+    ("slice", {"rel_start": (0.0, 0.0), "rel_shape": (-0.5, 0.5)}),
+]
+
+
+@pytest.mark.parametrize(("op", "args"), _OUT_OF_RANGE)
+def test_numbers_without_a_meaning_are_faults(op: str, args: dict[str, Value]) -> None:
+    seed = 1 if load_catalog()[op].seeded else None
+    nodes = (
+        Source("reader", "readers.file", seed=0, kind="folder"),
+        Node("decode", "decoders.image", inputs={"data": Port("reader", "jpegs")}),
+        Node("edit", op, args, {"data": Port("decode", "output")}, seed=seed),
+    )
+    graph = Graph("ranges", nodes=nodes, outputs={"images": Port("edit", "output")})
+    found = [fault for fault in check_graph(graph) if fault.node == "edit"]
+    assert {fault.arg for fault in found} <= args.keys()
+    assert found
+
+
+def test_a_size_of_zero_follows_the_other_extent() -> None:
+    nodes = (
+        Source("reader", "readers.file", seed=0, kind="folder"),
+        Node("decode", "decoders.image", inputs={"data": Port("reader", "jpegs")}),
+        Node(
+            "edit",
+            "resize",
+            {"resize_x": 0.0, "resize_y": 64.0},
+            {"data": Port("decode", "output")},
+        ),
+    )
+    graph = Graph("ranges", nodes=nodes, outputs={"images": Port("edit", "output")})
+    assert not check_graph(graph)

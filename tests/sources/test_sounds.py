@@ -13,17 +13,19 @@ from click.testing import CliRunner
 
 import workbench as wb
 from tests.helpers import arrays_of, built, import_script, same
+from workbench.catalog.spec import Value
 from workbench.cli import main
 from workbench.engine.batch_store import Batch
 from workbench.errors import DataError
 from workbench.graph import Graph, Node, Port, Settings
 from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.fixes import fixes
 from workbench.graph.model import Source
 from workbench.preview.sound_pictures import axes_note, is_sound, sound_pictures
 from workbench.preview.steps import render_steps
 from workbench.preview.verify import verify
 from workbench.roots import Roots
-from workbench.sources import list_samples, load_source, open_dataset, open_datasets
+from workbench.sources import data_facts, list_samples, load_source, open_dataset, open_datasets
 from workbench.ui.root_faults import root_faults
 
 RATE = 16_000
@@ -279,3 +281,33 @@ def test_an_export_names_sounds_that_it_decodes_to_silence(dtype: str, tmp_path:
     assert done.exit_code == 0, done.output
     named = {line.split()[1].strip(":") for line in done.stderr.splitlines() if "silence" in line}
     assert named == ({name for name in WAVS if "float" in name} if dtype == "INT16" else set())
+
+
+@pytest.mark.parametrize(
+    ("args", "silent"),
+    [
+        ({"dtype": "INT16"}, True),
+        ({"dtype": "INT32"}, True),
+        ({"dtype": "FLOAT"}, False),
+        ({"dtype": "INT16", "sample_rate": 8_001.0}, False),
+    ],
+    ids=str,
+)
+def test_float_sounds_are_a_warning_with_a_fix(
+    args: dict[str, Value], silent: bool, tmp_path: Path
+) -> None:
+    for name, content in WAVS.items():
+        (tmp_path / name).write_bytes(content)
+    reader = Source("reader", "readers.file", seed=0, kind="sounds")
+    decode = Node("decode", "decoders.audio", args, {"data": Port("reader", "jpegs")})
+    graph = Graph("sound", nodes=(reader, decode), outputs={"audio": Port("decode", "audio")})
+    facts = {"data": data_facts(open_dataset(str(tmp_path)))}
+    assert not wb.check_warnings(graph)
+    found = wb.check_warnings(graph, facts=facts)
+    assert len(found) == silent
+    for warning in found:
+        assert (warning.node, warning.arg, warning.code) == ("decode", "dtype", "silent")
+        assert "3 WAV files hold floats" in str(warning)
+        fix = fixes(graph, wb.load_catalog(), warning)[0]
+        assert fix.graph.node("decode").args["dtype"] == "FLOAT"
+        assert not wb.check_warnings(fix.graph, facts=facts)

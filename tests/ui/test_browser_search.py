@@ -65,6 +65,29 @@ def test_enter_never_replaces_the_graph_unasked(panel: PanelHost, photos: Path) 
     await_python(panel, "model.graph.name", lambda name: name == before.name)
 
 
+def test_the_search_opens_wherever_the_last_click_was(panel: PanelHost, photos: Path) -> None:
+    panel.open(photos, small("imagenet-eval"))
+    page = panel.page
+    await_picture(page)
+    part(page, "bar").locator("[data-wb=recipes]").click()
+    part(page, "bar").locator("[data-wb=recipe][data-name=simclr]").click()
+    expect(part(page, "bar").locator("[data-wb=title]")).to_have_text("simclr")
+    clicks = (
+        None,
+        part(page, "bar").locator("[data-wb=undo]"),
+        part(page, "tabs").locator("[role=tab]").last,
+    )
+    for clicked in clicks:
+        if clicked is not None:
+            clicked.click()
+        page.keyboard.press("/")
+        expect(search_field(page)).to_be_focused()
+        page.keyboard.type("a/b")  # text there
+        expect(search_field(page)).to_have_value("a/b")
+        page.keyboard.press("Escape")
+        expect(search_field(page)).to_have_count(0)
+
+
 @pytest.mark.thorough
 def test_a_word_of_another_library_and_whatever_else_there_is(host: Host, photos: Path) -> None:
     host.open(photos, small())

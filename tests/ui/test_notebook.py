@@ -77,7 +77,7 @@ def test_parts_are_widgets_of_their_own(widget: Workbench) -> None:
     ids=str,
 )
 def test_another_arrangement_is_refused(photos: Path, wrong: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(wb.ArgumentError, match=words):
         wb.Workbench(photos, **wrong)
 
 
@@ -322,3 +322,25 @@ def test_what_is_closed_shows_that_it_is(
         {"text/plain": "<workbench, closed>"},
         {"text/plain": "<preview panel, closed>"},
     ]
+
+
+def test_a_graph_without_data_reads_no_folder_unasked(
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(photos)
+    graph = wb.load_recipe("simclr")
+    for make in (
+        lambda: wb.Workbench(graph, restore=False),
+        lambda: wb.Workbench(graph=graph, restore=False),
+        lambda: wb.Workbench(graph="simclr", restore=False),
+    ):
+        with pytest.raises(wb.ArgumentError, match=r"names no data.*'\.' for the working folder"):
+            make()
+    given = wb.Workbench(".", graph, restore=False)
+    given.close()
+    monkeypatch.chdir(tmp_path)
+    empty = wb.Workbench(restore=False)
+    assert (
+        empty._model.data_panel.view["error"] == "The folder . is empty. Give a folder of images."
+    )
+    empty.close()

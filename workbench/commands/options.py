@@ -159,7 +159,7 @@ def graph_warnings(graph: Graph, data: Datasets) -> Faults:
 def print_warnings(warnings: Faults) -> None:
     """Print what does not stop an exported program but may not be meant, to stderr."""
     for warning in warnings:
-        if warning.code != "unusable":  # the bad files are listed one by one
+        if warning.code not in ("unusable", "silent"):  # these files are listed one by one
             click.echo(f"warning: {warning}", err=True)
 
 

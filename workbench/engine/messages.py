@@ -9,6 +9,7 @@ all encoded by their declared types.
 from __future__ import annotations
 
 from functools import cache
+from inspect import isfunction
 from types import GenericAlias
 from typing import Any, get_type_hints
 
@@ -53,10 +54,11 @@ class Heartbeat(msgspec.Struct, tag="heartbeat", array_like=True, frozen=True):
 
 
 class NodesRunning(msgspec.Struct, tag="running", array_like=True, frozen=True):
-    """The nodes that run next."""
+    """The nodes that run next, and the files that they decode."""
 
     number: int
     nodes: tuple[str, ...]
+    files: tuple[str, ...] = ()
 
 
 class ProgressReport(msgspec.Struct, tag="report", array_like=True, frozen=True):
@@ -109,7 +111,7 @@ def _known(name: str) -> type[WorkbenchError] | None:
 def _parameters(name: str) -> dict[str, Any]:
     """Name and type of each argument that makes an error."""
     make = vars(errors)[name].__init__
-    if make is Exception.__init__:
+    if not isfunction(make):  # that of a built-in exception
         return {"message": str}
     hints = get_type_hints(make, localns={"Fault": Fault})
     return {argument: hint for argument, hint in hints.items() if argument != "return"}

@@ -161,7 +161,7 @@ class Engine:
             raise EngineError(f"{name} cannot be called with these arguments: {error}") from None
         with self._taking_turns(handle):
             process = self._alive(handle) or self._start(handle)
-            process.running = ()
+            process.running = process.files = ()
             process.calls += 1
             keep = self._memory.share() if self._memory and not self.measures else None
             call = Call(process.calls, name, len(arguments), keep)
@@ -251,7 +251,7 @@ class Engine:
             if isinstance(message, Result | Failure):
                 return message, payload
             if isinstance(message, NodesRunning):
-                process.running = message.nodes
+                process.running, process.files = message.nodes, message.files
             elif on_report is not None:
                 on_report(message.value)
             deadline = time.monotonic() + limit

@@ -68,7 +68,7 @@ class Runner:
     def __init__(
         self,
         catalog: Catalog,
-        report_running: Callable[[Sequence[str]], None] = lambda _: None,
+        report_running: Callable[..., None] = lambda *_: None,
         budget: dict[Memory, int] | None = None,
         report_making: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -243,15 +243,17 @@ class Runner:
             self._samples.popitem(last=False)
 
     def _decode(self, job: _Job, nodes: list[Node]) -> None:
+        fed = {p.node for n in nodes for p in n.inputs.values()}
+        readers = [n for n in job.plan.nodes if n.id in fed and isinstance(n, Source)]
+        samples = (sample for reader in readers for sample in job.samples[reader.id])
+        files = tuple(sample.file for sample in samples if not sample.error)
         try:
-            self._stage(job, nodes, keep_built=True)
+            self._stage(job, nodes, keep_built=True, files=files)
         except PipelineError:
-            fed = {p.node for n in nodes for p in n.inputs.values()}
-            readers = [n for n in job.plan.nodes if n.id in fed and isinstance(n, Source)]
             found = [self._leave_out_bad(job, reader) for reader in readers]  # all of them
             if not any(found):
                 raise
-            self._stage(job, nodes, keep_built=True)
+            self._stage(job, nodes, keep_built=True, files=files)
 
     def _leave_out_bad(self, job: _Job, reader: Source) -> bool:
         """Replace the files that DALI does not decode, whatever the decoder's arguments are.
@@ -285,8 +287,10 @@ class Runner:
         batch = self._augmenter.run(node, draws, job.plan.position, data, shape)
         self._keep(job, node, {Port(node.id, "output"): batch})
 
-    def _stage(self, job: _Job, nodes: list[Node], keep_built: bool) -> None:
-        self._report_running([node.id for node in nodes])
+    def _stage(
+        self, job: _Job, nodes: list[Node], keep_built: bool, files: Sequence[str] = ()
+    ) -> None:
+        self._report_running([node.id for node in nodes], files)
         stage = self.stage(job.plan, nodes, job.batches, apply=self._augmenter.function)
         if not stage.built:
             with making_heard(self._report_making):

@@ -93,11 +93,14 @@ class Worker:
             if received[0].number == self.number:
                 raise CancelledError("Given up for a newer request.")
 
-    def report_running(self, nodes: Sequence[str]) -> None:
-        """Say which nodes run next: the last word before a crash. Checks for an interrupt."""
+    def report_running(self, nodes: Sequence[str], files: Sequence[str] = ()) -> None:
+        """Report the nodes about to run and the files they decode: a crash names them.
+
+        Checks for an interrupt.
+        """
         self.check_interrupt()
         self.running = tuple(nodes)
-        self.channel.send(NodesRunning(self.number, self.running))
+        self.channel.send(NodesRunning(self.number, self.running, tuple(files)))
 
 
 def serve(channel: Channel, budget: int | None = None) -> None:

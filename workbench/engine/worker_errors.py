@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from workbench.engine.exit_status import describe_exit, exit_remedy
+from workbench.engine.exit_status import describe_exit, exit_remedy, printable
 from workbench.engine.heartbeat import SuspensionMonitor
 from workbench.engine.worker_process import WorkerProcess
 from workbench.errors import (
@@ -14,6 +14,10 @@ from workbench.errors import (
     WorkerSilentError,
     WorkerTimeoutError,
 )
+from workbench.system_limits import says_memory_refusal
+
+_CRASHES = (-signal.SIGSEGV, -signal.SIGFPE, -signal.SIGABRT, -signal.SIGILL, -signal.SIGBUS)
+"""Exit codes of a process that its own code ended."""
 
 
 def lost(process: WorkerProcess, garbled: Exception | None = None) -> EngineError:
@@ -29,9 +33,10 @@ def lost(process: WorkerProcess, garbled: Exception | None = None) -> EngineErro
         )
     code = None if garbled else process.wait(5.0)
     words = process.last_words()
+    crashed = "" if code not in _CRASHES or says_memory_refusal(words) else _files(process)
     how = f"wrote what is no answer ({garbled})" if garbled else describe_exit(code, words)
     return WorkerCrashedError(
-        f"The worker {how}{_where(process)}.{exit_remedy(code, words)} "
+        f"The worker {how}{_where(process)}.{exit_remedy(code, words)}{crashed} "
         f"The graph is untouched; the next change starts a fresh worker.{words}",
         process.running,
         killed=code == -signal.SIGKILL,
@@ -58,3 +63,21 @@ def too_late(process: WorkerProcess, limit: float) -> WorkerTimeoutError:
 
 def _where(process: WorkerProcess) -> str:
     return f" while it ran {', '.join(process.running)}" if process.running else ""
+
+
+def _files(process: WorkerProcess) -> str:
+    """The files that were decoded when the worker crashed, and how to find the one at fault."""
+    files = process.files
+    if not files:
+        return ""
+    more = f" and {len(files) - _MOST_FILES:,} more" if len(files) > _MOST_FILES else ""
+    listed = f"{', '.join(map(printable, files[:_MOST_FILES]))}{more}"
+    if len(files) == 1:
+        return f" It decoded {listed}: remove that file."
+    return (
+        f" It decoded {listed}. `workbench check DATA --full` decodes each file by itself and "
+        "names the one at fault."
+    )
+
+
+_MOST_FILES = 8

@@ -37,6 +37,8 @@ class WorkerProcess:
         """How many were sent to it."""
         self.running: tuple[str, ...] = ()
         """The nodes that its call began last."""
+        self.files: tuple[str, ...] = ()
+        """The files that these nodes decode."""
         self.ended = False
         """Whether it was ended on purpose."""
         self.ended_because = ""

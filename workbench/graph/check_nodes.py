@@ -106,6 +106,7 @@ def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
                 "missing_arg",
             )
     yield from _constants(node, spec)
+    yield from _no_extent(node)
     for group in spec.together:
         missing = [name for name in group if name not in given]
         there = [name for name in group if name in given]
@@ -118,6 +119,33 @@ def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
                 "apart",
                 missing[0],
             )
+
+
+def _no_extent(node: Node) -> Iterator[Fault]:
+    """Sizes that are all 0, with which the operator returns its input unchanged."""
+    for group in _EXTENTS.get(node.op, ()):
+        given = [name for name in group if name in node.args and node.args[name] in (0, (0,))]
+        others = {name for name in group if name in node.inputs or name in node.args}
+        if given and not others.difference(given):
+            yield Fault(
+                node.id,
+                given[0],
+                f"{' and '.join(given)} of 0 leave the size unchanged",
+                "Give pixels above 0, for example 224.",
+                "value",
+            )
+
+
+_RESIZED = (("resize_x", "resize_y", "resize_z"),)
+_EXTENTS = {
+    "resize": _RESIZED,
+    "experimental.resize": _RESIZED,
+    "resize_crop_mirror": _RESIZED,
+    "fast_resize_crop_mirror": _RESIZED,
+    "crop": (("crop_h", "crop_w", "crop_d"),),
+    "decoders.image_crop": (("crop_h", "crop_w"),),
+}
+"""Groups of sizes, at least one of them above 0, by operator."""
 
 
 def _constants(node: Node, spec: OpSpec) -> Iterator[Fault]:

@@ -17,11 +17,12 @@ from workbench.graph.devices import decodes, port_kind
 from workbench.graph.faults import Fault, Faults
 from workbench.graph.function_randomness import REMEDY, undetermined
 from workbench.graph.model import GRAPH, Graph, Node, Port, Source
-from workbench.sources import NO_FACTS, DataFacts
+from workbench.sources import NO_FACTS, DataFacts, decodes_to_silence
 
 MIXED_ENOUGH = 0.7
 """Share of the classes in a batch of shuffled data below which the order is reported."""
 BYTES = 255.0
+AUDIO_DECODER = "decoders.audio"
 _MIRRORS = {
     "flip": ("horizontal", "vertical", "depthwise"),
     "crop_mirror_normalize": ("mirror",),
@@ -60,6 +61,7 @@ def check_warnings(
             *_order(active, facts),
             *box_warnings(active, facts),
             *_unusable(active, facts),
+            *_silent(active, facts),
             *_random_functions(active),
         )
     )
@@ -359,6 +361,26 @@ def _unusable(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
                 f"{count:,} samples cannot be used, and an exported program ends at one",
                 "Write a list of the others with `workbench check DATA --good`.",
                 "unusable",
+            )
+
+
+def _silent(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
+    """Decoders of sounds that decode WAV files of floats to silence."""
+    for node in graph.walk():
+        port = node.inputs.get("data") if node.op == AUDIO_DECODER else None
+        if port is None or not graph.has(port.node):
+            continue
+        source = graph.node(port.node)
+        name = parameter_of(source) if isinstance(source, Source) else None
+        rates = facts.get(name or "", NO_FACTS).float_rates
+        if count := sum(decodes_to_silence(rate, node.args) for rate in rates):
+            yield Fault(
+                node.id,
+                "dtype",
+                f"{count:,} WAV files hold floats, which dtype {node.args['dtype']} decodes to "
+                "silence",
+                "Set dtype to FLOAT.",
+                "silent",
             )
 
 

@@ -17,7 +17,7 @@ from workbench.arguments import TEXT, WHOLE, checked
 from workbench.catalog import load_catalog
 from workbench.catalog.familiar_names import nearest_operators
 from workbench.catalog.spec import Catalog
-from workbench.errors import GraphEditError, GraphFaultsError
+from workbench.errors import GraphEditError, GraphFaultsError, UnknownNameError
 from workbench.graph.check import check_graph
 from workbench.graph.data_node import (
     DataNode,
@@ -219,7 +219,7 @@ class _Methods:
         what = "graph" if isinstance(owner, Graph) else "fn"
         if isinstance(owner, DataNode):
             what = str(owner.port)
-        raise AttributeError(f"{what} has no output, method or operator {name!r}.{hint}")
+        raise UnknownNameError(f"{what} has no output, method or operator {name!r}.{hint}")
 
     def names(self, owner: Any) -> list[str]:
         if isinstance(owner, Fn) and owner._group:

@@ -9,7 +9,7 @@ from workbench.arguments import TEXT, WHOLE, checked
 from workbench.catalog import load_catalog
 from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import Value
-from workbench.errors import GraphEditError, GraphFaultsError
+from workbench.errors import GraphEditError, GraphFaultsError, UnknownNameError
 from workbench.graph.active import set_muted
 from workbench.graph.check import check_graph
 from workbench.graph.connect import connect
@@ -181,7 +181,7 @@ class NodeHandle:
         known = list(spec.args) if spec else []
         near = nearest_arguments(name, known)
         hint = f"Did you mean {near[0]}?" if near else f"It has: {', '.join(known)}."
-        raise AttributeError(f"{self._id} ({node.op}) has no argument {name!r}. {hint}")
+        raise UnknownNameError(f"{self._id} ({node.op}) has no argument {name!r}. {hint}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_"):

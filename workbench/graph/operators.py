@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from workbench.catalog.signatures import documentation_of, signature_of
 from workbench.catalog.spec import OpSpec
+from workbench.errors import UnknownNameError
 
 R = TypeVar("R")
 """What a method gives: of a graph a graph, of a value a value."""
@@ -96,7 +97,7 @@ class OperatorGroup:
             return self._members[name]()
         if name.startswith("_"):
             raise AttributeError(name)
-        raise AttributeError(
+        raise UnknownNameError(
             f"{self._name} has no operator {name!r}. It has {', '.join(self._members)}."
         )
 

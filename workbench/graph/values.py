@@ -105,6 +105,8 @@ def _range_fault(arg: ArgSpec, items: tuple[Value, ...]) -> tuple[str, str] | No
         return f"{_show(items)} is not 0 or 1", "Give 0 or 1."
     if arg.name in PROBABILITIES and any(not 0 <= item <= 1 for item in numbers):
         return f"{_show(items)} is not a probability", "Give a number from 0 to 1."
+    if arg.name == "std" and any(item <= 0 for item in numbers):
+        return f"{_show(items)} is not a standard deviation", "Give numbers above 0."
     if arg.name in SIZES and numbers:
         whole = arg.name in ("size", "crop") and len(numbers) == len(items)
         if any(item < 0 for item in numbers) or (whole and not any(numbers)):

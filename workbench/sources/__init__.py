@@ -24,6 +24,7 @@ from workbench.sources._dataset import Dataset as Dataset
 from workbench.sources._dataset import Datasets as Datasets
 from workbench.sources._dataset import load_source as load_source
 from workbench.sources._dataset import source_kinds as source_kinds
+from workbench.sources._float_wav import decodes_to_silence as decodes_to_silence
 from workbench.sources._frames import choose_columns as choose_columns
 from workbench.sources._opening import PARAMETER as PARAMETER
 from workbench.sources._opening import Data as Data

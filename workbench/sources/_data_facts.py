@@ -9,11 +9,14 @@ from itertools import islice
 
 from workbench.errors import WorkbenchError
 from workbench.sources._dataset import Dataset, load_source
+from workbench.sources._float_wav import SOUND_HEAD, float_rate
 from workbench.sources._source_kind import Sample
 from workbench.sources._target_faults import OVER_EDGE, WITHOUT_AREA
 
 _MOST_READ = 20_000
 """Samples whose labels are read, from the first one on."""
+_MOST_HEADS = 1_000
+"""Sounds whose headers are read."""
 _MOST_CACHED = 8
 
 
@@ -35,6 +38,8 @@ class DataFacts:
     without_area: int = 0
     first_outside: str = ""
     first_without_area: str = ""
+    float_rates: tuple[int, ...] = ()
+    """Sample rates of the WAV files of floats among the first 1,000 sounds."""
 
 
 NO_FACTS = DataFacts()
@@ -76,8 +81,23 @@ def _read(dataset: Dataset) -> DataFacts:
         len(without_area),
         _first(outside),
         _first(without_area),
+        float_rates=_float_rates(samples) if source.noun == "sound" else (),
     )
 
 
 def _first(samples: Sequence[Sample]) -> str:
     return f"{samples[0].name}: {samples[0].remark}" if samples else ""
+
+
+def _float_rates(samples: Sequence[Sample]) -> tuple[int, ...]:
+    heads = (_head(each.path) for each in samples[:_MOST_HEADS])
+    return tuple(rate for head in heads if (rate := float_rate(head)))
+
+
+def _head(path: str) -> bytes:
+    """The first bytes of a sound; empty for a file that cannot be read, which has a fault."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(SOUND_HEAD)
+    except OSError:
+        return b""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,15 +26,13 @@ from workbench.sources._class_folders import (
     named_files,
     watched_class_folders,
 )
+from workbench.sources._float_wav import SOUND_HEAD as SOUND_HEAD
+from workbench.sources._float_wav import decodes_to_silence, float_rate
 from workbench.sources.folder import IMAGES, SOUNDS
 
 _LOOKED_AT = 10_000
 _MAGIC = {b"RIFF": "WAVE", b"RF64": "WAVE", b"fLaC": "FLAC", b"OggS": "Ogg"}
 _HEAD = 12
-SOUND_HEAD = 4096
-"""Bytes in which a WAV describes its samples."""
-_FLOAT, _EXTENSIBLE = 3, 0xFFFE
-"""Format codes of WAV."""
 _FLOATS = (
     (
         "float sound",
@@ -64,34 +61,22 @@ def sound_fault(head: bytes) -> str:
     return ""
 
 
-def _float_rate(head: bytes) -> int:
-    """The sample rate of a WAV of floats by its beginning; 0 for other sounds."""
-    at = head.find(b"fmt ") + 8
-    if head[:4] not in (b"RIFF", b"RF64") or not 8 < at <= len(head) - 26:
-        return 0
-    code, _, rate = struct.unpack_from("<HHI", head, at)
-    if code == _EXTENSIBLE:
-        (code,) = struct.unpack_from("<H", head, at + 24)
-    return int(rate) if code == _FLOAT else 0
-
-
 def silence_reason(head: bytes, args: Mapping[str, object]) -> str:
     """Why ``decoders.audio`` with these arguments decodes a sound to silence; empty for others.
 
     DALI 2.4 rounds floats from -1 to 1 to whole numbers unless it resamples (16, 8, 24 and 32 bit
     integers, FLAC, Ogg Vorbis and Opus are right).
     """
-    rate, dtype = _float_rate(head), args.get("dtype")
-    if not rate or dtype not in ("INT16", "INT32") or args.get("sample_rate", rate) != rate:
+    if not decodes_to_silence(float_rate(head), args):
         return ""
-    return f"a WAV of floats, which dtype {dtype} decodes to silence: set dtype to FLOAT"
+    return f"a WAV of floats, which dtype {args['dtype']} decodes to silence: set dtype to FLOAT"
 
 
 def _read_header(path: str) -> Header:
     try:
         with open(path, "rb") as file:
             head = file.read(SOUND_HEAD)
-        return Header(sound_fault(head), remarks=_FLOATS * bool(_float_rate(head)))
+        return Header(sound_fault(head), remarks=_FLOATS * bool(float_rate(head)))
     except OSError as error:
         return Header(error.strerror or str(error))
 

@@ -12,7 +12,6 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
-from warnings import warn
 
 import ipywidgets
 import traitlets
@@ -20,7 +19,8 @@ from IPython.core.getipython import get_ipython
 from IPython.display import display
 
 from workbench.arguments import PATH, PATHS, TEXT, checked
-from workbench.errors import ArgumentError
+from workbench.errors import ArgumentError, UnknownNameError
+from workbench.graph.dataset_parameters import parameters
 from workbench.graph.io import dump_graph
 from workbench.graph.model import Graph
 from workbench.graph.own_code import trust_graph
@@ -48,10 +48,10 @@ _open: weakref.WeakSet[Workbench] = weakref.WeakSet()
 
 def _require_arrangement(layout: object, height: object) -> None:
     if layout not in LAYOUTS:
-        raise ValueError(f"layout is {layout!r}; give one of: {', '.join(LAYOUTS)}.")
+        raise ArgumentError(f"layout is {layout!r}; give one of: {', '.join(LAYOUTS)}.")
     whole = isinstance(height, int) and not isinstance(height, bool)
     if not whole or height < LEAST_HEIGHT:  # type: ignore[operator]
-        raise ValueError(
+        raise ArgumentError(
             f"height is {height!r}; give whole pixels, {LEAST_HEIGHT} or more: height={HEIGHT}."
         )
 
@@ -110,7 +110,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
     data:
         A folder of images, flat or with one folder for each class; a file of another kind; a list
         of paths or (path, label) pairs; a pandas or Polars frame with a column of paths. By default
-        what the graph was made to read (``workbench.read``), else the working folder.
+        what the graph was made to read (``workbench.read``); without a graph, the working folder.
     graph:
         A ``Graph``, the name of a recipe, a path to a graph file or its parsed JSON.
     restore:
@@ -142,8 +142,8 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
     It opens and saves wherever the kernel may: who may use the kernel, Jupyter decides.
 
     Raises GraphFormatError for a graph that cannot be read, DataError for data that are not there,
-    and ValueError for another layout or height. Once it is closed, whatever runs or edits raises
-    EngineClosedError.
+    and ArgumentError for a graph without data or another layout or height. Once it is closed,
+    whatever runs or edits raises EngineClosedError.
 
     ::
 
@@ -175,11 +175,10 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
             data, graph = None, data
         given = to_document(graph)
         if data is None:
-            if graph is not None and not given.graph.datasets and given.graph.sources:
-                warn(
-                    f"The graph names no data, so the workbench reads the working folder "
-                    f"({os.getcwd()}). Give data: Workbench('photos', graph).",
-                    stacklevel=3,
+            if not given.graph.datasets and graph is not None and parameters(given.graph.sources):
+                raise ArgumentError(
+                    "The graph names no data. Give it: Workbench('photos', graph), or '.' for the "
+                    f"working folder ({os.getcwd()})."
                 )
             data = given.graph.datasets or "."
         datasets = open_datasets(data)
@@ -282,7 +281,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
             public = [each for each in dir(self) if not each.startswith("_")]
             near = [] if name.startswith("_") else get_close_matches(name, public, n=1, cutoff=0.7)
             hint = f". Did you mean {near[0]}?" if near else ""
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
+            raise UnknownNameError(f"{type(self).__name__} has no attribute {name!r}{hint}")
         return self._parts[name]
 
     def __dir__(self) -> list[str]:

@@ -16,7 +16,7 @@ from workbench.emit.targets import export
 from workbench.engine.kernel_program import KernelLoader, build_pipeline, make_loader
 from workbench.engine.missing_gpu import require_gpu_where_asked
 from workbench.engine.progress_bar import one_line_interrupt
-from workbench.errors import EngineClosedError, GraphEditError
+from workbench.errors import EngineClosedError, GraphEditError, UnknownNameError
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.data_node import plain_value
 from workbench.graph.node_handle import NodeHandle
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from workbench.graph.model import Graph
     from workbench.ui.view_model import ViewModel
 
-CLOSED = "This workbench is closed. Make another of its graph: workbench.Workbench(w.graph)."
+CLOSED = "This workbench is closed. Make another one: workbench.Workbench(data, w.graph)."
 _SMALLEST_TILE = 8
 
 
@@ -38,7 +38,7 @@ class KnownAttributes:
     def __setattr__(self, name: str, value: Any) -> None:
         by_library = name.startswith("_") or name == "notify_change"  # traitlets replaces it
         if not by_library and not hasattr(getattr(type(self), name, None), "__set__"):
-            raise AttributeError(self._why_not_set(name))
+            raise UnknownNameError(self._why_not_set(name))
         super().__setattr__(name, value)
 
     def _why_not_set(self, name: str) -> str:

@@ -79,6 +79,7 @@ _REMEDIES: Mapping[FaultCode, Remedies] = {
     "unshuffled": warning_fixes.fix_unshuffled,
     "buffer": warning_fixes.fix_buffer,
     "box_layout": warning_fixes.fix_box_layout,
+    "silent": warning_fixes.fix_silent,
 }
 
 _LONGEST = 80

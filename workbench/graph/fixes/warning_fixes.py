@@ -64,3 +64,8 @@ def fix_box_layout(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Fix
         yield label, partial(with_arg, graph, graph.node(value), name, True)
     else:
         yield label, partial(with_arg, graph, node, name, value)
+
+
+def fix_silent(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+    """Let the decoder output floats."""
+    yield "Set dtype to FLOAT", partial(with_arg, graph, node_of(graph, fault), "dtype", "FLOAT")

@@ -158,16 +158,24 @@ export function listen(store: CanvasStore, view: View): () => void {
     event.preventDefault();
     run();
   };
-  /** Wherever in the workbench the focus is; in the web app also where nothing has it. */
+  /**
+   * Ctrl+K and `/` open the search from any part of the workbench, in the web app also when nothing
+   * has the focus. `/` within the canvas is handled by `onKey`, and is text where text is typed.
+   */
   const onPageKey = (event: KeyboardEvent): void => {
-    if (chord(event) !== "Ctrl+K") return;
+    const name = chord(event);
+    if (name !== "Ctrl+K" && name !== "/") return;
     const target = event.composedPath()[0];
     const part = target instanceof Element && target.closest(".wb") ? target : null;
     if (part ? !isNear(store.root, part) : !isPage(store.root)) return;
+    const outside = part instanceof HTMLElement && !store.root.contains(part);
+    if (name === "/") {
+      const chooses = isTyping(target ?? null) || target instanceof HTMLSelectElement;
+      if ((part && !outside) || chooses || store.get().popup || event.defaultPrevented) return;
+    }
     event.preventDefault();
     event.stopPropagation();
-    const outside = part instanceof HTMLElement && !store.root.contains(part);
-    search(store, true, outside ? part : undefined);
+    search(store, name === "Ctrl+K", outside ? part : undefined);
   };
   store.root.addEventListener("keydown", onKey);
   document.addEventListener("keydown", onPageKey, true);
