@@ -9,9 +9,9 @@ import pytest
 
 from workbench.emit.transform_import.graph import from_albumentations, from_torchvision
 
-torch = pytest.importorskip("torch")
-T = pytest.importorskip("torchvision.transforms")
-v2 = pytest.importorskip("torchvision.transforms.v2")
+torch: Any = pytest.importorskip("torch")
+T: Any = pytest.importorskip("torchvision.transforms")
+v2: Any = pytest.importorskip("torchvision.transforms.v2")
 
 
 class OwnSequential(torch.nn.Sequential):  # type: ignore[misc]
@@ -45,7 +45,7 @@ def _with_earlier_hook() -> Any:
     return resize
 
 
-OWN_CODE = {
+OWN_CODE: dict[str, Callable[[], Any]] = {
     "method": _with_method,
     "parameters": _with_parameters,
     "hook": _with_hook,
