@@ -16,7 +16,11 @@ from workbench.emit.transform_import.albumentations import ALBUMENTATIONS
 from workbench.emit.transform_import.images import Images
 from workbench.emit.transform_import.kornia import KORNIA
 from workbench.emit.transform_import.library import Library
-from workbench.emit.transform_import.live import call_of_dictionary, call_of_object
+from workbench.emit.transform_import.live import (
+    call_of_albumentations,
+    call_of_dictionary,
+    call_of_object,
+)
 from workbench.emit.transform_import.own_steps import OWN
 from workbench.emit.transform_import.timm import TIMM
 from workbench.emit.transform_import.torchvision_functions import TORCHVISION
@@ -74,7 +78,7 @@ def from_albumentations(
     if isinstance(transform, Mapping):
         call = call_of_dictionary(transform)
     elif hasattr(transform, "to_dict") and type(transform).__module__.startswith("albumentations"):
-        call = call_of_dictionary(transform.to_dict())
+        call = call_of_albumentations(transform)
     else:
         call = call_of_object(transform, "albumentations")
     return import_transforms(call, name)

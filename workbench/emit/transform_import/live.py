@@ -16,9 +16,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 def call_of_object(transform: Any, library: str) -> TransformCall:
     """The call that makes such an object again. Raises ImportFailedError for another's."""
-    if type(transform).__name__ == "Sequential":  # torch's
-        return TransformCall(f"{library}.Compose", (_value(transform, library),))
-    if not type(transform).__module__.startswith(library):
+    if not _is_torch(transform, "Sequential") and _package(transform) != library:
         raise ImportFailedError(
             f"{shown(transform)} is no transformation of {library}. Give its Compose, or one of "
             "its transformations."
@@ -35,15 +33,57 @@ def _value(value: Any, library: str) -> Any:
         return value
     if isinstance(value, list | tuple):
         return type(value)(_value(each, library) for each in value)
+    if isinstance(value, Mapping):  # by types, such as {torch.Tensor: torch.float32}
+        return {getattr(key, "__name__", key): _value(each, library) for key, each in value.items()}
+    if _is_torch(value, "dtype"):
+        return NamedValue(str(value))
     if hasattr(value, "tolist"):
         return _value(value.tolist(), library)
     kind = type(value)
-    if kind.__name__ in ("ModuleList", "Sequential"):  # torch's, which hold others
+    if _runs_other_code(value):
+        return TransformCall(f"changed.{kind.__name__}")
+    if _is_torch(value, "ModuleList"):
         return [_value(each, library) for each in value]
-    name = f"{kind.__module__}.{kind.__qualname__}"
-    if not kind.__module__.startswith(library):
-        return TransformCall(name)
+    if _is_torch(value, "Sequential"):
+        return TransformCall(f"{library}.Compose", ([_value(each, library) for each in value],))
+    if _package(value) != library:
+        return TransformCall(f"{kind.__module__}.{kind.__qualname__}")
     return TransformCall(f"{library}.{kind.__name__}", kwargs=_arguments(value, library))
+
+
+def call_of_albumentations(transform: Any) -> TransformCall:
+    """The call in ``to_dict`` of such an object, with what ``to_dict`` does not save."""
+    saved = transform.to_dict()
+    _add_unsaved(saved["transform"], transform)
+    return call_of_dictionary(saved)
+
+
+def _add_unsaved(saved: dict[str, Any], transform: Any) -> None:
+    """Add the seed, and mark objects with methods of their own."""
+    if getattr(transform, "seed", None) is not None:
+        saved["seed"] = transform.seed
+    if _runs_other_code(transform):
+        saved["__class_fullname__"] = f"changed.{type(transform).__name__}"
+    for inner_saved, inner in zip(
+        saved.get("transforms", ()), getattr(transform, "transforms", ()), strict=False
+    ):
+        _add_unsaved(inner_saved, inner)
+
+
+def _package(value: Any) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
+def _is_torch(value: Any, class_name: str) -> bool:
+    return _package(value) == "torch" and type(value).__name__ == class_name
+
+
+def _runs_other_code(value: Any) -> bool:
+    """True if an object has hooks, or methods of its own in place of those of its class."""
+    held = getattr(value, "__dict__", {})
+    return any(held.get(hooks) for hooks in ("_forward_hooks", "_forward_pre_hooks")) or any(
+        callable(each) and callable(getattr(type(value), name, None)) for name, each in held.items()
+    )
 
 
 def _arguments(value: Any, library: str) -> dict[str, Any]:
