@@ -25,6 +25,7 @@ from typing import Any
 
 from workbench.emit.pipeline_import.traced import Loss, Traced
 from workbench.engine.auto_augment_import import noted_calls, with_noted
+from workbench.engine.call_arguments import replaced_note
 from workbench.engine.failing_statements import STAND_IN
 from workbench.engine.makers import is_pipeline
 from workbench.engine.numba_calls import noted_numba_functions
@@ -156,7 +157,12 @@ def trace_source(
         traced,
         name=name,
         about=about,
-        notes=(*notes, *lines.told(), *chosen.notes),
+        notes=(
+            *notes,
+            *lines.told(),
+            *chosen.notes,
+            *replaced_note(chosen.replaced, chosen.assumed),
+        ),
         changed=(*map(Loss, changed), *unknown, *losses),
         placeholders=(*chosen.placeholders, *made_up, *uses.texts()),
         pipelines=chosen.pipelines,

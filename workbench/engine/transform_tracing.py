@@ -16,7 +16,7 @@ from typing import Any
 
 from workbench.emit.transform_import.graph import LIBRARIES
 from workbench.emit.transform_import.transform_call import TransformCall, to_plain
-from workbench.engine.call_arguments import call_arguments
+from workbench.engine.call_arguments import call_arguments, replaced_note
 from workbench.engine.command_line_defaults import command_line_defaults
 from workbench.engine.failing_statements import SKIPPED, skip_failing_statements
 from workbench.engine.project_modules import found_modules, package_of
@@ -285,7 +285,8 @@ class _Script:
             given = self._skipping(maker)(**values)
         except Exception as error:
             failure = error
-        self.lines.notes.extend(called.notes)
+        replaced = replaced_note(called.replaced, called.assumed)
+        self.lines.notes.extend((*called.notes, *replaced))
         self.assumed.update(called.assumed)
         kept = given if isinstance(given, RecordedCall | Mapping | list | tuple) else None
         found = dict(_held({"": given} if kept is not None else _attributes(given)))
