@@ -132,6 +132,7 @@ def trace_source(
             module.__package__ = package_of(script, trees)
             stopped = run_cells(trees, module, lines)
             sys.path[:] = paths
+            ran = list(made)
             found = ScriptResult(module, made, Path(path).name, stopped, lines.stand_ins, TREES)
             given = {name: each for name, each in arguments.items() if name not in taken()}
             chosen = _chosen(found, pipeline, given, lines)
@@ -151,7 +152,8 @@ def trace_source(
     others = other_makers(found, traced, pipe) if stopped and pipeline is None else ()
     if stopped:
         notes.append(f"the script was stopped at {stopped}, where it runs a pipeline")
-    traced, losses = uses.reported(traced, lines.skipped)
+    is_new = _script_lines(traced) not in [_script_lines(trace_pipeline(each)) for each in ran]
+    traced, losses = uses.reported(traced, lines.skipped + lines.unread * is_new)
     changed = (*chosen.changed, *chosen.choice, *others, *passed.told)
     return replace(
         traced,
@@ -169,6 +171,13 @@ def trace_source(
         assumed={name: written(value) for name, value in chosen.assumed.items()},
         shard=chosen.shard,
     )
+
+
+def _script_lines(traced: Traced) -> set[tuple[str, int]]:
+    """The lines in functions of the script that make a pipeline."""
+    places = [place for op in traced.pipeline.ops for place in op.places]
+    inside = [place for place in places if place.file in TREES and place.function != "<module>"]
+    return {(place.file, place.line) for place in inside}
 
 
 def _chosen(
