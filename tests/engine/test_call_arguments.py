@@ -5,15 +5,19 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from workbench.engine.call_arguments import CallArguments, call_arguments
+import pytest
+
+from workbench.engine.call_arguments import CallArguments, call_arguments, replaced_note
 from workbench.engine.stand_ins import StandIns
 
 
-def called(source: str, given: dict[str, Any] | None = None, name: str = "pipe") -> CallArguments:
+def called(
+    source: str, given: dict[str, Any] | None = None, defaults: dict[str, Any] | None = None
+) -> CallArguments:
     space: dict[str, Any] = {}
     exec(compile(source, "script.py", "exec"), space)
     trees = {"script.py": ast.parse(source)}
-    return call_arguments(space[name], given or {}, StandIns(), trees, {})
+    return call_arguments(space["pipe"], given or {}, StandIns(), trees, defaults or {})
 
 
 def test_well_known_names_are_assumed_and_others_asked_for() -> None:
@@ -28,9 +32,58 @@ def test_well_known_names_are_assumed_and_others_asked_for() -> None:
 def test_the_scripts_own_call_goes_before_what_is_usual_and_is_told() -> None:
     source = "def pipe(batch_size, crop, strength): pass\n\ndef load():\n    pipe(512, 96, 0.5)\n"
     found = called(source)
-    assert dict(found.values) == {"batch_size": 16, "crop": 96, "strength": 0.5}
-    assert found.notes == ("called as the script itself does, with crop=96, strength=0.5",)
-    assert dict(found.assumed) == {"batch_size": 16}
+    assert dict(found.values) == {"batch_size": 512, "crop": 96, "strength": 0.5}
+    said = "called as the script itself does, with batch_size=512, crop=96, strength=0.5"
+    assert found.notes == (said,)
+    assert not found.assumed
+
+
+CALLS = """
+import argparse
+
+def pipe(size=224, turn=0): pass
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--size", type=int, default=100)
+    args = parser.parse_args()
+    pipe({first})
+    pipe(size=8)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "values", "assumed", "said"),
+    [
+        ("size=128", {"size": 128}, {}, "size=128"),
+        ("128, turn=3", {"size": 128, "turn": 3}, {}, "size=128, turn=3"),
+        ("224", {"size": 224}, {}, ""),
+        ("turn=0", {"turn": 0}, {}, ""),
+        ("args.size", {"size": 100}, {"size": 100}, ""),
+        ("load()", {"size": 224}, {"size": 224}, ""),
+    ],
+)
+def test_the_first_call_of_the_script_goes_before_a_default(
+    first: str, values: dict[str, Any], assumed: dict[str, Any], said: str
+) -> None:
+    found = called(CALLS.format(first=first), defaults={"size": 100})
+    assert dict(found.values) == values
+    assert dict(found.assumed) == assumed
+    assert "".join(found.notes) == (f"called as the script itself does, with {said}" * bool(said))
+
+
+def test_a_value_of_one_process_names_the_scripts_own() -> None:
+    source = "def pipe(world_size, rank): pass\ndef main():\n    pipe(2, rank=-1)\n"
+    found = called(source)
+    assert dict(found.assumed) == {"world_size": 1, "rank": 0}
+    (note,) = replaced_note(found.replaced, found.assumed)
+    assert note.endswith("world_size=1 (the script says 2)")
+    found = called(
+        "def pipe(cfg): return cfg.world, cfg.batch_size", defaults={"world": 4, "batch_size": 8}
+    )
+    cfg = found.values["cfg"]
+    assert (cfg.world, cfg.batch_size) == (1, 8)
+    assert dict(found.replaced) == {"cfg.world": 4}
 
 
 def test_a_parameter_that_is_asked_for_names_holds_settings() -> None:

@@ -175,7 +175,7 @@ def test_settings_of_a_pipeline_that_nobody_knows(brought: Any) -> None:
     )
     found = brought(text, "make")
     assert (found.graph.settings.batch_size, found.graph.settings.num_threads) == (16, 4)
-    assert "batch_size of the pipeline is the usual one" in said(found)
+    assert "batch_size of the pipeline is 16 here" in said(found)
 
 
 def test_arguments_that_dali_has_no_more_are_told(brought: Any) -> None:

@@ -220,9 +220,10 @@ def test_what_the_script_itself_calls_it_with_goes_before(brought: Any) -> None:
     call = "    loader = Val(64, 2, 0, 'photos', crop=SIDE, size=120, mean=[1.0, 2.0, 3.0])\n"
     found = brought(HEAD + CLASS + "SIDE = 96\n" + MAIN + call)
     assert found.graph.node("crop_mirror_normalize").args["crop"] == (96, 96)
-    assert found.graph.settings.batch_size == 16
+    assert found.graph.settings.batch_size == 64
     assert any(
-        note == "called as the script itself does, with crop=96, size=120, mean=[1.0, 2.0, 3.0]"
+        note.startswith("called as the script itself does, with batch_size=64, num_threads=2,")
+        and note.endswith("crop=96, size=120, mean=[1.0, 2.0, 3.0]")
         for note in found.report.notes
     )
     assert "crop" not in found.report.assumed

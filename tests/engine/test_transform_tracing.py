@@ -269,3 +269,31 @@ def test_a_sequence_of_torch_is_in_order(tmp_path: Path) -> None:
     )
     assert ops(file, "one") == ["resize", "flip"]
     assert ops(file, "Own")[:2] == ["resize", "crop"]
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ("flip.p = 0.9", "train.py:4"),
+        ("train.append(T.RandomVerticalFlip())", "train.py:4"),
+        ("train[0] = T.RandomVerticalFlip()", "train.py:4"),
+        ("train = train + [T.RandomVerticalFlip()]", "train.py:4"),
+        ("other = T.RandomVerticalFlip()\nother.p = 0.9", ""),
+    ],
+)
+def test_a_change_of_a_transform_after_its_call_is_reported(
+    change: str, place: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "train.py"
+    head = "from torchvision import transforms as T\nflip = T.RandomHorizontalFlip()\n"
+    file.write_text(f"{head}train = T.Compose([flip, T.ToTensor()])\n{change}\n")
+    report = from_file(file, "train").report
+    assert [entry.place for entry in report.changed] == [place] * bool(place)
+
+
+def test_transforms_that_are_set_after_the_call_count(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    head = "from torchvision import transforms as T\ntrain = T.Compose([T.RandomVerticalFlip()])\n"
+    file.write_text(f"{head}train.transforms = [T.Grayscale(3)] + train.transforms[:0]\n")
+    assert "flip" not in ops(file)
+    assert ops(file)

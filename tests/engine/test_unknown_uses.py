@@ -150,3 +150,105 @@ def test_settings_are_reported_with_their_line(name: str, value: str, tmp_path: 
     line = next(n for n, each in enumerate(text.splitlines(), 1) if "batch_size" in each)
     assert entry.place == f"train.py:{line}"
     assert name in entry.why
+
+
+CENTRE = "train = T.Compose([T.CenterCrop((SIDE, SIDE)), T.ToTensor()])"
+FLIP = "steps.append(T.RandomVerticalFlip())"
+COMPOSITIONS = {
+    "a condition": f"if lib.strong:\n    {FLIP}",
+    "a loop": f"for kind in lib.kinds:\n    {FLIP}",
+    "an identity": f"if lib.strong is None:\n    {FLIP}",
+    "an identity in a function": f"def add():\n    if lib.x is not None:\n        {FLIP}\nadd()",
+    "an attribute that may exist": f"if not hasattr(lib, 'PLAIN'):\n    {FLIP}",
+    "a type": f"if isinstance(lib.kind, str):\n    {FLIP}",
+    "a text": f"kind = f'{{lib.kind}}-x'\nif kind == 'strong-x':\n    {FLIP}",
+    "a missing module": "try:\n    import missing_too\n    steps = []\n"
+    "except ImportError:\n    pass",
+    "a change after the composition": "train = T.Compose(steps)\n"
+    "if lib.strong is None:\n    train.transforms.append(T.ToTensor())\nsteps = train.transforms",
+}
+
+
+def composition(text: str, folder: Path) -> wb.ImportedGraph:
+    head = "import not_installed_here as lib\nfrom torchvision import transforms as T\n"
+    (folder / "train.py").write_text(head + text)
+    return wb.from_file(folder / "train.py", "train")
+
+
+USUAL = ("an identity", "a text", "a missing module")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(text, id=name, marks=[] if name in USUAL else pytest.mark.thorough)
+        for name, text in COMPOSITIONS.items()
+    ],
+)
+def test_an_unknown_value_that_reaches_a_composition_is_reported(text: str, tmp_path: Path) -> None:
+    steps = "steps = [T.RandomHorizontalFlip()]\n"
+    found = composition(f"{steps}{text}\ntrain = T.Compose(steps)", tmp_path)
+    assert_reported(found)
+
+
+def test_a_size_whose_assignment_fails_is_reported_for_a_composition(tmp_path: Path) -> None:
+    found = composition(
+        f"import os\nSIDE = 64\nSIDE = int(os.environ['NO_SUCH'])\n{CENTRE}", tmp_path
+    )
+    (entry,) = (each for each in found.report.entries if "SIDE" in each.why)
+    assert entry.place == "train.py:5"
+
+
+def test_what_a_composition_does_not_use_leaves_it_exact(tmp_path: Path) -> None:
+    unused = "FAST = 1 if lib.cuda else 2\nif lib.name is None:\n    LOG = f'{lib.name}'\n"
+    known = "flip is not None and flip and isinstance(flip, T.RandomVerticalFlip)"
+    own = f"flip = T.RandomVerticalFlip()\nif {known}:\n"
+    text = f"{unused}{own}    train = T.Compose([flip, T.ToTensor()])"
+    assert composition(text, tmp_path).report.is_exact
+
+
+MISSING_MODULE = "try:\n    import missing_too\n    SIDE = 32\nexcept ImportError:\n    SIDE = 64\n"
+
+
+def test_a_value_that_depends_on_a_missing_module_is_reported(tmp_path: Path) -> None:
+    found = imported(script(SIDE, MISSING_MODULE), tmp_path)
+    assert_reported(found)
+    assert "missing_too is not installed here" in found.report.changed[0].why
+
+
+def test_a_missing_module_that_the_pipeline_does_not_use_is_none(tmp_path: Path) -> None:
+    assert imported(script(top=MISSING_MODULE), tmp_path).report.is_exact
+
+
+STOPPED = """
+p = pipe()
+p.build()
+p.run()
+{below}
+@pipeline_def(batch_size=4, num_threads=2, device_id=None, seed=1)
+def second():
+    jpegs, labels = fn.readers.file(file_root="photos", name="Reader")
+    return fn.resize(fn.decoders.image(jpegs), size=side()), labels
+q = second()
+"""
+
+
+@pytest.mark.parametrize(
+    ("below", "place"),
+    [
+        ("SIDE = 8", "train.py:21"),
+        ("SIZES.append(8)", "train.py:21"),
+        ("def side():\n    return 8", "train.py:21"),
+        ("for SIDE in (8, 9):\n    pass", "train.py:21"),
+        ("OTHER = 8", ""),
+    ],
+)
+def test_a_name_set_again_below_the_stop_is_reported(
+    below: str, place: str, tmp_path: Path
+) -> None:
+    top = "SIDE = 64\nSIZES = [SIDE]\ndef side():\n    return [SIDE, SIZES[0]]\nOTHER = 1"
+    text = script(top=top) + STOPPED.format(below=below)
+    (tmp_path / "train.py").write_text(text)
+    report = wb.from_file(tmp_path / "train.py", "second").report
+    assert [entry.place for entry in report.changed] == [place] * bool(place)
+    assert wb.from_file(tmp_path / "train.py", "pipe").report.is_exact

@@ -14,14 +14,16 @@ from typing import Any
 
 from workbench.engine.parameter_uses import text_of
 from workbench.engine.stand_ins import Settings, StandIns
-from workbench.engine.usual_values import UsualValues, is_of_any_process, written
-from workbench.engine.written_calls import MISSING, written_values
+from workbench.engine.usual_values import ONE_PROCESS, UsualValues, is_of_any_process, written
+from workbench.engine.written_calls import MISSING, first_call_value, written_values
 
 CONFIGURATIONS = (
     *("args", "arg", "cfg", "config", "conf", "params", "parameters", "hparams", "opt", "opts"),
     *("options", "flags", "settings"),
 )
 """Names under which programs hand on their settings, each of which is asked for by its name."""
+_SETTINGS = ("batch_size", "num_threads", "seed")
+"""Settings of a pipeline that a function with ``@pipeline_def`` accepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class CallArguments:
     notes: tuple[str, ...] = ()
     assumed: Mapping[str, Any] = field(default_factory=dict)
     """What is taken for what is not given; of settings, complete once the call was made."""
+    replaced: Mapping[str, Any] = field(default_factory=dict)
+    """The script's own values that an assumed value replaces; complete once the call was made."""
     setting: Callable[[str], Any] = MISSING
     """What a configuration has under a dotted name that is not given."""
 
@@ -103,6 +107,7 @@ def call_arguments(
         for name, value in given.items()
     }
     parameters = parameters_of(maker)
+    by_default = {f"{each}.{name}": v for each in CONFIGURATIONS for name, v in defaults.items()}
     unset = [
         name
         for name, parameter in parameters.items()
@@ -115,21 +120,56 @@ def call_arguments(
         if name.lower() in CONFIGURATIONS or usual.uses(name).is_settings:
             values[name] = Settings({}, setting, name)
             continue
-        value = MISSING
-        if not is_of_any_process(name):
-            passed = written_values(maker.__name__, list(parameters), name, trees.values())
-            value = passed[0] if passed else MISSING
-            if len(passed) > 1:
-                usual.assumed[name] = value
+        call = (maker.__name__, list(parameters), name, trees.values())
+        literals = written_values(*call)
+        passed = literals or written_values(*call, by_default)
+        if name in ONE_PROCESS or not passed:
+            if (value := usual.find(name)) is MISSING:
+                missing.append(name)
             elif passed:
-                called[name] = value
-        if value is not MISSING:
-            values[name] = value
-            continue
-        if (value := usual.find(name)) is MISSING:
-            missing.append(name)
+                usual.note_own_value(name, passed[0])
+        else:
+            value = passed[0]
+            (called if len(literals) == 1 else usual.assumed)[name] = value
         values[name] = value
+    for name, default in _optional(maker).items():
+        if name in values or name in ONE_PROCESS:
+            continue
+        call = (maker.__name__, list(parameters), name, trees.values())
+        value = first_call_value(*call)
+        if isinstance(value, ast.expr):
+            value = first_call_value(*call, by_default)
+            if not isinstance(value, ast.expr):
+                usual.assumed[name] = value
+            elif not is_of_any_process(name):
+                usual.assumed[name] = value = default
+        elif value is not MISSING and value != default:
+            called[name] = value
+        if value is not MISSING and not isinstance(value, ast.expr):
+            values[name] = value
     said = ", ".join(f"{name}={written(value)}" for name, value in called.items())
     notes = (f"called as the script itself does, with {said}",) if said else ()
     given_values = {name: value for name, value in values.items() if value is not MISSING}
-    return CallArguments(given_values, tuple(missing), notes, usual.assumed, setting)
+    return CallArguments(
+        given_values, tuple(missing), notes, usual.assumed, usual.replaced, setting
+    )
+
+
+def _optional(maker: Callable[..., Any]) -> dict[str, Any]:
+    """Parameters that have a default, also settings of a pipeline, whose default is unknown."""
+    settings = dict.fromkeys(_SETTINGS, MISSING) if hasattr(maker, "_is_pipeline_def") else {}
+    own = {
+        name: each.default
+        for name, each in parameters_of(maker).items()
+        if each.default is not each.empty
+    }
+    return settings | own
+
+
+def replaced_note(replaced: Mapping[str, Any], assumed: Mapping[str, Any]) -> tuple[str, ...]:
+    """A note of the script's own values that were replaced by those of one process."""
+    said = ", ".join(
+        f"{name}={written(assumed[name])} (the script says {written(own)})"
+        for name, own in replaced.items()
+    )
+    return (f"assumed for one process, because a graph reads one shard: {said}",) if said else ()

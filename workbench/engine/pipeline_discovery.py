@@ -80,6 +80,8 @@ class FoundPipeline:
     """As many run side by side, of which it makes the first."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
     """What is taken for what is not given; complete once the pipeline was made."""
+    replaced: Mapping[str, Any] = field(default_factory=dict)
+    """The script's own values that an assumed value replaces; complete once it was made."""
     changed: tuple[str, ...] = ()
     """What is not given, and can only be given; it is stood in for."""
     shard: tuple[str, ...] = ()
@@ -199,7 +201,15 @@ def _factory(
     several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
     notes = (*notes, *_other_definitions(name, value, script.trees), *call.notes)
     return FoundPipeline(
-        make, notes, tuple(placeholders), several, call.assumed, lacking, shard, choice
+        make,
+        notes,
+        tuple(placeholders),
+        several,
+        call.assumed,
+        call.replaced,
+        lacking,
+        shard,
+        choice,
     )
 
 

@@ -133,7 +133,10 @@ class _Finder(MetaPathFinder):
             if origin.endswith(".py"):
                 found.loader = _ProjectLoader(name, origin, self._run)
             return found
-        if self._first or catches_import_errors(*where):
+        if self._first:
+            return None
+        if catches_import_errors(*where):
+            self._stand_ins.note_use(name, "missing")
             return None
         return self._stand_in(name, *where)
 

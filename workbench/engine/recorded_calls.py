@@ -26,6 +26,8 @@ DALIS_TORCHVISION = "nvidia.dali.experimental.torchvision"
 class RecordedName(StandIn):
     """A class or function of a library: what is called under its name is noted."""
 
+    is_recorded = True
+
     def __init__(self, owner: StandIns, name: str, calls: list[RecordedCall]) -> None:
         super().__init__(owner, name)
         self.__dict__["_calls"] = calls
@@ -38,11 +40,20 @@ class RecordedName(StandIn):
         self._calls.append(call)
         return call
 
+    def __instancecheck__(self, value: object) -> bool:
+        if isinstance(value, RecordedCall) and not value.pictured:
+            return bool(value._name == self._name)
+        return super().__instancecheck__(value)
+
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
         name = self._name.rpartition(".")[2]
         return (type(name, (RecordedBase,), {"_recorded": self}),)
 
 
+_CHANGING = frozenset(
+    {"append", "extend", "insert", "pop", "remove", "clear", "add_module", "register_module"}
+)
+"""Methods of a composition that change its transforms."""
 _KEPT_METHODS = frozenset(
     {"__init__", "__call__", "forward", "__repr__", "__str__", "extra_repr", "__len__"}
 )
@@ -97,6 +108,7 @@ class RecordedCall(StandIn):
         self.__dict__.update(
             _args=args, _kwargs=dict(kwargs), _place=_calling_line(), pictured=pictured
         )
+        self.__dict__.update(is_recorded=not pictured, _changes=[])
 
     @classmethod
     def picture(cls, owner: StandIns) -> RecordedCall:
@@ -111,7 +123,30 @@ class RecordedCall(StandIn):
         if name == "transforms":
             first = self._args[0] if self._args else self._next(".transforms")
             return self._kwargs.get(name, first)
+        if name in _CHANGING:
+            self._note_change(f"{name}(...)")
         return super().__getattr__(name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "transforms":
+            at_first = self._args and name not in self._kwargs
+            if at_first:
+                self.__dict__["_args"] = (value, *self._args[1:])
+            else:
+                self._kwargs[name] = value
+        else:
+            self.__dict__[name] = value
+            self._note_change(name)
+
+    def __setitem__(self, key: object, value: object) -> None:
+        self._note_change("[...]")
+
+    def __bool__(self, *_: object) -> bool:
+        return not self.pictured or self._answer()
+
+    def _note_change(self, what: str) -> None:
+        """Record a change after the call, which the recorded arguments do not have."""
+        self._changes.append((_calling_line(), what))
 
     def done(self, name: str, *args: Any, **kwargs: Any) -> RecordedCall:
         """The picture after something is done to it by the script itself."""
@@ -125,7 +160,10 @@ class RecordedCall(StandIn):
 
 def _operator(name: str) -> Callable[..., StandIn]:
     def operate(call: RecordedCall, *others: object) -> StandIn:
-        return call.done(name, *others) if call.pictured else StandIn._operator(call, *others)
+        if call.pictured:
+            return call.done(name, *others)
+        call._note_change(f"the operator {name}")
+        return StandIn._operator(call, *others)
 
     return operate
 

@@ -40,10 +40,11 @@ class EnoughError(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class SkippedStatement:
-    """A statement of a script that failed, so that what it does is missing."""
+    """A statement of a script that failed or was not run, so that what it does is missing."""
 
     place: str
     error: str
+    """Why it is missing, as in ``failed (KeyError: 'SIZE')``."""
     statement: ast.stmt
     stale: tuple[str, ...] = ()
     """Names that it would have set or changed, and that have the values from before it."""
@@ -59,6 +60,8 @@ class ScriptRun:
     """What the reader of the report should know, in words."""
     skipped: list[SkippedStatement] = field(default_factory=list)
     """Statements that failed."""
+    unread: list[SkippedStatement] = field(default_factory=list)
+    """Statements below the line at which the script was stopped that set a known name again."""
 
     def run(self, tree: ast.Module, file: str, module: ModuleType) -> None:
         """Run each statement. Names that one which fails would have bound are stood in for."""
@@ -96,6 +99,12 @@ class ScriptRun:
         Those that need what is not there are passed over, and what is there already stays.
         """
         for statement in tree.body:
+            known = set(module.__dict__)
+            again = tuple(sorted(known & set(_set_below(statement, after))))
+            if again:
+                place = source_location(file, max(statement.lineno, after))
+                why = "is below the line at which the script was stopped, and was not run"
+                self.unread.append(SkippedStatement(place, why, statement, again))
             if isinstance(statement, _DEFINITIONS) and statement.lineno > after:
                 there = dict(module.__dict__)
                 part = with_noted_tests(ast.Module([statement], []))
@@ -107,7 +116,7 @@ class ScriptRun:
     def skip(self, error: BaseException, file: str, statement: ast.stmt) -> None:
         """Record a statement that failed inside a function."""
         place = source_location(file, statement.lineno)
-        self.skipped.append(SkippedStatement(place, _words(error), statement))
+        self.skipped.append(SkippedStatement(place, f"failed ({_words(error)})", statement))
 
     def _note_failure(
         self, error: BaseException, file: str, statement: ast.stmt, module: ModuleType
@@ -124,7 +133,7 @@ class ScriptRun:
             for name in sorted({*_bound(statement), *changed_names(statement)})
             if _may_be_stale(module.__dict__.get(name), module)
         )
-        self.skipped.append(SkippedStatement(place, words, statement, stale))
+        self.skipped.append(SkippedStatement(place, f"failed ({words})", statement, stale))
         self.notes.append(f"{place} failed ({words}): what it would have given is stood in for")
 
     def told(self) -> list[str]:
@@ -137,6 +146,16 @@ class ScriptRun:
         if tops:
             notes.append(f"not installed here, and stood in for: {', '.join(sorted(tops))}")
         return notes
+
+
+def _set_below(statement: ast.stmt, after: int) -> Iterator[str]:
+    """The names that a statement would set or change in lines below ``after``."""
+    if statement.lineno > after:
+        yield from (*_bound(statement), *changed_names(statement))
+    elif not isinstance(statement, _DEFINITIONS):  # the script was stopped inside it
+        for node in ast.walk(statement):
+            if isinstance(node, ast.stmt) and node.lineno > after:
+                yield from (*_bound(node), *changed_names(node))
 
 
 def _may_be_stale(value: object, module: ModuleType) -> bool:

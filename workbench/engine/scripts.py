@@ -25,6 +25,7 @@ from typing import Any
 
 from workbench.emit.pipeline_import.traced import Loss, Traced
 from workbench.engine.auto_augment_import import noted_calls, with_noted
+from workbench.engine.call_arguments import replaced_note
 from workbench.engine.failing_statements import STAND_IN
 from workbench.engine.makers import is_pipeline
 from workbench.engine.numba_calls import noted_numba_functions
@@ -131,6 +132,7 @@ def trace_source(
             module.__package__ = package_of(script, trees)
             stopped = run_cells(trees, module, lines)
             sys.path[:] = paths
+            ran = list(made)
             found = ScriptResult(module, made, Path(path).name, stopped, lines.stand_ins, TREES)
             given = {name: each for name, each in arguments.items() if name not in taken()}
             chosen = _chosen(found, pipeline, given, lines)
@@ -150,19 +152,32 @@ def trace_source(
     others = other_makers(found, traced, pipe) if stopped and pipeline is None else ()
     if stopped:
         notes.append(f"the script was stopped at {stopped}, where it runs a pipeline")
-    traced, losses = uses.reported(traced, lines.skipped)
+    is_new = _script_lines(traced) not in [_script_lines(trace_pipeline(each)) for each in ran]
+    traced, losses = uses.reported(traced, lines.skipped + lines.unread * is_new)
     changed = (*chosen.changed, *chosen.choice, *others, *passed.told)
     return replace(
         traced,
         name=name,
         about=about,
-        notes=(*notes, *lines.told(), *chosen.notes),
+        notes=(
+            *notes,
+            *lines.told(),
+            *chosen.notes,
+            *replaced_note(chosen.replaced, chosen.assumed),
+        ),
         changed=(*map(Loss, changed), *unknown, *losses),
         placeholders=(*chosen.placeholders, *made_up, *uses.texts()),
         pipelines=chosen.pipelines,
         assumed={name: written(value) for name, value in chosen.assumed.items()},
         shard=chosen.shard,
     )
+
+
+def _script_lines(traced: Traced) -> set[tuple[str, int]]:
+    """The lines in functions of the script that make a pipeline."""
+    places = [place for op in traced.pipeline.ops for place in op.places]
+    inside = [place for place in places if place.file in TREES and place.function != "<module>"]
+    return {(place.file, place.line) for place in inside}
 
 
 def _chosen(

@@ -39,15 +39,19 @@ class StandIns:
         self.answered: dict[str, None] = {}
         """Names of stand-ins of which a truth, a length or an order was asked: all are false."""
 
-        self.note_use: Callable[[str, Literal["truth", "text", "type"]], None] = lambda *_: None
-        """Called with the name of a stand-in of which a known value is made."""
+        self.note_use: Callable[[str, Literal["truth", "text", "type", "missing"]], None] = (
+            lambda *_: None
+        )
+        """Called with the name of a stand-in of which a known value is made, or of a missing
+        module whose import error is caught."""
 
     def noted(self, value: Any) -> Any:
         """The value; if it is a stand-in, it is recorded that its type or identity was tested."""
         if type(value).__name__ == "StandInModule":
-            self.note_use(value.__name__, "type")
+            if value.__name__ in self.modules:
+                self.note_use(value.__name__, "type")
         elif isinstance(value, StandIn):
-            self.note_use(value._name, "type")
+            value._note("type")
         return value
 
     def value(self, name: str) -> StandIn:
@@ -79,9 +83,16 @@ class StandInModule(ModuleType):
 class StandIn:
     """What would have come of something that is not here."""
 
+    is_recorded = False
+    """Whether it is a name or call of a library that is recorded: what it is, is known."""
+
     def __init__(self, owner: StandIns, name: str) -> None:
         self.__dict__["_stand_ins"] = owner
         self.__dict__["_name"] = name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "…"
+
+    def _note(self, kind: Literal["truth", "text", "type"]) -> None:
+        if not self.is_recorded:
+            self._stand_ins.note_use(self._name, kind)
 
     def _next(self, name: str) -> StandIn:
         return StandIn(self._stand_ins, f"{self._name}{name}")
@@ -110,16 +121,16 @@ class StandIn:
         return (type(str(self._name).rpartition(".")[2], (_Base,), {}),)
 
     def __instancecheck__(self, value: object) -> bool:
-        self._stand_ins.note_use(self._name, "type")
+        self._note("type")
         return False
 
     def __subclasscheck__(self, value: type) -> bool:
-        self._stand_ins.note_use(self._name, "type")
+        self._note("type")
         return False
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:  # ``isinstance`` reads it
-        self._stand_ins.note_use(self._name, "type")
+        self._note("type")
         return type(self)
 
     def __enter__(self) -> StandIn:
@@ -130,7 +141,7 @@ class StandIn:
 
     def _answer(self, *_: object) -> bool:
         self._stand_ins.answered[self._name] = None
-        self._stand_ins.note_use(self._name, "truth")
+        self._note("truth")
         return False
 
     __bool__ = __contains__ = __lt__ = __le__ = __gt__ = __ge__ = _answer
@@ -155,14 +166,14 @@ class StandIn:
     __int__ = __float__ = __index__ = __complex__ = __array__ = _no_number
 
     def __hash__(self) -> int:
-        self._stand_ins.note_use(self._name, "type")
+        self._note("type")
         return id(self)
 
     def __eq__(self, other: object) -> bool:
         return self is other or self._answer()
 
     def __repr__(self) -> str:
-        self._stand_ins.note_use(self._name, "text")
+        self._note("text")
         return str(self._name)
 
     __str__ = __fspath__ = __repr__

@@ -16,10 +16,14 @@ from typing import Any
 
 from workbench.emit.transform_import.graph import LIBRARIES
 from workbench.emit.transform_import.transform_call import TransformCall, to_plain
-from workbench.engine.call_arguments import call_arguments
+from workbench.engine.call_arguments import call_arguments, replaced_note
 from workbench.engine.command_line_defaults import command_line_defaults
-from workbench.engine.failing_statements import SKIPPED, skip_failing_statements
-from workbench.engine.project_modules import found_modules, package_of
+from workbench.engine.failing_statements import (
+    SKIPPED,
+    skip_failing_statements,
+    with_noted_tests,
+)
+from workbench.engine.project_modules import TREES, found_modules, package_of
 from workbench.engine.recorded_calls import (
     RecordedBase,
     RecordedCall,
@@ -38,6 +42,7 @@ from workbench.engine.scripts import (
     run_cells,
 )
 from workbench.engine.stand_ins import StandIns
+from workbench.engine.unknown_uses import UnknownUses
 from workbench.engine.usual_values import UsualValues, written
 from workbench.engine.worker import Worker
 from workbench.errors import ImportFailedError
@@ -82,6 +87,8 @@ def trace_transform(
     cells = read_source_cells(path)
     tempfile.gettempdir()  # it is kept from now on, whatever the script does to the environment
     lines = ScriptRun(StandIns())
+    uses = UnknownUses()
+    lines.stand_ins.note_use = uses.note
     trees = parsed_cells(cells, lines)
     file = Path(path).absolute()  # a notebook's folder becomes the current one
     module = new_module(path)
@@ -108,17 +115,35 @@ def trace_transform(
         except BaseException as error:  # SystemExit and KeyboardInterrupt too
             raise sandbox.describe_error(error) from None
     assumed = {each: written(value) for each, value in script.assumed.items()}
-    return TracedTransform(
-        call, name, tuple(lines.told()), assumed, (*_losses(lines), *_calls_outside(trees, traced))
+    losses = (
+        *_losses(lines, uses, calls, set(_places(traced))),
+        *_calls_outside(trees, traced),
     )
+    return TracedTransform(call, name, tuple(lines.told()), assumed, losses)
 
 
-def _losses(lines: ScriptRun) -> Iterator[tuple[str, str]]:
-    """Skipped statements that may have added a transform, and conditions taken as false."""
+def _losses(
+    lines: ScriptRun, uses: UnknownUses, calls: Sequence[RecordedCall], places: set[str]
+) -> Iterator[tuple[str, str]]:
+    """What may be missing in the composition that is made in these places."""
+    skipped = []
     for each in lines.skipped:
         if any(map(_may_add_transform, ast.walk(each.statement))):
-            yield each.place, f"failed and was skipped, which may drop a transform: {each.error}"
-    if asked := ", ".join(lines.stand_ins.answered):
+            yield each.place, f"{each.error} and was skipped, which may drop a transform"
+        else:
+            skipped.append(each)
+    making = [
+        (file, int(line))
+        for name, _, line in (place.rpartition(":") for place in places if place)
+        for file in TREES
+        if Path(file).name == name
+    ]
+    for loss in uses.losses(making, skipped, is_changed_later=True):
+        yield loss.place, loss.why
+    for call in calls:
+        for place, what in call._changes if call._place in places else ():
+            yield place, f"{what} changes {call} after its call: this is left out"
+    if asked := ", ".join(name for name in lines.stand_ins.answered if name not in uses.names()):
         yield "", f"not known, and taken as false or empty: {asked}. Give by --arg NAME=VALUE"
 
 
@@ -285,7 +310,8 @@ class _Script:
             given = self._skipping(maker)(**values)
         except Exception as error:
             failure = error
-        self.lines.notes.extend(called.notes)
+        replaced = replaced_note(called.replaced, called.assumed)
+        self.lines.notes.extend((*called.notes, *replaced))
         self.assumed.update(called.assumed)
         kept = given if isinstance(given, RecordedCall | Mapping | list | tuple) else None
         found = dict(_held({"": given} if kept is not None else _attributes(given)))
@@ -306,7 +332,10 @@ class _Script:
                     continue
                 space = vars(self.module)
                 if space.get(node.name) is maker:
-                    flags, going_on = future_flags(tree), skip_failing_statements(node)
+                    flags, going_on = (
+                        future_flags(tree),
+                        with_noted_tests(skip_failing_statements(node)),
+                    )
                     code = compile(going_on, file, "exec", flags, dont_inherit=True)
                     exec(code, space)
                     made, space[node.name] = space[node.name], maker

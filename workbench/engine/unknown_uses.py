@@ -23,7 +23,7 @@ from workbench.engine.project_modules import TREES
 from workbench.engine.script_lines import SkippedStatement
 from workbench.engine.script_sandbox import source_location
 
-Kind = Literal["truth", "text", "type"]
+Kind = Literal["truth", "text", "type", "missing"]
 _PRINTING = re.compile(r"print|log|debug|info|warn|warning|error|critical|exception|write")
 _DALI, _ENGINE = "/nvidia/dali/", "/workbench/engine/"
 
@@ -45,6 +45,10 @@ class UnknownUses:
 
     def __init__(self) -> None:
         self._uses: dict[Use, None] = {}
+
+    def names(self) -> set[str]:
+        """The names of all stand-ins that are used."""
+        return {use.name for use in self._uses}
 
     def note(self, name: str, kind: Kind) -> None:
         """Record a use, called by a method of the stand-in."""
@@ -86,20 +90,38 @@ class UnknownUses:
     def reported(
         self, traced: Traced, skipped: Sequence[SkippedStatement]
     ) -> tuple[Traced, tuple[Loss, ...]]:
-        """The pipeline with its operators that have such a text, and the other losses.
-
-        ``skipped`` are top-level statements that failed.
-        """
+        """The pipeline with its operators that have such a text, and the other losses."""
         ops = traced.pipeline.ops
         found = {op.name: _made_of(op, self.texts()) for op in ops}
         in_arguments = {name for names in found.values() for name in names}
-        reached = _Reached(ops)
+        lines = {(place.file, place.line) for op in ops for place in op.places}
+        unknown = tuple(_with_unknown_text(op, found[op.name]) for op in ops)
+        changed = replace(traced, pipeline=replace(traced.pipeline, ops=unknown))
+        return changed, self.losses(lines, skipped, in_arguments)
+
+    def losses(
+        self,
+        lines: Iterable[tuple[str, int]],
+        skipped: Sequence[SkippedStatement],
+        in_arguments: Collection[str] = (),
+        is_changed_later: bool = False,
+    ) -> tuple[Loss, ...]:
+        """The uses that reach what these lines make.
+
+        ``skipped`` are top-level statements that were not run. The texts made of the names
+        ``in_arguments`` are reported elsewhere. ``is_changed_later`` says that statements may
+        change what is made after these lines, such as a list of transforms.
+        """
+        reached = _Reached(lines, is_changed_later)
         losses: dict[Loss, None] = {}
         by_place: dict[str, dict[str, None]] = {}
         for use in self._uses:
             if use.stack and not reached.by(use.stack):
                 continue
-            if use.kind == "truth":
+            if use.kind == "missing":
+                why = f"{use.name} is not installed here, and the script continues without it"
+                losses[Loss(why, use.place)] = None
+            elif use.kind == "truth":
                 by_place.setdefault(use.place, {})[use.name] = None
             elif use.kind == "type":
                 why = f"{use.name} is not known here, and the script tests what it is"
@@ -111,28 +133,26 @@ class UnknownUses:
             losses[Loss(f"what stands in for {', '.join(names)} counts as false", place)] = None
         for each in skipped:
             if used := reached.names(each.stale):
-                why = f"failed ({each.error}): it may change {', '.join(used)}, which is used here"
+                why = f"{each.error}: it may change {', '.join(used)}, which is used here"
                 losses[Loss(why, each.place)] = None
-        unknown = tuple(_with_unknown_text(op, found[op.name]) for op in ops)
-        changed = replace(traced, pipeline=replace(traced.pipeline, ops=unknown))
-        return changed, tuple(losses)
+        return tuple(losses)
 
 
 class _Reached:
     """Which top-level statements of the script make the pipeline, and which names these use."""
 
-    def __init__(self, ops: Iterable[TracedOp]) -> None:
+    def __init__(self, lines: Iterable[tuple[str, int]], is_changed_later: bool) -> None:
         modules = _project_modules()
         self._names = {
             id(statement): _loaded_and_stored(statement, modules)
             for tree in TREES.values()
             for statement in tree.body
         }
-        places = {(place.file, place.line) for op in ops for place in op.places}
-        making = {id(_top_level(file, line)) for file, line in places if file in TREES}
+        making = {id(_top_level(file, line)) for file, line in lines if file in TREES}
         self._making = making & self._names.keys()
         self._used: set[str] = set()
-        waiting = [name for each in self._making for name in self._names[each][0]]
+        parts = (0, 1) if is_changed_later else (0,)
+        waiting = [name for each in self._making for n in parts for name in self._names[each][n]]
         while waiting:
             name = waiting.pop()
             if name not in self._used:

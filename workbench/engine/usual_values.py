@@ -19,15 +19,19 @@ from workbench.engine.parameter_uses import ParameterUses, identifiers, uses_of
 from workbench.engine.stand_ins import StandIn, StandIns
 from workbench.engine.written_calls import MISSING
 
+ONE_PROCESS: Mapping[str, Any] = {
+    **dict.fromkeys(("device_id", "local_rank", "rank", "global_rank", "shard_id", "gpu_id"), 0),
+    **dict.fromkeys(("num_shards", "n_shards", "world_size", "num_gpus", "world", "n_gpus"), 1),
+}
+"""Values for one process: a graph reads one shard, whatever the script's own values are."""
 NEUTRAL: Mapping[str, Any] = {
     **dict.fromkeys(("batch_size", "max_batch_size", "bs"), 16),
     **dict.fromkeys(("num_threads", "num_workers", "workers", "threads", "n_threads"), 4),
-    **dict.fromkeys(("device_id", "local_rank", "rank", "global_rank", "shard_id", "gpu_id"), 0),
-    **dict.fromkeys(("num_shards", "n_shards", "world_size", "num_gpus", "world", "n_gpus"), 1),
+    **ONE_PROCESS,
     **dict.fromkeys(("seed", "local_seed"), 0),
     "py_num_workers": 1,
 }
-"""Of one process alone, whatever is done with them."""
+"""Values that do not depend on what is done with them."""
 _PATHS = re.compile(
     r"(?!transform|aug)(.*_)?(dir|directory|root|path|paths|folder|file|files|filename|filenames|list|lmdb|db|rec|idx"
     r"|annotations|tfrecords?)(_path|_dir|_root)?|data|dataset|images|filenames|tfrec_.*",
@@ -78,13 +82,22 @@ class UsualValues:
     """The values that the script's own command line has for what it is not told."""
     assumed: dict[str, Any] = field(default_factory=dict)
     """What was assumed so far, also while the pipeline is made: a configuration is asked then."""
+    replaced: dict[str, Any] = field(default_factory=dict)
+    """The script's own values that an assumed value of ``ONE_PROCESS`` replaces, by name."""
 
     def find(self, name: str, told_as: str = "") -> Any:
         """The usual value of a parameter of that name, noted as ``told_as``, else MISSING."""
         value = self._value(name)
         if value is not MISSING:
             self.assumed[told_as or name] = value
+            self.note_own_value(told_as or name, self.defaults.get(name, MISSING))
         return value
+
+    def note_own_value(self, name: str, own: Any) -> None:
+        """Record the script's own value of an assumed name, if it is another one."""
+        is_known = own is not MISSING and own is not None and own != -1  # -1: the launcher's value
+        if is_known and own != self.assumed.get(name, own):
+            self.replaced[name] = own
 
     def setting(self, stand_ins: StandIns) -> Callable[[str], Any]:
         """What a configuration has under a dotted name: a usual value, else what stands in."""
@@ -102,10 +115,12 @@ class UsualValues:
         return next((each for each in found if each != nothing), nothing)
 
     def _value(self, name: str) -> Any:
-        if name in NEUTRAL:  # a command line has -1 for "whatever the launcher says"
-            return NEUTRAL[name]
+        if name in ONE_PROCESS:
+            return ONE_PROCESS[name]
         if name in self.defaults:
             return self.defaults[name]
+        if name in NEUTRAL:
+            return NEUTRAL[name]
         uses = self.uses(name)
         if uses.is_settings:
             return MISSING

@@ -58,6 +58,30 @@ def written_values(
     return found
 
 
+def first_call_value(
+    function: str,
+    parameters: Sequence[str],
+    wanted: str,
+    trees: Iterable[ast.Module],
+    known: Mapping[str, Any] = _NOTHING,
+) -> Any:
+    """What the first call passes for a parameter: the value, or its expression if it is unknown.
+
+    MISSING if nothing calls the function, or if its first call does not pass the parameter.
+    """
+    for tree in trees:
+        calls = _Calls(tree, known)
+        callee = _Callee(function, tuple(parameters))
+        for call, around in calls.calls:
+            if callee.matches(call, _classes(around), calls.several):
+                passed = callee.arguments(call).get(wanted)
+                if passed is None:
+                    return MISSING
+                value = calls.value(passed, around, _DEPTH)
+                return passed if value is MISSING else value
+    return MISSING
+
+
 @dataclass(frozen=True, slots=True)
 class _Callee:
     """A function whose calls are looked for."""
@@ -91,6 +115,11 @@ class _Callee:
                 return name not in several and name == (self.owner if constructs else self.name)
         return False
 
+    def arguments(self, call: ast.Call) -> dict[str, ast.expr]:
+        """What a call passes, by parameter."""
+        passed = dict(zip(self.parameters, call.args, strict=False))
+        return passed | {each.arg: each.value for each in call.keywords if each.arg}
+
 
 class _Calls:
     """The calls of a file, each with the definitions around it, innermost last."""
@@ -109,22 +138,24 @@ class _Calls:
         for call, around in self.calls:
             if not callee.matches(call, _classes(around), self.several):
                 continue
-            given = dict(zip(callee.parameters, call.args, strict=False))
-            given |= {each.arg: each.value for each in call.keywords if each.arg}
+            given = callee.arguments(call)
             if wanted in given:
-                value = self._value(given[wanted], around, depth)
+                value = self.value(given[wanted], around, depth)
                 if value is not MISSING:
                     yield value
 
-    def _value(self, node: ast.expr, around: _Around, depth: int) -> Any:
+    def value(self, node: ast.expr, around: _Around, depth: int) -> Any:
+        """The value of an argument of a call that is inside ``around``, else MISSING."""
         try:
             return ast.literal_eval(node)
         except ValueError:
             pass
         if isinstance(node, ast.BinOp) and (calculate := _OPERATORS.get(type(node.op))):
-            pair = [self._value(each, around, depth) for each in (node.left, node.right)]
+            pair = [self.value(each, around, depth) for each in (node.left, node.right)]
             numbers = all(isinstance(each, int | float) for each in pair)
             return calculate(*pair) if numbers else MISSING
+        if isinstance(node, ast.Attribute):
+            return self.known.get(ast.unparse(node), MISSING)
         if not isinstance(node, ast.Name):
             return MISSING
         if node.id in self.known:
@@ -142,7 +173,7 @@ class _Calls:
                 and any(isinstance(to, ast.Name) and to.id == node.id for to in each.targets)
             ]
             if set_to:
-                return self._value(set_to[0], (), 0) if len(set_to) == 1 else MISSING
+                return self.value(set_to[0], (), 0) if len(set_to) == 1 else MISSING
         return MISSING
 
     def _parameter(
@@ -162,7 +193,7 @@ class _Calls:
         places = [*args.posonlyargs, *args.args][-len(args.defaults) :] if args.defaults else []
         defaults = dict(zip((each.arg for each in places), args.defaults, strict=True))
         default = defaults.get(wanted)
-        return MISSING if default is None else self._value(default, (), 0)
+        return MISSING if default is None else self.value(default, (), 0)
 
 
 def _parameters(function: ast.FunctionDef) -> list[str]:
