@@ -26,12 +26,12 @@ def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
         parts += [f"{facts.of_no_sample:,} file{'s' * (facts.of_no_sample > 1)} of no sample"]
     elif facts.of_no_sample:  # one entry may cover many annotations
         parts += ["entries of no sample" if parts else "Entries of no sample"]
-    verb = "is" if len(parts) == 1 and facts.at_fault + facts.of_no_sample == 1 else "are"
-    verb = verb if parts != ["Entries of no sample"] else "are"
+    single = facts.at_fault + facts.of_no_sample == 1 and (facts.at_fault or masks)
+    verb = "is" if single else "are"
     at_fault = (
-        f"{' and '.join(parts)} {verb} at fault; the first: {printable(facts.first_fault)}. Verify and the measurements "
-        "leave them out. An exported program reads them as they are, or ends there: "
-        f"`workbench check {place} --good {good} the others."
+        f"{' and '.join(parts)} {verb} at fault; the first: {printable(facts.first_fault)}. "
+        "Verify and the measurements leave them out. An exported program reads them as they are, "
+        f"or ends there: `workbench check {place} --good {good} the others."
     )
     looked_at = min(facts.count, SAMPLE)
     other_size = (
