@@ -229,7 +229,9 @@ def test_dali_reads_the_files_in_that_order(photos: Path, tmp_path: Path, form: 
     if form == "text":
         data = written(tmp_path / "l.txt", "".join(f"{path} {n}\n" for path, n in rows))
     elif form == "csv":
-        data = written(tmp_path / "l.csv", "path,label\n" + "".join(f"{path},{n}\n" for path, n in rows))
+        data = written(
+            tmp_path / "l.csv", "path,label\n" + "".join(f"{path},{n}\n" for path, n in rows)
+        )
 
     @pipeline_def(batch_size=len(some), num_threads=1, device_id=None)
     def pipeline() -> Any:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from PIL import Image
 
 from workbench.engine.encoded_images import pillow_warnings_ignored
-from workbench.engine.image_targets import header_findings, upright_size
+from workbench.engine.image_targets import header_findings
 from workbench.errors import DataError
 from workbench.roots import Roots
 from workbench.sources import (
@@ -26,6 +26,7 @@ from workbench.sources import (
     load_source,
     no_files_reason,
     open_dataset,
+    upright_size,
 )
 
 _FORMATS = {
@@ -165,7 +166,7 @@ def scan_folder(
     findings = [
         (finding, f"{each.name}, {finding.reason}")
         for each in sample
-        if not each.fault and (each.sides or each.remark or each.reach or each.mask)
+        if not each.fault and (each.sides or each.remark or each.mask)
         for finding in header_findings(_inside(each, roots))
     ]
     bad = [text for finding, text in findings if finding.level == "bad"]

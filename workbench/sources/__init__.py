@@ -25,6 +25,8 @@ from workbench.sources._dataset import Datasets as Datasets
 from workbench.sources._dataset import load_source as load_source
 from workbench.sources._dataset import source_kinds as source_kinds
 from workbench.sources._frames import choose_columns as choose_columns
+from workbench.sources._image_sides import orientation as orientation
+from workbench.sources._image_sides import upright_size as upright_size
 from workbench.sources._opening import PARAMETER as PARAMETER
 from workbench.sources._opening import Data as Data
 from workbench.sources._opening import Location as Location
