@@ -12,7 +12,7 @@ from workbench.sources._dataset import Dataset, load_source
 from workbench.sources._source_kind import Sample
 from workbench.sources._target_faults import OVER_EDGE, WITHOUT_AREA
 
-_MOST_READ = 20_000
+MOST_READ = 20_000
 """Samples whose labels are read, from the first one on."""
 _MOST_CACHED = 8
 
@@ -35,6 +35,13 @@ class DataFacts:
     without_area: int = 0
     first_outside: str = ""
     first_without_area: str = ""
+    more: bool = False
+    """Whether the data have more samples than the 20,000 that were read."""
+
+    @property
+    def at_least(self) -> str:
+        """``"at least "`` if the counts are lower bounds."""
+        return "at least " if self.more else ""
 
 
 NO_FACTS = DataFacts()
@@ -61,7 +68,9 @@ def _read(dataset: Dataset) -> DataFacts:
     source = load_source(dataset.kind)
     if not source.is_listed:
         return NO_FACTS
-    samples = [each for each in islice(source.list_samples(dataset), _MOST_READ) if each.counted]
+    counted = (each for each in source.list_samples(dataset) if each.counted)
+    samples = list(islice(counted, MOST_READ))
+    more = next(counted, None) is not None
     one_class_each = not source.targets
     labels = tuple(each.label for each in samples) if one_class_each else ()
     names = source.key_point_names(dataset) if source.key_point_names else []
@@ -76,6 +85,7 @@ def _read(dataset: Dataset) -> DataFacts:
         len(without_area),
         _first(outside),
         _first(without_area),
+        more,
     )
 
 

@@ -463,7 +463,9 @@ class ViewModel:
         parts: dict[str, Callable[[], Fields]] = {
             "speed": measured,
             "comparison": compared,
-            "code": lambda: {"code": self.exports.fields(self.state, self.history.layout, data)},
+            "code": lambda: {
+                "code": self.exports.fields(self.state, self.history.layout, self.data_panel)
+            },
             "background": lambda: self.background_previews.fields(self.state, stale),
         }
         for name, fields in parts.items():
