@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _COMPONENT = "json"
 _LOOKED_AT = 1000
 """Samples that are looked at for the names of classes."""
+_TRIED = 8
+"""Samples of which at least one must have annotations."""
+_NO_ANNOTATIONS = "holds no annotations"
 
 
 def find_annotated(data: Any) -> dict[str, Any]:
@@ -89,6 +92,14 @@ def _require(dataset: Dataset) -> None:
             f"{', '.join(sorted(components))}). Write a list beside each image, 0000.json, of "
             '{"bbox": [left, top, width, height], "category_id": 1} in pixels.'
         )
+    first = islice(_annotated(webdataset.SOURCE.list_samples(dataset)), _TRIED)
+    faults = [_fault(content) for _, content in first if content is not None]
+    if faults and all(_NO_ANNOTATIONS in fault for fault in faults):
+        raise DataError(
+            f"{dataset}: its first samples have no annotations ({faults[0]}). Write a list "
+            'beside each image, 0000.json, of {"bbox": [left, top, width, height], '
+            '"category_id": 1} in pixels.'
+        )
 
 
 def _annotated(samples: Iterable[Sample]) -> Iterator[tuple[Sample, bytes | None]]:
@@ -137,7 +148,7 @@ def _fault(content: bytes, width: float | None = None, height: float | None = No
                 return f"its key points {number} are not three numbers each"
         annotations_in(content)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        return f"its {_COMPONENT} holds no annotations: {type(error).__name__} {error}"
+        return f"its {_COMPONENT} {_NO_ANNOTATIONS}: {type(error).__name__} {error}"
     return ""
 
 
