@@ -23,11 +23,11 @@ from workbench.engine.importing import from_file
 from workbench.errors import GraphError, PipelineError
 from workbench.graph import Graph, Node, Port
 from workbench.graph.source_targets import with_opened
-from workbench.health import check_folder
+from workbench.health import check_folder, scan_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
 from workbench.samples.records import example, framed, write_shard
-from workbench.sources import data_facts, open_dataset, open_datasets
+from workbench.sources import data_facts, list_samples, open_dataset, open_datasets
 
 CATALOG = load_catalog()
 OVER = ([60, 10, 20.3, 20], [10, -0.0001, 20, 20], [-0.4, 10, 20, 20], [50, 30, 45, 31])
@@ -208,9 +208,38 @@ def test_a_function_of_the_same_name_is_refused() -> None:
 
 def test_data_facts_tell_both_kinds_apart(tmp_path: Path) -> None:
     boxes = [*OVER, [10, 10, 0, 5], [10, 10, 0.05, 5], [10, 10, 5, 5]]
-    for kind in KINDS[:2]:
+    for kind in KINDS:
         facts = data_facts(open_dataset(written(kind, tmp_path, [*boxes])))
         assert facts.outside == 4
         assert facts.without_area == (2 if kind == "coco" else 1)
         assert "over the edge" in facts.first_outside
         assert "has no width" in facts.first_without_area
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("box", [[90, 10, 5, 5], [10, 61, 5, 5]])
+def test_a_box_outside_the_image_is_bad_in_check_panel_and_warning(
+    kind: str, box: list[float], tmp_path: Path
+) -> None:
+    place = written(kind, tmp_path, [[10, 10, 5, 5], box, [60, 10, 20.3, 20]])
+    (bad,) = check_folder(place, full=False).bad
+    assert "lies outside the image" in bad.reason
+    counted = scan_folder(place)
+    assert (counted.at_fault, counted.odd_boxes) == (1, 1)
+    facts = data_facts(open_dataset(place))
+    assert (facts.unusable, facts.outside) == (1, 1)
+    assert "over the edge" in facts.first_outside
+
+
+@pytest.mark.parametrize("orientation", [1, 6])
+def test_boxes_in_archives_are_compared_with_the_upright_image(
+    orientation: int, tmp_path: Path
+) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    buffer = io.BytesIO()
+    Image.new("RGB", (80, 60)).save(buffer, "JPEG", exif=exif, comment=b"x" * 65_500)
+    note = json.dumps([{"bbox": [10, 10, 65, 45], "category_id": 1}]).encode()
+    write_shard([{"jpg": buffer.getvalue(), "json": note}], tmp_path / "a.tar")
+    (sample,) = list_samples(open_dataset(f"webdataset_boxes:{tmp_path / 'a.tar'}"))
+    assert sample.remark.endswith("over the edge") == (orientation == 6)

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.emit.test_box_clipping import jpeg
 from tests.sources.written import read_photos, write_coco
 from workbench.catalog import load_catalog
 from workbench.errors import DataError
 from workbench.graph import Port, check_graph, load_recipe
-from workbench.graph.source_targets import with_opened
+from workbench.graph.source_targets import with_opened, without_missing_targets
+from workbench.samples.records import write_shard
 from workbench.sources import load_source, open_datasets
 
 CATALOG = load_catalog()
@@ -72,3 +74,20 @@ def test_a_recipe_says_what_it_reads(name: str, photos: Path) -> None:
     assert f"`workbench samples shapes --targets` writes some: give shapes/{wanted.sample}." in str(
         found.value
     )
+
+
+@pytest.mark.parametrize("note", [{}, {"json": b'{"caption": "x"}'}, {"json": b"[1]"}])
+def test_boxes_that_an_archive_does_not_have_are_named(
+    note: dict[str, bytes], tmp_path: Path
+) -> None:
+    write_shard([{"jpg": jpeg(), "cls": b"1", **note}] * 3, tmp_path / "a.tar")
+    data = open_datasets(str(tmp_path / "a.tar"))
+    for recipe, has_fix in (("retinanet", True), ("ssd", False)):
+        with pytest.raises(DataError, match="the graph reads boxes, which the data do not have"):
+            with_opened(load_recipe(recipe), data, CATALOG)
+        fixed = without_missing_targets(load_recipe(recipe), data, CATALOG)
+        assert (fixed is not None) == has_fix
+        if fixed is not None:
+            assert "boxes" not in fixed.outputs
+            assert [source.op for source in fixed.sources] == ["readers.webdataset"]
+            assert check_graph(fixed, CATALOG) == ()

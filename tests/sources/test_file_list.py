@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from nvidia.dali import fn, pipeline_def
+from PIL import Image
 
+import workbench as wb
 from workbench.errors import DataError
 from workbench.sources import (
     Data,
@@ -112,7 +114,14 @@ def test_lists_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ("list.txt", "a.jpg\nb.jpg\n", "row 1 is ['a.jpg'], without a path or a label"),
         ("list.csv", "path,label\n\nb.jpg\n", "row 3 is ['b.jpg']"),
         ("list.csv", "path,label\na.jpg, \n", "row 2 is ['a.jpg', ' ']"),
-        ("list.csv", "path;label\na.jpg;0\n", "Write path,label in each row."),
+        ("list.csv", "path;label\na.jpg;0\n", "separated by ';', not by ','. Write path,label"),
+        ("list.csv", "a.jpg\t0\nb.jpg\t1\n", "separated by '\\t', not by ','"),
+        ("list.csv", "a.jpg;0,5\n", "separated by ';', not by ','"),
+        ("list.txt", "a.jpg,0\nb.jpg,1\n", "separated by ',', not by ' '. Write path label"),
+        ("list.csv", "shot,kind\na.jpg,0\n", "row 1 is 'shot, kind', neither a file nor known"),
+        ("list.csv", "img001,0\nb.jpg,1\n", "row 1 is 'img001, 0', neither a file nor known"),
+        ("list.csv", "0,1\na.jpg,0\n", "Write the header path,label"),
+        ("list.txt", "path label\na.jpg 0\n", "a text list has no header. Remove row 1."),
         ("list.csv", "path,label\n,7\n", "row 2 is ['', '7']"),
         ("list.csv", "filename,width,class\na.jpg,640,dog\n", "its second column is 'width'"),
         ("list.csv", "image,cat,dog\na.jpg,1,0\n", "of image, cat, dog"),
@@ -133,6 +142,29 @@ def test_a_header_that_names_the_label_or_has_two_columns(tmp_path: Path, header
     more = ",train" * (header.count(",") - 1)
     data = written(tmp_path / "list.csv", f"{header}\na.jpg,ant{more}\nb.jpg,bee{more}\n")
     assert [label for _, label in named(data)] == [0, 1]
+
+
+@pytest.mark.parametrize("first", ["img001,0", "0001,cat", "a_b,0"])
+def test_a_first_row_without_an_ending_is_no_header(tmp_path: Path, first: str) -> None:
+    names = [first.partition(",")[0], "img002"]
+    for name in names:
+        Image.new("RGB", (8, 8)).save(tmp_path / name, "PNG")
+    path = tmp_path / "list.csv"
+    path.write_text(f"{first}\nimg002,{first.partition(',')[2]}\n")
+    assert [each.name for each in list_samples(open_dataset(path))] == names
+    assert [os.path.basename(each) for each in exported()(str(path))["files"]] == names
+    (tmp_path / names[0]).rename(tmp_path / f"{names[0]}.png")
+    words = f"{names[0]}.png exists: add the ending"
+    with pytest.raises(DataError, match=words):
+        wb.read(str(path))
+    (bad,) = wb.check_folder(path, full=False).bad
+    assert words in bad.reason
+
+
+def test_a_header_that_may_be_a_file_is_an_error(tmp_path: Path) -> None:
+    Image.new("RGB", (8, 8)).save(tmp_path / "image", "PNG")
+    data = written(tmp_path / "list.csv", "image,dog\nimage2,cat\n")
+    assert "row 1 is 'image, dog', and a file image exists" in refusal(data)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +229,9 @@ def test_dali_reads_the_files_in_that_order(photos: Path, tmp_path: Path, form: 
     if form == "text":
         data = written(tmp_path / "l.txt", "".join(f"{path} {n}\n" for path, n in rows))
     elif form == "csv":
-        data = written(tmp_path / "l.csv", "p,l\n" + "".join(f"{path},{n}\n" for path, n in rows))
+        data = written(
+            tmp_path / "l.csv", "path,label\n" + "".join(f"{path},{n}\n" for path, n in rows)
+        )
 
     @pipeline_def(batch_size=len(some), num_threads=1, device_id=None)
     def pipeline() -> Any:

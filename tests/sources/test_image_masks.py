@@ -20,7 +20,7 @@ from workbench.engine.importing import from_file
 from workbench.errors import DataError
 from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.dataset_parameters import with_datasets
-from workbench.health import check_folder
+from workbench.health import check_folder, scan_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
 from workbench.samples.shapes import CLASSES
@@ -32,6 +32,7 @@ from workbench.sources import (
     write_without,
 )
 from workbench.sources.image_masks import mask_numbers
+from workbench.ui.data_texts import fault_text
 
 COUNT = 4
 
@@ -105,7 +106,12 @@ def test_what_is_no_pair_is_named_counted_and_left_out(copied: Path, engine: Eng
     (copied / "masks" / f"{names[3]}.png").unlink()
     (copied / "masks" / f"{names[5]}.png").write_text("no picture")
     small.save(copied / "masks" / "alone.png")
-    faults = {each.file: each.reason for each in check_folder(copied).bad}
+    checked, counted = check_folder(copied), scan_folder(copied)
+    assert counted.count == checked.count == 8
+    assert counted.at_fault + counted.of_no_sample == len(checked.bad) == 4
+    words = "3 of 8 samples and 1 file of no sample are at fault"
+    assert fault_text(counted, open_dataset(copied)).startswith(words)
+    faults = {each.file: each.reason for each in checked.bad}
     assert list(faults) == [*(f"images/{names[n]}.jpg" for n in (1, 3, 5)), "masks/alone.png"]
     first, second, third, last = faults.values()
     assert first.startswith("its mask is 40×30, and it is ")
@@ -119,6 +125,14 @@ def test_what_is_no_pair_is_named_counted_and_left_out(copied: Path, engine: Eng
     (copied / "masks" / f"{names[5]}.png").unlink()
     preview = preview_batch(engine, PreviewRequest(with_settings(graph, batch_size=4), str(copied)))
     assert "3 at fault among its first " in preview.note
+
+
+def test_the_panel_counts_masks_of_another_size_as_the_check_does(copied: Path) -> None:
+    for name in sorted((copied / "masks").iterdir())[:2]:
+        Image.new("L", (33, 44), 1).save(name)
+    counted = scan_folder(copied)
+    assert (counted.at_fault, counted.of_no_sample) == (len(check_folder(copied).bad), 0)
+    assert "its mask is 33×44" in counted.first_fault
 
 
 def test_a_mask_of_another_size_is_told_on_its_tile_and_one_that_is_none_left_out(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -95,8 +96,70 @@ def test_a_dict_of_splits_is_no_data_set() -> None:
         def cast_column(self) -> None:
             raise AssertionError
 
-    with pytest.raises(DataError, match=r"splits 'train', 'test'\. Give one"):
-        open_datasets(DatasetDict(train=[], test=[]))
+    splits: Any = DatasetDict(train=[], test=[])
+    for read in (open_datasets, lambda data: wb.read(data, label="label")):
+        with pytest.raises(DataError, match=r"splits 'train', 'test'\. Give one"):
+            read(splits)
+
+
+def test_a_lazy_frame_is_refused_without_computing_it() -> None:
+    class LazyFrame:
+        collect = None
+
+        @property
+        def columns(self) -> list[str]:
+            raise AssertionError
+
+    LazyFrame.__module__ = "polars.lazyframe.frame"
+    lazy: Any = LazyFrame()
+    for chosen in ({}, {"label": "breed"}, {"path": "where", "label": ""}):
+        with pytest.raises(DataError, match=r"lazy.*Give frame\.collect"):
+            wb.read(lazy, **chosen)
+
+
+class Rows:
+    """A table of Hugging Face."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
+        self.rows = list(rows)
+        self.column_names = list(self.rows[0])
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return self.rows[index]
+
+    def cast_column(self) -> None:
+        raise AssertionError
+
+    def unique(self, column: str) -> list[Any]:
+        if any(isinstance(row[column], list) for row in self.rows):
+            raise NotImplementedError("unique of lists")
+        return list(dict.fromkeys(row[column] for row in self.rows))
+
+
+@pytest.mark.parametrize("column", ["path", "bytes", "image", "photo"])
+def test_labels_beside_paths_and_bytes_are_kept(paths: list[str], column: str) -> None:
+    """Rows of Hugging Face with a column named path or bytes had label 0."""
+    values = paths if column == "path" else encoded(paths)
+    rows = [{column: each, "label": text} for each, text in zip(values, TEXTS, strict=True)]
+    assert found(Rows(rows)) == ([1, 1, 0, 0], ["ant", "dog"])
+    both = [{**row, "path": path} for row, path in zip(rows, paths, strict=True)]
+    assert found(Rows(both)) == ([1, 1, 0, 0], ["ant", "dog"])
+    numbered = [{**row, "label": at} for at, row in enumerate(rows)]
+    assert found(Rows(numbered))[0] == [0, 1, 2, 3]
+    if column in ("bytes", "path"):
+        with pytest.raises(DataError, match="none is named label"):
+            wb.read(Rows({column: row[column], "breed": row["label"]} for row in rows))
+
+
+def test_rows_without_an_image_or_with_lists_of_labels_say_so(paths: list[str]) -> None:
+    with pytest.raises(DataError, match="it is None: give the bytes"):
+        wb.read(Rows([{"image": {"bytes": None, "path": None}, "label": 1}]))
+    lists = [{"image": each, "label": [1, 2]} for each in encoded(paths)]
+    with pytest.raises(DataError, match=r"its label is '\[1, 2\]': number the classes"):
+        wb.read(Rows(lists))
 
 
 class Pairs:
@@ -129,12 +192,12 @@ def test_text_labels_are_classes_in_pairs_and_data_sets(paths: list[str]) -> Non
 
 
 def test_rows_without_a_label_are_an_error() -> None:
-    class Rows(Pairs):
+    class Unlabelled(Pairs):
         def __getitem__(self, index: int) -> Any:
             return {"image": np.zeros((8, 8, 3), np.uint8), "y": 3}
 
     with pytest.raises(DataError, match="it has image, y, and none is named label"):
-        wb.read(Rows(["a"]))
+        wb.read(Unlabelled(["a"]))
 
 
 def test_missing_files_are_an_error_with_their_rows(paths: list[str]) -> None:

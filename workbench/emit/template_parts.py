@@ -10,7 +10,9 @@ parameter ``data``, a folder of images: it is emitted once for each parameter of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from string import Template
 from textwrap import wrap
@@ -34,7 +36,9 @@ from workbench.graph.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, Settings
 from workbench.graph.node_order import ancestors, topological
 from workbench.graph.pipelines import SHARD_SEED
-from workbench.sources import SourceKind
+from workbench.sources import DataFacts, SourceKind
+
+_FACTS: ContextVar[Mapping[str, DataFacts]] = ContextVar("facts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,9 +393,19 @@ def docstring_title(graph: Graph) -> str:
     return _in_docstring(text) or "A pipeline."
 
 
+@contextmanager
+def known_facts(facts: Mapping[str, DataFacts]) -> Iterator[None]:
+    """Write programs whose docstring also lists the warnings about these data."""
+    token = _FACTS.set(facts)
+    try:
+        yield
+    finally:
+        _FACTS.reset(token)
+
+
 def warning_lines(graph: Graph, catalog: Catalog) -> str:
-    """A paragraph of a docstring for each warning about a graph, whatever its data are."""
-    warnings = check_warnings(graph, catalog)
+    """A paragraph of a docstring for each warning about a graph and its ``known_facts``."""
+    warnings = check_warnings(graph, catalog, _FACTS.get({}))
     return "".join(f"\n\n{_in_docstring(f'Warning: {each}')}" for each in warnings)
 
 

@@ -19,11 +19,18 @@ from workbench.catalog.python_decoder import decode_with_pillow
 from workbench.engine.encoded_images import corruption_reason, misread_reason, open_image
 from workbench.engine.findings import CheckedFile, Finding
 from workbench.engine.image_hash import image_hash
-from workbench.engine.image_targets import orientation, targets_fit, upright_size
+from workbench.engine.image_targets import targets_fit
 from workbench.engine.pipelines import plain_reason
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
-from workbench.sources import Sample, content_fault, header_of, unreadable_reason
+from workbench.sources import (
+    Sample,
+    content_fault,
+    header_of,
+    orientation,
+    unreadable_reason,
+    upright_size,
+)
 
 _ENDINGS = {
     "JPEG": (".jpg", ".jpeg"),

@@ -3,33 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from PIL import ExifTags, Image, ImageFile
+from PIL import Image
 
 from workbench.engine.encoded_images import pillow_warnings_ignored
 from workbench.engine.findings import KINDS, Finding
-from workbench.sources import Sample
-
-_LAST_UPRIGHT = 4
-"""EXIF's orientations beyond are turned by a quarter."""
-
-
-def orientation(image: ImageFile.ImageFile) -> Any:
-    """EXIF's, from 1 to 8; None where there is none that can be read."""
-    if image.format != "TIFF" and "exif" not in image.info:
-        return None
-    try:
-        return image.getexif().get(ExifTags.Base.Orientation)
-    except (SyntaxError, ValueError, KeyError, TypeError, IndexError, OSError):
-        return None  # EXIF that cannot be read turns nothing
-
-
-def upright_size(image: ImageFile.ImageFile) -> tuple[int, int]:
-    """Width and height as turned by EXIF; Pillow may have exchanged those of a TIFF already."""
-    tags = getattr(image, "tag_v2", {})
-    size = (tags[256], tags[257]) if image.format == "TIFF" else image.size
-    return size[::-1] if (orientation(image) or 0) > _LAST_UPRIGHT else size
+from workbench.sources import Sample, upright_size
 
 
 def targets_fit(file: Sample, sides: tuple[int, int]) -> Iterator[Finding]:
@@ -40,9 +19,6 @@ def targets_fit(file: Sample, sides: tuple[int, int]) -> Iterator[Finding]:
         yield Finding("annotated size", f"its annotations are for {wanted}, and it is {shown}")
     if file.remark:
         yield Finding("box", file.remark)
-    elif file.reach and any(far > side for far, side in zip(file.reach, sides, strict=True)):
-        far = max(far - side for far, side in zip(file.reach, sides, strict=True))
-        yield Finding("box", f"a box reaches {far:.4g} over the edge")
     if file.mask:
         try:
             with file.open_mask() as opened, Image.open(opened) as mask:

@@ -39,8 +39,8 @@ def box_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault
             yield Fault(
                 source.id,
                 "",
-                f"{_images(found.without_area)} a box without an area, and {effect}; the first "
-                f"is in {found.first_without_area}",
+                f"{_images(found, found.without_area)} a box without an area, and {effect}; the "
+                f"first is in {found.first_without_area}",
                 "List all with `workbench check DATA`.",
                 "without_area",
             )
@@ -60,7 +60,7 @@ def _over_edge(
         yield Fault(
             node.id,
             "boxes",
-            f"{_images(found.outside)} boxes over the edge, {effect}; the first is in "
+            f"{_images(found, found.outside)} boxes over the edge, {effect}; the first is in "
             f"{found.first_outside}",
             "List all with `workbench check DATA`."
             if clips
@@ -98,5 +98,7 @@ def _layout(graph: Graph, node: Node, port: Port) -> Iterator[Fault]:
         )
 
 
-def _images(count: int) -> str:
-    return "1 image has" if count == 1 else f"{count:,} images have"
+def _images(facts: DataFacts, count: int) -> str:
+    return (
+        f"{facts.at_least}1 image has" if count == 1 else f"{facts.at_least}{count:,} images have"
+    )

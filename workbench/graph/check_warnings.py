@@ -280,7 +280,9 @@ def _order(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
     """Sources whose order leaves batches with few classes."""
     size = graph.settings.batch_size
     for source in graph.sources:
-        labels = facts.get(parameter_of(source) or "", NO_FACTS).labels
+        found = facts.get(parameter_of(source) or "", NO_FACTS)
+        labels = found.labels
+        data = f"the first {len(labels):,} samples" if found.more else "the data"
         fill = shuffle_buffer(source) if labels else None
         if fill is None:
             continue
@@ -291,7 +293,7 @@ def _order(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
             yield Fault(
                 source.id,
                 "random_shuffle",
-                f"it does not shuffle, and the data are sorted by class: a batch of {size} has "
+                f"it does not shuffle, and {data} are sorted by class: a batch of {size} has "
                 f"{share:.0%} of the classes that shuffled data give",
                 "Turn on random_shuffle for training.",
                 "unshuffled",
@@ -300,7 +302,7 @@ def _order(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
             yield Fault(
                 source.id,
                 "initial_fill",
-                f"the data are sorted by class, and a shuffle buffer of {fill} samples is too "
+                f"{data} are sorted by class, and a shuffle buffer of {fill} samples is too "
                 f"small: a batch of {size} has {share:.0%} of the classes that shuffled data give",
                 "Give a larger initial_fill, or write the data in random order.",
                 "buffer",
@@ -354,11 +356,13 @@ def _unusable(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
     """Sources with samples that no reader can use."""
     for source in graph.sources:
         name = parameter_of(source) or ""
-        if count := facts.get(name, NO_FACTS).unusable:
+        found = facts.get(name, NO_FACTS)
+        if count := found.unusable:
             yield Fault(
                 source.id,
                 "",
-                f"{count:,} samples cannot be used, and an exported program ends at one",
+                f"{found.at_least}{count:,} samples cannot be used, and an exported program ends "
+                "at one",
                 "Write a list of the others with `workbench check DATA --good`.",
                 "unusable",
             )

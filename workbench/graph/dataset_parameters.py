@@ -156,7 +156,14 @@ def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
         return dataset.kind
     for kind in richer:
         if not missing_ports(graph, source, kind):
-            load_source(kind).require(dataset)
+            try:
+                load_source(kind).require(dataset)
+            except DataError as error:
+                ports = " and ".join(missing_ports(graph, source, dataset.kind))
+                raise DataError(
+                    f"{source.id}: the graph reads {ports}, which the data do not have. {error} Or "
+                    f"unlink {ports}."
+                ) from None
             return kind
     return dataset.kind
 

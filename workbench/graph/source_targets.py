@@ -48,6 +48,23 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
     return with_new_targets(replace(graph, outputs=given), catalog, new)
 
 
+def without_missing_targets(graph: Graph, data: Datasets, catalog: Catalog) -> Graph | None:
+    """The graph without the targets that the data do not have; None if it does not run so."""
+    for source in graph.sources:
+        name = parameter_of(source)
+        if name is not None and name in data:
+            kind = load_source(data[name].kind)
+            graph = _without_targets(graph, source.id, kind.outputs, catalog)
+            known = catalog[kind.op].args
+            args = {key: value for key, value in source.args.items() if key in known}
+            graph = graph.replace_node(replace(source, args=args))
+    try:
+        opened = with_opened(graph, data, catalog)
+    except DataError:
+        return None
+    return None if stopping_faults(opened, catalog) else opened
+
+
 def require_runs(before: Graph, made: Graph, data: Datasets, catalog: Catalog) -> None:
     """Raise DataError where a graph that ran does not on data of another kind than its sources'.
 

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from PIL import Image
 
 from workbench.engine.encoded_images import pillow_warnings_ignored
-from workbench.engine.image_targets import header_findings, upright_size
+from workbench.engine.image_targets import header_findings
 from workbench.errors import DataError
 from workbench.roots import Roots
 from workbench.sources import (
@@ -26,6 +26,7 @@ from workbench.sources import (
     load_source,
     no_files_reason,
     open_dataset,
+    upright_size,
 )
 
 _FORMATS = {
@@ -64,10 +65,12 @@ class FolderFacts:
     without_targets: int = 0
     """Images that have none, where that is known: sound, and passed over with ``skip_empty``."""
     at_fault: int = 0
-    """Samples that lack what the others have, or whose targets cannot be, without looking at their
-    images, which ``check_folder`` does."""
+    """Samples that lack what the others have, or whose targets cannot be read. ``check_folder``
+    also looks at the images. Masks are compared with at most ``SAMPLE`` images."""
+    of_no_sample: int = 0
+    """Entries at fault that belong to no sample: masks without an image."""
     first_fault: str = ""
-    """The name of the first of these, and why; or of entries at fault that belong to no sample."""
+    """The name and the reason of the first of both."""
     other_size: int = 0
     """Of as many images as ``SAMPLE`` those of another size than their targets were written for."""
     first_other_size: str = ""
@@ -123,9 +126,10 @@ def scan_folder(
     labels: Counter[int] = Counter()
     sample: list[Sample] = []
     chance = random.Random(0)
-    faults, first_fault = 0, ""
+    faults, of_no_sample, first_fault = 0, 0, ""
     for file in list_samples(read):
         if not file.counted:
+            of_no_sample += 1
             first_fault = first_fault or f"{file.name}, {file.fault}"
             continue
         count += 1
@@ -160,13 +164,14 @@ def scan_folder(
     if not formats:
         formats.update(header.format for header in headers)
     findings = [
-        (finding.kind == "box", f"{each.name}, {finding.reason}")
+        (finding, f"{each.name}, {finding.reason}")
         for each in sample
-        if each.sides and not each.fault
-        for finding in header_findings(each._replace(mask=""))
+        if not each.fault and (each.sides or each.remark or each.mask)
+        for finding in header_findings(_inside(each, roots))
     ]
-    odd_boxes = [text for is_box, text in findings if is_box]
-    other_sizes = [text for is_box, text in findings if not is_box]
+    bad = [text for finding, text in findings if finding.level == "bad"]
+    odd_boxes = [text for finding, text in findings if finding.kind == "box"]
+    other_sizes = [text for finding, text in findings if finding.kind == "annotated size"]
     sizes = sorted((header.size for header in headers), key=lambda wh: wh[0] * wh[1])
     return FolderFacts(
         str(dataset),
@@ -180,8 +185,9 @@ def scan_folder(
         targets=targets,
         targets_of=targets_of if targets_of < count else 0,
         without_targets=without(read) if (without := load_source(read.kind).without_targets) else 0,
-        at_fault=faults,
-        first_fault=first_fault,
+        at_fault=faults + len(bad),
+        of_no_sample=of_no_sample,
+        first_fault=first_fault or next(iter(bad), ""),
         other_size=len(other_sizes),
         first_other_size=next(iter(other_sizes), ""),
         odd_boxes=len(odd_boxes),
@@ -196,6 +202,12 @@ def scan_folder(
             ).most_common()
         ),
     )
+
+
+def _inside(sample: Sample, roots: Roots | None) -> Sample:
+    """The sample, without its mask if that lies outside the roots."""
+    refused = roots is not None and sample.mask and roots.refusal(sample.mask)
+    return sample._replace(mask="") if refused else sample
 
 
 def _count_classes(

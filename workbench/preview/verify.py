@@ -229,7 +229,8 @@ class Verifier:
 
     def _compare(self, data: Datasets) -> Verification:
         """One comparison from the start. Raises ScriptError; ``_so_far`` then holds the rest."""
-        settings, source = self.graph.settings, export(self.graph, self.target, data=data).main
+        settings = self.graph.settings
+        source = export(self.graph, self.target, data=data, facts={}).main
         report = Verification(self.batches * settings.batch_size, 0, 0, settings.device, ())
         self._so_far = report
         try:

@@ -26,6 +26,8 @@ from workbench.sources._dataset import load_source as load_source
 from workbench.sources._dataset import source_kinds as source_kinds
 from workbench.sources._float_wav import decodes_to_silence as decodes_to_silence
 from workbench.sources._frames import choose_columns as choose_columns
+from workbench.sources._image_sides import orientation as orientation
+from workbench.sources._image_sides import upright_size as upright_size
 from workbench.sources._opening import PARAMETER as PARAMETER
 from workbench.sources._opening import Data as Data
 from workbench.sources._opening import Location as Location
@@ -182,6 +184,13 @@ def failure_reason(dataset: Dataset, said: str) -> str:
     return explain(dataset, said) if explain is not None else ""
 
 
+def name_with_ending(path: str) -> str:
+    """The name of an image that exists if the path lacks its ending; empty for none."""
+    folder, stem = os.path.split(path)
+    names = (f"{stem}{each}" for each in (".jpg", ".jpeg", ".png", ".JPG", ".tif", ".bmp", ".webp"))
+    return next((name for name in names if os.path.isfile(os.path.join(folder, name))), "")
+
+
 def unreadable_reason(path: str) -> str | None:
     """Why the operating system cannot hand out a file's bytes, or None."""
     try:
@@ -191,5 +200,6 @@ def unreadable_reason(path: str) -> str | None:
         if found.st_size == 0:
             return "the file is empty"
     except OSError as error:
-        return error.strerror or str(error)
+        reason, name = error.strerror or str(error), name_with_ending(path)
+        return f"{reason}; {name} exists: add the ending" if name else reason
     return None if os.access(path, os.R_OK) else "no permission to read it"

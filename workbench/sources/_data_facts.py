@@ -13,7 +13,7 @@ from workbench.sources._float_wav import SOUND_HEAD, float_rate
 from workbench.sources._source_kind import Sample
 from workbench.sources._target_faults import OVER_EDGE, WITHOUT_AREA
 
-_MOST_READ = 20_000
+MOST_READ = 20_000
 """Samples whose labels are read, from the first one on."""
 _MOST_HEADS = 1_000
 """Sounds whose headers are read."""
@@ -40,6 +40,13 @@ class DataFacts:
     first_without_area: str = ""
     float_rates: tuple[int, ...] = ()
     """Sample rates of the WAV files of floats among the first 1,000 sounds."""
+    more: bool = False
+    """Whether the data have more samples than the 20,000 that were read."""
+
+    @property
+    def at_least(self) -> str:
+        """``"at least "`` if the counts are lower bounds."""
+        return "at least " if self.more else ""
 
 
 NO_FACTS = DataFacts()
@@ -66,7 +73,9 @@ def _read(dataset: Dataset) -> DataFacts:
     source = load_source(dataset.kind)
     if not source.is_listed:
         return NO_FACTS
-    samples = [each for each in islice(source.list_samples(dataset), _MOST_READ) if each.counted]
+    counted = (each for each in source.list_samples(dataset) if each.counted)
+    samples = list(islice(counted, MOST_READ))
+    more = next(counted, None) is not None
     one_class_each = not source.targets
     labels = tuple(each.label for each in samples) if one_class_each else ()
     names = source.key_point_names(dataset) if source.key_point_names else []
@@ -82,6 +91,7 @@ def _read(dataset: Dataset) -> DataFacts:
         _first(outside),
         _first(without_area),
         float_rates=_float_rates(samples) if source.noun == "sound" else (),
+        more=more,
     )
 
 

@@ -5,7 +5,7 @@ Both are recognised by the module of their type: neither library is imported her
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -32,7 +32,17 @@ class Frame(Protocol):
 def is_frame(data: object) -> bool:
     """Whether data are a frame, a lazy frame or a column (``Series``) of pandas or Polars."""
     library = type(data).__module__.partition(".")[0]
-    return library in _LIBRARIES and (hasattr(data, "columns") or hasattr(data, "to_list"))
+    kind = type(data)  # asking a lazy frame itself for its columns computes them
+    return library in _LIBRARIES and (hasattr(kind, "columns") or hasattr(kind, "to_list"))
+
+
+def require_table(data: object) -> None:
+    """Raise DataError for a lazy frame, and for several splits of Hugging Face."""
+    if is_frame(data) and hasattr(data, "collect"):
+        raise DataError("The frame is lazy: its rows are not there yet. Give frame.collect().")
+    if isinstance(data, Mapping) and hasattr(data, "cast_column"):
+        splits = ", ".join(map(repr, data))
+        raise DataError(f"The DatasetDict has the splits {splits}. Give one of them: data['...'].")
 
 
 def rows_of_frame(frame: Any) -> list[Any]:
@@ -41,8 +51,6 @@ def rows_of_frame(frame: Any) -> list[Any]:
     A column alone is one of paths. Raises DataError, which names the column or the row, where
     there is no column of paths, no row, or a value that is no path or no label.
     """
-    if hasattr(frame, "collect"):
-        raise DataError("The frame is lazy: its rows are not there yet. Give frame.collect().")
     if not hasattr(frame, "columns"):
         return _paths(frame.to_list(), str(frame.name or ""))
     names = list(frame.columns)
@@ -75,6 +83,7 @@ def choose_columns(data: Any, path: str | None, label: str | None) -> Any:
 
     None: the column is found by its name; ``label=""``: there are no labels. Raises DataError.
     """
+    require_table(data)
     names = getattr(data, "column_names", None)
     names = list(getattr(data, "columns", ()) if names is None else names)
     if not names:

@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.errors import DataError
 from workbench.sources._dataset import Dataset, Datasets, load_source, source_kinds
-from workbench.sources._frames import Frame, is_frame, rows_of_frame
+from workbench.sources._frames import Frame, is_frame, require_table, rows_of_frame
 from workbench.sources._python_data import holds_images, names_files
 from workbench.sources._remote import REMOTE, require_readable
 
@@ -48,6 +48,7 @@ def open_dataset(data: Location) -> Dataset:
     """
     if isinstance(data, Dataset):
         return data
+    require_table(data)
     if is_frame(data) and not holds_images(data):
         data = rows_of_frame(data)
     if isinstance(data, str) and not data:
@@ -65,9 +66,6 @@ def open_dataset(data: Location) -> Dataset:
         path = Path(os.path.expanduser(data))
         kinds = (kind for kind in _by_precedence() if load_source(kind).accepts(path))
         return Dataset(next(kinds, "folder"), os.path.expanduser(str(data)))
-    if isinstance(data, Mapping) and hasattr(data, "cast_column"):  # of Hugging Face
-        splits = ", ".join(map(repr, data))
-        raise DataError(f"The DatasetDict has the splits {splits}. Give one of them: data['...'].")
     if isinstance(data, list | tuple) and not data:
         raise DataError("The list is empty. Give at least one path or image.")
     if not isinstance(data, list | tuple) or not names_files(data):

@@ -40,8 +40,6 @@ class Sample(NamedTuple):
     """Where in that file the mask begins, and its size in bytes; empty where it is all of it."""
     remark: str = ""
     """What is unusual about its annotations: a box over the edge, or without width or height."""
-    reach: Sequence[float] = ()
-    """How far right and down its boxes reach, in pixels, where its annotations lack ``sides``."""
     counted: bool = True
     """Whether it is a sample; else it stands, at fault, for entries that belong to none."""
 

@@ -134,7 +134,10 @@ def number_classes(rows: Any, table: Any) -> Any:
     column = label_column(table.columns if names is None else names)
     if column is None:
         return rows
-    values = table.unique(column) if hasattr(table, "cast_column") else table[column].unique()
+    try:
+        values = table.unique(column) if hasattr(table, "cast_column") else table[column].unique()
+    except (NotImplementedError, TypeError):  # lists have no order: each row reports its label
+        return rows
     values = values.to_pylist() if hasattr(values, "to_pylist") else values
     texts = [value for value in values if isinstance(value, str)]
     return NumberedClasses(rows, column, texts) if texts else rows

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, SourceKind, load_source
+from workbench.sources import Dataset, Sample, SourceKind, load_source, name_with_ending
 from workbench.sources._tables import label_column
 
 _SUFFIXES = (".txt", ".csv", ".lst")
@@ -30,17 +30,22 @@ _MANY = 10_000
 
 
 def is_header(row: Any) -> bool:
-    """Whether the first row of a CSV file names columns: no path has neither "." nor "/"."""
-    return not {".", "/"} & set(row[0])
+    """Whether the first row of a CSV file names columns: file_name, image_id; or a label."""
+    names = [name.strip().lower() for name in row]
+    if {".", "/"} & set(names[0]) or (len(names) > 1 and names[1].lstrip("+-").isdigit()):
+        return False
+    words = "path|file|image|img|photo|picture|name|id|s|_|-| "
+    labels = {"label", "class", "target", "category", "class_name"}
+    return bool(re.fullmatch(f"(?:{words})+", names[0]) or labels & {*names})
 
 
 def read_rows(data: Any, malformed: Any = None) -> Any:
     """Path and label of each file in a list.
 
     ``data`` is a text file of lines ``path label``, a CSV file whose first columns are
-    path and label, or pairs in Python. The first row of a CSV file is a header unless its
-    path has a "." or "/". A row without path and label raises ValueError, or is added to the list
-    ``malformed``: its number and what is wrong.
+    path and label, or pairs in Python. The first row of a CSV file is a header if its names
+    are known (``is_header``). A row without path and label raises ValueError, or is added to the
+    list ``malformed``: its number and what is wrong.
     """
     if not isinstance(data, str):
         yield from ((os.path.abspath(path), str(label)) for path, label in data)
@@ -179,8 +184,8 @@ def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
 
 def _look_through(dataset: Dataset) -> list[str]:
     path = Path(dataset.location)
-    if dataset.location.lower().endswith(".csv"):
-        _require_label_column(path)
+    if dataset.location:
+        _require_columns(path)
     malformed: list[tuple[int, str]] = []
     labels = {label for _, label in read_rows(dataset.argument, malformed)}
     if malformed and not labels:
@@ -207,10 +212,51 @@ def _look_through(dataset: Dataset) -> list[str]:
     return []
 
 
-def _require_label_column(path: Path) -> None:
-    """Raise DataError if a CSV file has more columns and its second may not be the label."""
+def _require_columns(path: Path) -> None:
+    """Raise DataError if rows have another separator, or it is unknown which column is what."""
+    is_csv = path.suffix.lower() == ".csv"
     with open(path, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
-        first = next(filter(None, csv.reader(file)), [])
+        rows = filter(None, csv.reader(file) if is_csv else (line.split() for line in file))
+        first, second = next(rows, []), next(rows, [])
+    _require_separator(path, first, "," if is_csv else " ")
+    if is_csv:
+        _require_label_column(path, first)
+    _require_path(path, first, second, is_csv)
+
+
+def _require_separator(path: Path, row: Sequence[str], wanted: str) -> None:
+    """Raise DataError if the first row is separated by something else than ``wanted``."""
+    separator = next((each for each in ";\t|," if each != wanted and each in "".join(row[:1])), "")
+    if separator and not os.path.exists(path.parent / row[0]):
+        form = wanted.join(("path", "label"))
+        raise DataError(
+            f"{path}: its rows are separated by {separator!r}, not by {wanted!r}. Write {form} in "
+            "each row."
+        )
+
+
+def _require_path(path: Path, first: Sequence[str], second: Sequence[str], is_csv: bool) -> None:
+    """Raise DataError if it is not certain whether the first row is a header or names a file."""
+    if not first or {".", "/"} & set(first[0]):
+        return
+    shown, is_file = repr(", ".join(first)[:80]), os.path.isfile(path.parent / first[0])
+    if is_header(first) and is_csv:
+        if is_file and not label_column(first[1:]):
+            raise DataError(
+                f"{path}: row 1 is {shown}, and a file {first[0]} exists. Add the header "
+                "path,label."
+            )
+    elif not is_file and is_header(first):
+        raise DataError(f"{path}: row 1 is {shown}, and a text list has no header. Remove row 1.")
+    elif not is_file and {".", "/"} & set("".join(second[:1])):
+        raise DataError(
+            f"{path}: row 1 is {shown}, neither a file nor known names of columns. "
+            f"{'Write the header path,label, or correct' if is_csv else 'Correct'} the path."
+        )
+
+
+def _require_label_column(path: Path, first: Sequence[str]) -> None:
+    """Raise DataError if a CSV file has more columns and its second may not be the label."""
     names = [name.strip() for name in first]
     if not names or label_column(names[1:2]):
         return
@@ -286,11 +332,13 @@ def require_files(dataset: Dataset) -> None:
     missing = [(row, path) for row, path in rows if not os.path.exists(path)]
     if missing:
         more = f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
+        name = name_with_ending(missing[0][1])
+        fix = f"{name} exists: add the ending" if name else "Correct these paths"
         numbers = ", ".join(str(row) for row, _ in missing[:5])
         holder = "" if dataset.title or not dataset.location else f" in {dataset.location}"
         raise DataError(
             f"{len(missing):,} of {len(rows):,} files{holder} are missing (rows {numbers}{more}); "
-            f"the first: {missing[0][1]}. Correct these paths, or leave the rows out."
+            f"the first: {missing[0][1]}. {fix}, or leave the rows out."
         )
 
 

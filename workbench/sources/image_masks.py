@@ -107,7 +107,7 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
         path = os.path.join(folder, name)
         if name.lower().endswith(IMAGES) and path not in known and not is_hidden(name):
             shown = os.path.relpath(path, dataset.location)
-            yield Sample(path, shown, 0, fault="it is the mask of no image")
+            yield Sample(path, shown, 0, fault="it is the mask of no image", counted=False)
 
 
 def _require(dataset: Dataset) -> None:

@@ -92,9 +92,11 @@ def open_images(data: Any) -> Any:
 def split_row(row: Any) -> tuple[Any, int]:
     """The image and the label of ``data[i]``: a pair, a row by names, or an image alone."""
     image, label = row, 0
-    if isinstance(row, dict) and not {"bytes", "path"} & row.keys():
+    if isinstance(row, dict) and not row.keys() <= {"bytes", "path"}:
         known = {str(name).lower(): value for name, value in row.items()}
-        named = [known[name] for name in ("image", "img", "bytes", "photo") if name in known]
+        named = [
+            known[name] for name in ("image", "img", "bytes", "photo", "path") if name in known
+        ]
         if not named:
             raise ValueError(f"it has {', '.join(known)}, but no image: name that column image")
         image = named[0]
@@ -127,6 +129,8 @@ def encode_image(image: Any) -> Any:
     """The image as bytes of a file: encoded ones as they are, pixels (H, W, C) as a PNM."""
     if isinstance(image, dict):
         image = image["path"] if image.get("bytes") is None else image["bytes"]
+    if image is None:
+        raise ValueError("it is None: give the bytes of an image, or its pixels")
     if isinstance(image, str | os.PathLike):
         return np.fromfile(image, np.uint8)
     if isinstance(image, bytes | bytearray | memoryview):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, webdataset
+from workbench.sources._image_sides import sides_in
 from workbench.sources._tar_samples import with_component
 from workbench.sources._target_faults import box_fault, box_remark
 from workbench.sources.webdataset import find_shards, first_components, list_shards
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 _COMPONENT = "json"
 _LOOKED_AT = 1000
 """Samples that are looked at for the names of classes."""
+_TRIED = 8
+"""Samples of which at least one must have annotations."""
+_NO_ANNOTATIONS = "holds no annotations"
 
 
 def find_annotated(data: Any) -> dict[str, Any]:
@@ -88,6 +92,14 @@ def _require(dataset: Dataset) -> None:
             f"{', '.join(sorted(components))}). Write a list beside each image, 0000.json, of "
             '{"bbox": [left, top, width, height], "category_id": 1} in pixels.'
         )
+    first = islice(_annotated(webdataset.SOURCE.list_samples(dataset)), _TRIED)
+    faults = [_fault(content) for _, content in first if content is not None]
+    if faults and all(_NO_ANNOTATIONS in fault for fault in faults):
+        raise DataError(
+            f"{dataset}: its first samples have no annotations ({faults[0]}). Write a list "
+            'beside each image, 0000.json, of {"bbox": [left, top, width, height], '
+            '"category_id": 1} in pixels.'
+        )
 
 
 def _annotated(samples: Iterable[Sample]) -> Iterator[tuple[Sample, bytes | None]]:
@@ -106,23 +118,28 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     _require(dataset)
     for sample, content in _annotated(webdataset.SOURCE.list_samples(dataset)):
         missing = f"it has no {_COMPONENT}, as others have"
-        fault = missing if content is None else _fault(content)
-        boxes = [] if fault or content is None else annotations_in(content)[0].tolist()
-        found = [(box, box_remark(box, None, None)) for box in boxes]
-        yield sample._replace(
-            label=0,
-            fault=sample.fault or fault,
-            remark=next((f"the box {box} {r}" for box, r in found if r), ""),
-            reach=[max(box[at] + box[at + 2] for box in boxes) for at in (0, 1)] if boxes else (),
-        )
+        if sample.fault or content is None:
+            yield sample._replace(label=0, fault=sample.fault or missing)
+            continue
+        sides = sides_in(sample) or (None, None)
+        fault = _fault(content, *sides)
+        boxes = [] if fault else [one["bbox"] for one in _listed(content)]
+        found = [(box, box_remark(box, *sides)) for box in boxes]
+        remark = next((f"the box {box} {r}" for box, r in found if r), "")
+        yield sample._replace(label=0, fault=fault, remark=remark)
 
 
-def _fault(content: bytes) -> str:
+def _listed(content: bytes) -> list[Any]:
+    """The entries of the annotations of a sample."""
+    found = json.loads(content)
+    listed: list[Any] = found["annotations"] if isinstance(found, dict) else found
+    return listed
+
+
+def _fault(content: bytes, width: float | None = None, height: float | None = None) -> str:
     try:
-        found = json.loads(content)
-        listed = found["annotations"] if isinstance(found, dict) else found
-        for number, one in enumerate(listed):
-            if fault := box_fault(one["bbox"], None, None):
+        for number, one in enumerate(_listed(content)):
+            if fault := box_fault(one["bbox"], width, height):
                 return f"its box {number} {fault}"
             if type(one["category_id"]) is not int:
                 return f"its class {number} is {one['category_id']!r}, no whole number"
@@ -131,16 +148,15 @@ def _fault(content: bytes) -> str:
                 return f"its key points {number} are not three numbers each"
         annotations_in(content)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        return f"its {_COMPONENT} holds no annotations: {type(error).__name__} {error}"
+        return f"its {_COMPONENT} {_NO_ANNOTATIONS}: {type(error).__name__} {error}"
     return ""
 
 
 def _objects(samples: Iterable[Sample]) -> Iterator[list[Any]]:
     """The annotations of each sample that is not at fault."""
-    for _, content in _annotated(samples):
-        if content is not None and not _fault(content):
-            found = json.loads(content)
-            yield found["annotations"] if isinstance(found, dict) else found
+    for sample, content in _annotated(samples):
+        if content is not None and not sample.fault and not _fault(content):
+            yield _listed(content)
 
 
 def _classes_in(dataset: Dataset, samples: Sequence[Sample]) -> Iterator[Collection[int]]:

@@ -19,12 +19,19 @@ def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
         if load_source(dataset.kind).lists_files
         else ("good` names all, and writes a folder of")
     )
-    of = f"{facts.at_fault:,} of {facts.count:,} samples {'are' if facts.at_fault > 1 else 'is'}"
-    of = of if facts.at_fault else "Entries of no sample are"
+    masks = facts.targets == "masks"
+    at_least = "At least " if masks and facts.count > SAMPLE else ""
+    parts = [f"{at_least}{facts.at_fault:,} of {facts.count:,} samples"] if facts.at_fault else []
+    if facts.of_no_sample and masks:
+        parts += [f"{facts.of_no_sample:,} file{'s' * (facts.of_no_sample > 1)} of no sample"]
+    elif facts.of_no_sample:  # one entry may cover many annotations
+        parts += ["entries of no sample" if parts else "Entries of no sample"]
+    single = facts.at_fault + facts.of_no_sample == 1 and (facts.at_fault or masks)
+    verb = "is" if single else "are"
     at_fault = (
-        f"{of} at fault; the first: {printable(facts.first_fault)}. Verify and the measurements "
-        "leave them out. An exported program reads them as they are, or ends there: "
-        f"`workbench check {place} --good {good} the others."
+        f"{' and '.join(parts)} {verb} at fault; the first: {printable(facts.first_fault)}. "
+        "Verify and the measurements leave them out. An exported program reads them as they are, "
+        f"or ends there: `workbench check {place} --good {good} the others."
     )
     looked_at = min(facts.count, SAMPLE)
     other_size = (

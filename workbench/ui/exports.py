@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Callable, Iterable
+from operator import is_
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from workbench.graph.layout import Document, Frame, Layout, dump_document
 from workbench.graph.model import Graph
 from workbench.health import FolderCheck
 from workbench.roots import Roots
-from workbench.sources import Datasets
 from workbench.ui.actions import bar, panels
 from workbench.ui.actions.base import tag_of
 from workbench.ui.argument_rows import random_view
@@ -58,10 +58,11 @@ def require_entry(name: str) -> None:
         raise GraphExportError(f"{target} cannot be exported with {with_!r}.")
 
 
-def _export(graph: Graph, chosen: str, catalog: Catalog, data: Datasets) -> Export:
+def _export(graph: Graph, chosen: str, catalog: Catalog, panel: DataPanel) -> Export:
     """The export that an entry's name means."""
     target, _, with_ = chosen.partition(_WITH)
-    return export(graph, target, catalog, with_=with_, data=data)
+    data, facts = panel.datasets, panel.facts
+    return export(graph, target, catalog, with_=with_, data=data, facts=facts)
 
 
 def _no_code(fault: CodeFault) -> dict[str, Any]:
@@ -76,23 +77,23 @@ class Exports:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._tried: dict[str, tuple[Graph, Datasets, Export | str]] = {}
+        self._tried: dict[str, tuple[tuple[object, ...], Export | str]] = {}
         """Target -> what was exported, and the code or the reason why there is none."""
-        self._of: tuple[Any, ...] = (None,) * 5
+        self._of: tuple[Any, ...] = (None,) * 6
         """What the fields are of."""
         self._fields = _no_code(NO_FAULT)
 
-    def fields(self, state: ViewState, layout: Layout, data: Datasets) -> dict[str, Any]:
+    def fields(self, state: ViewState, layout: Layout, panel: DataPanel) -> dict[str, Any]:
         """The panel's fields. While nobody looks, code that is out of date is dropped."""
-        of = state.target, state.checked, layout, state.inspected, data
+        of = state.target, state.checked, layout, state.inspected, panel.datasets, panel.facts
         if any(a is not b for a, b in zip(of, self._of, strict=True)):
             in_view = state.code_in_view
             self._of = of if in_view else (None,) * len(of)
-            self._fields = self._look(state, layout, data) if in_view else _no_code(NO_FAULT)
+            self._fields = self._look(state, layout, panel) if in_view else _no_code(NO_FAULT)
         return self._fields
 
-    def _look(self, state: ViewState, layout: Layout, data: Datasets) -> dict[str, Any]:
-        found = self._export(state, layout, data)
+    def _look(self, state: ViewState, layout: Layout, panel: DataPanel) -> dict[str, Any]:
+        found = self._export(state, layout, panel)
         if isinstance(found, dict):
             return _no_code(found)
         found = with_frame_comments(found, layout.frames.values())
@@ -103,7 +104,7 @@ class Exports:
             "archive": zip_archive(found) if len(found.files) > 1 else b"",
         }
 
-    def _export(self, state: ViewState, layout: Layout, data: Datasets) -> Export | CodeFault:
+    def _export(self, state: ViewState, layout: Layout, panel: DataPanel) -> Export | CodeFault:
         """The code of the present graph, or why it cannot go to the target."""
         graph, checked = state.checked.graph, state.checked
         faults = blocking_faults(state)
@@ -111,7 +112,7 @@ class Exports:
             first = on_drawn_nodes(graph, self._catalog, layout, faults)[0]
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
             return {"message": f"{str(first).strip()}{more}", "node": first.node}
-        reason = self._try(graph, state.target, data)
+        reason = self._try(graph, state.target, panel)
         if isinstance(reason, Export):
             return reason
         # the message begins with the place: ``node: ...`` or ``node.arg: ...``
@@ -119,17 +120,18 @@ class Exports:
         node = all_folded_generators(graph, self._catalog, layout).get(named, (named, ""))[0]
         return {"message": reason, "node": node if graph.has(node) else ""}
 
-    def _try(self, graph: Graph, target: str, data: Datasets) -> Export | str:
+    def _try(self, graph: Graph, target: str, panel: DataPanel) -> Export | str:
         """The code of a sound graph, or why it cannot go there."""
+        made_from = graph, panel.datasets, panel.facts
         before = self._tried.get(target)
-        if before is not None and before[0] is graph and before[1] is data:
-            return before[2]
+        if before is not None and all(map(is_, before[0], made_from)):
+            return before[1]
         found: Export | str
         try:
-            found = _export(graph, target, self._catalog, data)
+            found = _export(graph, target, self._catalog, panel)
         except GraphExportError as error:
             found = str(error)
-        self._tried[target] = graph, data, found
+        self._tried[target] = made_from, found
         return found
 
 
@@ -175,7 +177,7 @@ def save_as(
     """
     if isinstance(action, bar.DownloadScript):
         frames = document.layout.frames.values()
-        (file,) = _exported(state.checked, "script", catalog, frames, panel.datasets).files.values()
+        (file,) = _exported(state.checked, "script", catalog, frames, panel).files.values()
         state.script = TextFile(number=state.script["number"] + 1, text=file.text)
         return ""
     component = "code" if isinstance(action, panels.SaveCode) else "bar"
@@ -186,7 +188,7 @@ def save_as(
             output = OutputPath(action.path, ".json", roots, action.overwrite)
             return f"Saved {output.write(encode_text(dump_document(document), action.path))}"
         frames = document.layout.frames.values()
-        exported = _exported(state.checked, target, catalog, frames, panel.datasets)
+        exported = _exported(state.checked, target, catalog, frames, panel)
         return _save_code(exported, action.path, roots, action.overwrite)
 
     return _ask_first(state, component, action, write)
@@ -249,8 +251,8 @@ def _save_code(exported: Export, path: str, roots: Roots | None, overwrite: bool
 
 
 def _exported(
-    checked: Checked, target: str, catalog: Catalog, frames: Iterable[Frame], data: Datasets
+    checked: Checked, target: str, catalog: Catalog, frames: Iterable[Frame], panel: DataPanel
 ) -> Export:
     if checked.source is None:
         raise GraphEditError(f"Not exported: {checked.faults[0]}")
-    return with_frame_comments(_export(checked.graph, target, catalog, data), frames)
+    return with_frame_comments(_export(checked.graph, target, catalog, panel), frames)

@@ -383,8 +383,9 @@ class CodeAccess(KnownAttributes, RunAccess):
             assert "def build_pipeline" in w.to_code()
             print(w.to_code("pytorch"))
         """
-        data = self._model.data_panel.datasets
-        return export(self.graph, target, with_=with_, data=data).main.text
+        panel = self._model.data_panel
+        made = export(self.graph, target, with_=with_, data=panel.datasets, facts=panel.facts)
+        return made.main.text
 
     @checked()
     def to_cell(self) -> None:

@@ -19,9 +19,10 @@ from workbench.engine.machine import describe_machine
 from workbench.engine.memory_budget import shared_budget
 from workbench.engine.process import Engine
 from workbench.errors import CancelledError, DataError, WorkbenchError
+from workbench.graph.fixes import Fix
 from workbench.graph.layout import Document, dump_document
 from workbench.graph.model import Graph
-from workbench.graph.source_targets import with_opened
+from workbench.graph.source_targets import with_opened, without_missing_targets
 from workbench.preview import PreviewRequest, PreviewResult
 from workbench.preview.share import share_sheet
 from workbench.roots import Roots
@@ -388,6 +389,7 @@ class ViewModel:
             graph = with_opened(self.graph, self.data_panel.datasets, self.catalog)
         except DataError as error:
             self.state.unread = unread_fault(self.graph, error)
+            self.state.unread_fixes = self._without_missing_targets()
             if self.state.unread != before:
                 self.state.message = str(error)
             return str(error)
@@ -395,6 +397,12 @@ class ViewModel:
             self.history.document = self.history.document.with_graph(graph)
         self.data_panel.follow(graph)
         return ""
+
+    def _without_missing_targets(self) -> tuple[Fix, ...]:
+        """A fix for data that lack targets of the graph, if it runs without these."""
+        data = self.data_panel.datasets
+        graph = without_missing_targets(self.graph, data, self.catalog)
+        return () if graph is None else (Fix("Read without the missing annotations", graph),)
 
     def _on_folder(self, message: str | None) -> None:
         with self.lock:
@@ -463,7 +471,9 @@ class ViewModel:
         parts: dict[str, Callable[[], Fields]] = {
             "speed": measured,
             "comparison": compared,
-            "code": lambda: {"code": self.exports.fields(self.state, self.history.layout, data)},
+            "code": lambda: {
+                "code": self.exports.fields(self.state, self.history.layout, self.data_panel)
+            },
             "background": lambda: self.background_previews.fields(self.state, stale),
         }
         for name, fields in parts.items():

@@ -172,6 +172,8 @@ class ViewState:
     """What the code panel shows the graph as."""
     unread: Fault | None = None
     """Why the graph cannot read the data that are open."""
+    unread_fixes: tuple[Fix, ...] = ()
+    """Fixes for ``unread``."""
     code_in_view: bool = False
     """Whether the code is on the screen."""
     shared: bytes = b""
@@ -345,6 +347,8 @@ def fixes_of(state: ViewState) -> tuple[tuple[Fix, ...], ...]:
     found = faults_of(state)
     if found is state.checked.faults:
         return state.checked.fixes
+    if state.unread is not None and found == (state.unread,):
+        return (state.unread_fixes, *((),) * len(state.checked.loose_faults))
     failure = state.failure
     own = failure is not None and found is failure.faults and failure.of == state.checked.graph
     offers = failure.fixes if own and failure is not None else ()

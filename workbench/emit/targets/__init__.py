@@ -21,11 +21,11 @@ from workbench.arguments import TEXT, checked
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import CATALOG, Catalog
 from workbench.emit.code import Code
-from workbench.emit.template_parts import sound_part
+from workbench.emit.template_parts import known_facts, sound_part
 from workbench.errors import GraphExportError, SaveError
-from workbench.graph.dataset_parameters import parameter_of
+from workbench.graph.dataset_parameters import parameter_of, read_as
 from workbench.graph.model import GRAPH, Graph
-from workbench.sources import Data, Datasets, load_source, open_datasets
+from workbench.sources import Data, DataFacts, Datasets, data_facts, load_source, open_datasets
 
 MOST_SHOWN = 80_000
 """Characters of what an export shows of itself."""
@@ -160,12 +160,15 @@ def export(
     *,
     with_: str = "",
     data: Data | None = None,
+    facts: Mapping[str, DataFacts] | None = None,
 ) -> Export:
     """The graph as code for a target; nothing is written.
 
     ``catalog`` is that of the installed DALI by default. ``with_`` is empty or ``training``: a
     loop that trains comes with a loader. ``data`` are those that the code is to read, where they
-    are known: of a folder without class folders DALI is told the files. Raises GraphFaultsError
+    are known: of a folder without class folders DALI is told the files, and the docstring lists the
+    warnings about the data. ``facts`` are those of ``data`` by parameter, if they were read before
+    (``workbench.sources.data_facts``); ``{}`` omits these warnings. Raises GraphFaultsError
     where the graph cannot run, GraphExportError where it cannot go to the target or there is no
     such target::
 
@@ -173,14 +176,18 @@ def export(
         print(loader.main.text)
     """
     found, catalog = load_target(target), catalog or load_catalog()
-    part = _reading(sound_part(graph, catalog), open_datasets(data) if data is not None else {})
+    datasets = open_datasets(data) if data is not None else {}
+    if facts is None:
+        facts = {name: data_facts(each) for name, each in read_as(graph, datasets).items()}
+    part = _reading(sound_part(graph, catalog), datasets)
     if part.settings.pipelines > 1 and not found.side_by_side:
         able = [name for name in target_names() if load_target(name).side_by_side]
         raise GraphExportError(
             f"pipelines is {part.settings.pipelines}, and the target {target} runs one pipeline "
             f"in a process. Set it to 1, or export for {', '.join(able)}."
         )
-    files = _emitter(target, found, with_)(part, catalog)
+    with known_facts(facts):
+        files = _emitter(target, found, with_)(part, catalog)
     notes = found.notes(part, catalog) if found.notes is not None and not with_ else ()
     return Export(target, files, tuple(notes))
 
