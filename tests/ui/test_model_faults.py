@@ -207,3 +207,22 @@ def test_a_crop_larger_than_the_image_offers_padding(make: Make, photos: Path, o
     model.act("bar", {"do": "fix", "node": op, "arg": "", "fix": fault["fixes"][0]})
     screen.wait_ready()
     assert model.graph.node(op).args["out_of_bounds_policy"] == "pad"
+
+
+@pytest.mark.parametrize(
+    "block", ["if", "if label", "if size", "if comparison", "one_of", "some_of", "repeat"]
+)
+def test_a_graph_with_an_unknown_operator_in_a_block_is_shown_with_the_fault(
+    make: Make, block: str
+) -> None:
+    model, screen = make(connected=False)
+    op, _, condition = block.partition(" ")
+    model.act("canvas", {"do": "wrap", "nodes": ["rotate"], "op": op, "condition": condition})
+    text = wb.dump_graph(model.graph)
+    model.act("bar", {"do": "recipe", "name": "imagenet-eval"})
+    model.act("bar", {"do": "open", "text": text.replace('"op": "rotate"', '"op": "newer"')})
+    assert screen["bar", "message"] == "Opened rotate-jitter."
+    for node in model.graph.nodes:
+        model.receive("canvas", "selected", [node.id])
+        assert screen["inspector", "node"]["id"] == node.id
+    assert "'newer' is no operator" in screen["bar", "faults"][0]["message"]
