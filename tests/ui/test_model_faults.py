@@ -199,9 +199,10 @@ def test_resting_is_no_fault_and_the_next_change_wakes_it(
 def test_a_crop_larger_than_the_image_offers_padding(make: Make, photos: Path, op: str) -> None:
     graph = getattr(wb.read(photos).decode(), op)(crop=(4000, 4000)).with_settings(batch_size=4)
     model, screen = make(graph=graph)
-    screen.wait(lambda s: s["bar", "faults"], "the fault")
-    (fault,) = screen["bar", "faults"]
+    screen.wait(lambda s: s["bar", "faults"] and not s["bar", "faults"][0]["warning"], "the fault")
+    fault, *warnings = screen["bar", "faults"]
     assert fault["node"] == op
+    assert all(each["warning"] for each in warnings)
     assert "the window of 4000 x 4000 x 3 reaches outside the image of " in fault["message"]
     assert fault["fixes"] == ["Pad outside the image"]
     model.act("bar", {"do": "fix", "node": op, "arg": "", "fix": fault["fixes"][0]})
