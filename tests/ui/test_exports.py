@@ -228,3 +228,42 @@ def test_the_list_of_usable_files_is_written_and_the_check_reported(
         assert "bad.jpg" in screen["data", "report"]["text"]
     finally:
         model.close()
+
+
+def test_what_was_said_of_a_file_ends_with_the_graph_and_target_it_was_said_of(
+    shown: Pair, tmp_path: Path
+) -> None:
+    model, screen = shown
+
+    def save(name: str) -> str:
+        model.act("code", {"do": "save", "path": name})
+        return str(screen["code", "message"])
+
+    assert save("one.py").startswith("Saved")
+    model.receive("code", "target", "pytorch")
+    assert screen["code", "message"] == ""
+
+    assert save("two.py").startswith("Saved")
+    model.receive("preview", "mode", "original")  # the code is the same
+    assert screen["code", "message"].startswith("Saved")
+    model.act("bar", {"do": "recipe", "name": "imagenet-eval"})
+    assert screen["code", "message"] == ""
+
+    assert save("three.py").startswith("Saved")
+    model.act("data", {"do": "open", "path": str(tmp_path)})
+    assert screen["code", "message"] == ""
+
+
+@pytest.mark.parametrize("component", ["bar", "code"])
+def test_a_file_is_not_overwritten_with_a_graph_that_was_opened_since_the_question(
+    shown: Pair, tmp_path: Path, component: str
+) -> None:
+    model, screen = shown
+    (tmp_path / "mine.py").write_text("mine")
+    model.act(component, {"do": "save", "path": "mine.py"})
+    assert screen[component, "overwrite"]["path"] == "mine.py"
+    model.act("bar", {"do": "recipe", "name": "imagenet-eval"})
+    assert screen[component, "overwrite"]["path"] == ""
+    model.act("canvas", {"do": "undo"})
+    model.act(component, {"do": "save", "path": "mine.py"})
+    assert screen[component, "overwrite"]["path"] == "mine.py"  # asked again

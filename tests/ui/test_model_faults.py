@@ -199,11 +199,31 @@ def test_resting_is_no_fault_and_the_next_change_wakes_it(
 def test_a_crop_larger_than_the_image_offers_padding(make: Make, photos: Path, op: str) -> None:
     graph = getattr(wb.read(photos).decode(), op)(crop=(4000, 4000)).with_settings(batch_size=4)
     model, screen = make(graph=graph)
-    screen.wait(lambda s: s["bar", "faults"], "the fault")
-    (fault,) = screen["bar", "faults"]
+    screen.wait(lambda s: s["bar", "faults"] and not s["bar", "faults"][0]["warning"], "the fault")
+    fault, *warnings = screen["bar", "faults"]
     assert fault["node"] == op
+    assert all(each["warning"] for each in warnings)
     assert "the window of 4000 x 4000 x 3 reaches outside the image of " in fault["message"]
     assert fault["fixes"] == ["Pad outside the image"]
     model.act("bar", {"do": "fix", "node": op, "arg": "", "fix": fault["fixes"][0]})
     screen.wait_ready()
     assert model.graph.node(op).args["out_of_bounds_policy"] == "pad"
+
+
+@pytest.mark.parametrize(
+    "block", ["if", "if label", "if size", "if comparison", "one_of", "some_of", "repeat"]
+)
+def test_a_graph_with_an_unknown_operator_in_a_block_is_shown_with_the_fault(
+    make: Make, block: str
+) -> None:
+    model, screen = make(connected=False)
+    op, _, condition = block.partition(" ")
+    model.act("canvas", {"do": "wrap", "nodes": ["rotate"], "op": op, "condition": condition})
+    text = wb.dump_graph(model.graph)
+    model.act("bar", {"do": "recipe", "name": "imagenet-eval"})
+    model.act("bar", {"do": "open", "text": text.replace('"op": "rotate"', '"op": "newer"')})
+    assert screen["bar", "message"] == "Opened rotate-jitter."
+    for node in model.graph.nodes:
+        model.receive("canvas", "selected", [node.id])
+        assert screen["inspector", "node"]["id"] == node.id
+    assert "'newer' is no operator" in screen["bar", "faults"][0]["message"]

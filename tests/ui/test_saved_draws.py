@@ -28,7 +28,7 @@ def state() -> ViewState:
 
 def entries(document: Document, state: ViewState) -> list[SavedDrawEntry]:
     repeated = state.repeated(document.graph.settings.batch_size)
-    return saved_draw_entries(document, state.batch, repeated)
+    return saved_draw_entries(document, state.batch, repeated, state.preview)
 
 
 def test_a_batch_is_kept_and_replayed(state: ViewState) -> None:
@@ -78,6 +78,25 @@ def test_the_note_names_the_photo_that_was_shown(state: ViewState) -> None:
     few = document.with_graph(set_setting(document.graph, batch_size=16))
     (draw,) = save_draw(few, state, None).draws
     assert (draw.repeat, draw.note) == (None, "")
+
+
+def shown_files(*files: str) -> PreviewResult:
+    tiles = [Tile(n, Sample(file), "", "", (), None, ()) for n, file in enumerate(files)]
+    return PreviewResult(b"", "", (0, 0), tuple(tiles), (), "", 0, {}, (), 1.0)
+
+
+@pytest.mark.parametrize(("sample", "repeat"), [(1, -1), (None, 0)])
+def test_a_draw_of_other_data_names_the_photo_that_is_shown_instead(
+    state: ViewState, sample: int | None, repeat: int
+) -> None:
+    document = Document(load_recipe("rotate-jitter"))
+    state.preview, state.repeat = shown_files("cat/1.jpg", "cat/1.jpg"), repeat
+    kept = save_draw(document, state, sample)
+    assert entries(kept, state)[0]["note"] == "cat/1.jpg"
+    state.preview = shown_files("dog/7.jpg", "dog/7.jpg")
+    assert entries(kept, state)[0]["note"] == "cat/1.jpg (these data have dog/7.jpg here)"
+    state.batch = 1  # another batch is on the screen: nothing is known about this draw's photo
+    assert entries(kept, state)[0]["note"] == "cat/1.jpg"
 
 
 def test_a_photo_at_a_place_that_no_batch_has_is_not_replayed(state: ViewState) -> None:

@@ -103,7 +103,8 @@ def _parts(body: Graph, catalog: Catalog, region: Node) -> _Parts:
     if len(readers) != 1 or any(port.node == coin.id for port in body.outputs.values()):
         raise refused(f"{coin.id} feeds other nodes too")
     then, otherwise = region.bodies["then"], region.bodies["else"]
-    drawn = [n for n in then.nodes if is_generator(catalog[n.op]) and not n.inputs]
+    known = [node for node in then.nodes if node.op in catalog]
+    drawn = [node for node in known if is_generator(catalog[node.op]) and not node.inputs]
     others = [node for node in then.nodes if node not in drawn]
     if len(others) != 1 or otherwise.nodes:
         raise refused(f"it holds {len(others) + len(otherwise.nodes)} operators")

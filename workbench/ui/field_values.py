@@ -180,7 +180,7 @@ def graph_fields(
             "stale": data_panel.error or _first(faults),
             "retryable": again,
             "shuffles": memo(shuffles_files, graph),
-            "saved_draws": memo(saved_draw_entries, document, state.batch, repeated),
+            "saved_draws": memo(saved_draw_entries, document, state.batch, repeated, state.preview),
             "show_statistics": state.show_statistics,
             "show_targets": state.show_targets,
             "sample": state.sample,

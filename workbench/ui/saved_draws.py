@@ -8,6 +8,7 @@ from workbench.errors import GraphEditError
 from workbench.graph.edit import set_setting
 from workbench.graph.layout import Document
 from workbench.graph.saved_draws import MOST_SAVED, SavedDraw
+from workbench.preview import PreviewResult
 from workbench.ui.closeup import CloseupSample
 from workbench.ui.preview_views import SavedDrawEntry
 from workbench.ui.view_state import MOST_BATCH, ViewState
@@ -20,7 +21,9 @@ def save_draw(document: Document, state: ViewState, sample: int | None) -> Docum
         raise GraphEditError("This draw is kept already.")
     if len(document.draws) >= MOST_SAVED:
         raise GraphEditError(f"{MOST_SAVED} draws are kept. Remove one first.")
-    return replace(document, draws=(*document.draws, replace(draw, note=_file(state, draw))))
+    return replace(
+        document, draws=(*document.draws, replace(draw, note=_file(state.preview, draw)))
+    )
 
 
 def delete_draw(document: Document, number: int) -> Document:
@@ -56,19 +59,23 @@ def replay_draw(document: Document, state: ViewState, number: int) -> Document:
 
 
 def saved_draw_entries(
-    document: Document, batch: int, repeated: int | None
+    document: Document, batch: int, repeated: int | None, preview: PreviewResult | None
 ) -> list[SavedDrawEntry]:
-    """The saved draws in words; ``shown`` where seed, batch and photo are those on the screen."""
-    shown = _draw(document, batch, repeated, None)
-    return [
-        {
-            "text": _words(draw),
-            "note": draw.note,
-            "whole": draw.sample is None,
-            "shown": replace(draw, note="", sample=None) == shown,
-        }
-        for draw in document.draws
-    ]
+    """The saved draws in words; ``shown`` where seed, batch and photo are those on the screen.
+
+    The note of a shown draw also names the photo that other data have at its place.
+    """
+    on_screen = _draw(document, batch, repeated, None)
+
+    def entry(draw: SavedDraw) -> SavedDrawEntry:
+        shown = replace(draw, note="", sample=None) == on_screen
+        file = _file(preview, draw) if shown and draw.note else ""
+        same = file in draw.note or file.startswith(draw.note)  # long notes are cut
+        other = "" if same else f" (these data have {file} here)"
+        whole = draw.sample is None
+        return {"text": _words(draw), "note": draw.note + other, "whole": whole, "shown": shown}
+
+    return [entry(draw) for draw in document.draws]
 
 
 def _shown(document: Document, state: ViewState, sample: int | None) -> SavedDraw:
@@ -81,9 +88,9 @@ def _draw(document: Document, batch: int, repeated: int | None, sample: int | No
     return SavedDraw(settings.seed, batch, settings.batch_size, sample, repeated)
 
 
-def _file(state: ViewState, draw: SavedDraw) -> str:
-    """The file of the sample that is kept, or of the photo that stands at every place."""
-    tiles = state.preview.tiles if state.preview else ()
+def _file(preview: PreviewResult | None, draw: SavedDraw) -> str:
+    """The file of the draw's sample, or of the photo that is repeated at every place."""
+    tiles = preview.tiles if preview else ()
     everywhere = None if draw.repeat is None else 0
     place = everywhere if draw.sample is None else draw.sample
     found = [tile.sample.file for tile in tiles if tile.index == place]

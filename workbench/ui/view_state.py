@@ -187,6 +187,8 @@ class ViewState:
     """The last that was to be downloaded."""
     overwrite: dict[str, OverwriteQuestion] = field(default_factory=dict)
     """What the bar and the code panel ask before they overwrite a file."""
+    savable: tuple[object, ...] = ()
+    """Graph, target and data that ``code_message`` and ``overwrite`` are about."""
 
     @property
     def present_shown_branches(self) -> tuple[str, ...]:
@@ -222,6 +224,12 @@ class ViewState:
             self.code_message = said
         else:
             self.message = said
+
+    def follow_savable(self, *present: object) -> None:
+        """Clear what was said and asked about a file if it is about another graph or target."""
+        before, self.savable = self.savable, present
+        if before and any(old is not new for old, new in zip(before, present, strict=True)):
+            self.code_message, self.overwrite = "", {}
 
     def show(self, sample: int) -> None:
         """Show enough tiles to see a sample."""
