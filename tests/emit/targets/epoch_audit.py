@@ -304,7 +304,8 @@ def _remembering_model() -> Any:
     class Model(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.layer, self.seen = torch.nn.Linear(1, 1), []
+            self.layer = torch.nn.Linear(1, 1)
+            self.seen: Labels = []
 
         def forward(self, labels: Any, **inputs: Any) -> dict[str, Any]:
             self.seen.append(labels.tolist())
