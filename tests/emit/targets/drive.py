@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.emit.targets.epoch_audit import audit, padded, resumed
+from tests.emit.targets.epoch_audit import audit, padded, resumed, trained
 from tests.emit.targets.target_batches import (
     TARGETS,
     Batch,
@@ -194,7 +194,8 @@ def rank(folder: str, data: str, count: str) -> list[int]:
 
 
 COMMANDS: dict[str, Callable[..., Any]] = {
-    f.__name__: f for f in (start, first, epochs, resume, partition, rank, audit, resumed, padded)
+    f.__name__: f
+    for f in (start, first, epochs, resume, partition, rank, audit, resumed, padded, trained)
 }
 if __name__ == "__main__":
     # Commands stand one after the other, with "+" between them: a framework starts once.

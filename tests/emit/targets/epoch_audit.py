@@ -116,6 +116,23 @@ def of_lightning(module: ModuleType, data: str, ranks: int, size: int) -> list[A
     return loaders
 
 
+def of_paddle(module: ModuleType, data: str, ranks: int, size: int) -> list[Any]:
+    """On the CPU: DALI's Paddle iterator requires a GPU only for a place and a stream.
+
+    Both are replaced here, so that the exported loader runs on a machine without a GPU.
+    """
+    import paddle
+
+    paddle.CUDAPlace = lambda device_id: paddle.CPUPlace()
+    paddle.device.cuda.current_stream = lambda device_id: SimpleNamespace(cuda_stream=None)
+    return [
+        module.Loader(
+            module.build_pipeline(data, size, 1, shard_id=rank, num_shards=ranks, device_id=None)
+        )
+        for rank in range(ranks)
+    ]
+
+
 def of_jax(module: ModuleType, data: str, ranks: int, size: int) -> list[Any]:
     """One loader for all of this process's devices."""
     return [module.Loader(data, batch_size=size, num_threads=1)]
@@ -146,7 +163,7 @@ def of_ray(module: ModuleType, data: str, ranks: int, size: int) -> list[Any]:
 LOADERS: dict[str, Callable[[ModuleType, str, int, int], list[Any]]] = {
     "pytorch": of_pytorch,
     "lightning": of_lightning,
-    "paddle": of_pytorch,
+    "paddle": of_paddle,
     "tensorflow": of_tensorflow,
     "jax": of_jax,
     "ray": of_ray,
@@ -219,3 +236,79 @@ def padded(folder: str, data: str, cases: str) -> list[Any]:
         if set(found) != set(range(samples)) or len(set(counts)) > 1:
             wrong.append([ranks, samples, size, counts, len(found)])
     return wrong
+
+
+def trained(folder: str, data: str, cases: str) -> list[Any]:
+    """The cases in which a ``Trainer`` of transformers does not train on each sample.
+
+    All of its batches are full: the last sample of a shard may repeat, and nothing else.
+    """
+    from transformers import TrainingArguments
+
+    wrong: list[Any] = []
+    module = load(Path(folder, "one", "trainer.py"))
+    for _, ranks, samples, size in json.loads(cases):
+        seen: list[Labels] = []
+        for rank in range(ranks):
+            model = _remembering_model()
+            options = TrainingArguments(
+                f"{folder}/trained", per_device_train_batch_size=size, num_train_epochs=3,
+                use_cpu=True, report_to=[], disable_tqdm=True, save_strategy="no",
+            )  # fmt: skip
+            shard = _of_rank(module.DaliTrainer, module, rank, ranks)
+            shard(model, options, data=f"{data}/{samples}.txt").train()
+            seen.append(model.seen)
+        for epoch in range(3):
+            counts = {len(batches) / 3 for batches in seen}
+            per_epoch = len(seen[0]) // 3
+            parts = [batches[epoch * per_epoch : (epoch + 1) * per_epoch] for batches in seen]
+            found = [label for part in parts for batch in part for label in batch]
+            once = [label for part in parts for label in _without_padding(part)]
+            if len(counts) > 1 or sorted(once) != list(range(samples)):
+                wrong.append([ranks, samples, size, epoch, found])
+            if {len(batch) for part in parts for batch in part} != {size}:
+                wrong.append([ranks, samples, size, epoch, "a short batch"])
+    return wrong
+
+
+def _without_padding(batches: Labels) -> list[int]:
+    """The labels without the repetitions of the last one."""
+    labels = [label for batch in batches for label in batch]
+    while labels[-2:-1] == labels[-1:]:
+        labels.pop()
+    return labels
+
+
+def _of_rank(trainer: Any, module: ModuleType, rank: int, ranks: int) -> Any:
+    """The trainer, with a pipeline of this rank: without processes the rank is always 0."""
+    whole = module.build_pipeline
+
+    class OfRank(trainer):  # type: ignore[misc]
+        def get_train_dataloader(self) -> Any:
+            def build(*args: Any, **options: Any) -> Any:
+                return whole(*args, **options | {"shard_id": rank, "num_shards": ranks})
+
+            module.build_pipeline = build  # type: ignore[attr-defined]
+            try:
+                return super().get_train_dataloader()
+            finally:
+                module.build_pipeline = whole  # type: ignore[attr-defined]
+
+    return OfRank
+
+
+def _remembering_model() -> Any:
+    """A PyTorch model that stores the labels that it is trained on."""
+    import torch
+
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(1, 1)
+            self.seen: Labels = []
+
+        def forward(self, labels: Any, **inputs: Any) -> dict[str, Any]:
+            self.seen.append(labels.tolist())
+            return {"loss": self.layer(torch.ones(1, 1)).sum()}
+
+    return Model()

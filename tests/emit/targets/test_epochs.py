@@ -126,6 +126,24 @@ def test_keras_reads_every_sample(lists: Path, tmp_path: Path) -> None:
     assert drive("padded", folder, lists, json.dumps(cases)) == [[]]
 
 
+@pytest.mark.thorough
+def test_an_epoch_is_whole_in_paddle(lists: Path, tmp_path: Path) -> None:
+    pytest.importorskip("paddle", reason="paddlepaddle is not installed")
+    folder = write("paddle", lists, tmp_path)
+    cases = json.dumps([*able("paddle", ALWAYS), *some_cases(60, "paddle")])
+    assert drive("audit", "paddle", folder, lists, cases) == [[]]
+
+
+@pytest.mark.thorough
+def test_a_trainer_of_transformers_sees_every_sample(lists: Path, tmp_path: Path) -> None:
+    """The Hugging Face target, in a real ``Trainer``; its short batches are padded."""
+    for needed in ("torch", "transformers", "accelerate"):
+        pytest.importorskip(needed, reason=f"{needed} is not installed")
+    folder = write("huggingface", lists, tmp_path)
+    cases = json.dumps([*able("huggingface", ALWAYS), *some_cases(10, "huggingface")])
+    assert drive("trained", folder, lists, cases) == [[]]
+
+
 @pytest.mark.parametrize("pipelines", [1, 2])
 def test_a_loader_that_restarts_skips_the_rest(pipelines: int, lists: Path, tmp_path: Path) -> None:
     """As Lightning's sanity check leaves the epoch of a validation loader."""

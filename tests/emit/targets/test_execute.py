@@ -79,6 +79,8 @@ def seeing(gpus: str) -> dict[str, str]:
 
 def drive(*arguments: str | Path, gpus: str = "", **environment: str) -> list[Any]:
     """What the commands of ``drive.py`` print."""
+    if "tensorflow" in arguments:  # importing torch after TensorFlow can end the process
+        environment = {"KERAS_BACKEND": "tensorflow"} | environment
     done = subprocess.run(
         [sys.executable, "-m", "tests.emit.targets.drive", *map(str, arguments)],
         capture_output=True,

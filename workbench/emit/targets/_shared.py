@@ -67,6 +67,9 @@ ${shard_seed}    )
     return pipe
 '''
 
+_RESUMABLE_DOC = """\
+    With ``resumable`` the loader can save its state; ``checkpoint`` resumes from a saved one.
+"""
 _KEPT = "enable_checkpointing=$checkpointing,\n"
 RESUMABLE_BUILD = (
     BUILD.replace(
@@ -75,7 +78,7 @@ RESUMABLE_BUILD = (
     )
     .replace(
         "GPU.\n",
-        "GPU.\n    A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.\n",
+        f"GPU.\n{_RESUMABLE_DOC}",
     )
     .replace(
         "$prefetch,\n",
@@ -83,7 +86,7 @@ RESUMABLE_BUILD = (
     )
     .replace("    )\n", "        checkpoint=checkpoint,\n    )\n")
 )
-"""``build_pipeline`` with a checkpoint to go on from."""
+"""``build_pipeline`` that can resume from a checkpoint."""
 
 BUILD_SEVERAL = f'''\
 {CORES_FUNCTION}def build_pipelines(
@@ -126,7 +129,7 @@ RESUMABLE_SEVERAL = (
     )
     .replace(
         "GPU.\n",
-        "GPU.\n    ``resumable`` ones can tell where they stand: a ``checkpoint`` to go on from.\n",
+        f"GPU.\n{_RESUMABLE_DOC}",
     )
     .replace(
         "    pipes = []\n",
@@ -136,7 +139,7 @@ RESUMABLE_SEVERAL = (
     .replace("$prefetch,\n", f"$prefetch,\n            {_KEPT}")
     .replace("        )\n", "            checkpoint=saved[len(pipes)],\n        )\n")
 )
-"""The same with a checkpoint of their loader to go on from."""
+"""The same, resuming from a checkpoint of the loader."""
 
 BATCH_SIZES = '''\
 def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
@@ -313,7 +316,7 @@ $squeeze            yield {{name: values[: sizes[turn][run]] for name, values in
 def side_by_side(template: str, checkpoint: str = "") -> str:
     """A template of ``RESUMABLE_BUILD`` and ``LOADER`` for several pipelines.
 
-    ``checkpoint`` is the expression of what the loader goes on from, in a template that makes one.
+    ``checkpoint`` is the expression of the loader's checkpoint, in a template that builds a loader.
     """
     template = replaced(
         with_cores(template),

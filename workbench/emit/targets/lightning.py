@@ -212,8 +212,8 @@ _VALIDATING_BUILD = replaced(
         ",\n    define: Any = $function,\n) -> Pipeline",
     ),
     (
-        "go on from.\n",
-        "go on from.\n    ``$validation_function`` shuffles nothing, and draws nothing.\n",
+        "from a saved one.\n",
+        "from a saved one.\n    ``$validation_function`` does not shuffle and is not random.\n",
     ),
     ("    pipe = $function(\n", "    pipe: Pipeline = define(\n"),
 )

@@ -82,7 +82,7 @@ def build_pipeline(
     """Return the built pipeline of one shard.
 
     ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
-    A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.
+    With ``resumable`` the loader can save its state; ``checkpoint`` resumes from a saved one.
     """
     pipe = medical_gray_pipeline(
         data,

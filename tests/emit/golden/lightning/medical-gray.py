@@ -103,8 +103,8 @@ def build_pipeline(
     """Return the built pipeline of one shard.
 
     ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
-    A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.
-    ``validation_pipeline`` shuffles nothing, and draws nothing.
+    With ``resumable`` the loader can save its state; ``checkpoint`` resumes from a saved one.
+    ``validation_pipeline`` does not shuffle and is not random.
     """
     pipe: Pipeline = define(
         data,

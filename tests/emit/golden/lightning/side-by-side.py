@@ -108,7 +108,7 @@ def build_pipelines(
 
     ``num_threads`` are those of each; ``device`` says where images are decoded, cpu or mixed;
     ``device_id`` on which GPU.
-    ``resumable`` ones can tell where they stand: a ``checkpoint`` to go on from.
+    With ``resumable`` the loader can save its state; ``checkpoint`` resumes from a saved one.
     """
     saved = checkpoint["pipelines"] if checkpoint else PIPELINES * [None]
     pipes = []
