@@ -369,7 +369,7 @@ def train(args: argparse.Namespace) -> None:
         model = DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
 
-    # Every rank stands elsewhere in its own shard, so each has a file of its own.
+    # Each rank reads its own shard and saves its own file.
     file = Path(f"{args.save}.{rank}") if args.save else None
     saved = {}
     if file and file.exists():
