@@ -45,34 +45,65 @@ def test_a_target_that_cannot_carry_a_recipe_says_why(target: str) -> None:
             export(RECIPES[name], target, CATALOG)
 
 
-def golden_recipes(target: str) -> tuple[str, ...]:
-    """Few to be read.
-
-    One that decodes a crop, a grey one that rotates, two views, a policy; boxes, masks and clips;
-    and two pipelines, where the target runs them. Of every recipe with targets the pipeline and a
-    loop that trains.
-    """
-    if target in WITHOUT_DALI:
-        return tuple(name for name in ("cutout", "medical-gray", "byol") if name in held(target))
-    views = ["simclr", "rand-augment"] if "simclr" in held(target) else ["two-view"]
-    more = ["ssd", "segmentation", "video-clips", SIDE_BY_SIDE]
-    if target in ("script", "pytorch"):
-        more += ["retinanet", "key-points", "two-modalities"]
-    return ("cutout", "medical-gray", *views, *(name for name in more if name in held(target)))
-
-
-TRAINED = ("cutout", "simclr", "ssd", "segmentation", SIDE_BY_SIDE)
-"""What is trained in golden files: a class, two views, boxes, masks; and two pipelines."""
-TRAINING = ["pytorch", "lightning"]
+SCRIPTS = tuple(name for name in RECIPES if name in held("script"))
+GOLDEN_RECIPES = {
+    "script": SCRIPTS,
+    "notebook": ("cutout",),
+    "pytorch": ("ssd", SIDE_BY_SIDE),
+    "lightning": ("cutout", "simclr"),
+    "ray": ("cutout", "ssd"),
+    "triton": ("cutout", "simclr"),
+    "dynamic": ("cutout", "two-view"),
+    **dict.fromkeys(WITHOUT_DALI, ("cutout", "byol")),
+}
+"""Every script, whose pipelines the others have too; of each other target two programs to read."""
 GOLDEN_FILES = [
-    *((target, name, "") for target in target_names() for name in golden_recipes(target)),
     *(
-        (target, name, "training")
-        for target in TRAINING
-        for name in TRAINED
-        if name in held(target)
+        (target, name, "")
+        for target in target_names()
+        for name in GOLDEN_RECIPES.get(target, ("cutout", "segmentation"))
     ),
+    ("pytorch", "cutout", "training"),
+    ("lightning", "cutout", "training"),
 ]
+SHARDED = [
+    target
+    for target in target_names()
+    if target not in ("script", "dynamic", "notebook", "triton", *WITHOUT_DALI)
+]
+"""Those with the script's pipeline; dynamic mode and notebooks have none, Triton's has requests."""
+TRAINING = ["pytorch", "lightning"]
+
+
+class _WithoutShards(ast.NodeTransformer):
+    """Removes the arguments by which a reader reads one shard."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        shard = ("shard_id", "num_shards", "pad_last_batch")
+        node.keywords = [each for each in node.keywords if each.arg not in shard]
+        return node
+
+
+def pipeline_body(text: str) -> str:
+    """The statements of the first pipeline of a program, without docstring and shards."""
+    functions = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
+    found = next(
+        each
+        for each in functions
+        if any("pipeline_def" in ast.unparse(d) for d in each.decorator_list)
+    )
+    body = found.body[1:] if ast.get_docstring(found) else found.body
+    return "\n".join(ast.unparse(_WithoutShards().visit(statement)) for statement in body)
+
+
+@pytest.mark.parametrize("target", SHARDED)
+def test_a_target_has_the_pipeline_of_the_script(target: str) -> None:
+    assert held(target)
+    for name, graph in held(target).items():
+        texts = (next(iter(files_of(graph, each).values())) for each in (target, "script"))
+        ours, scripts = map(pipeline_body, texts)
+        assert ours == scripts, name
 
 
 def trainable(target: str) -> dict[str, Graph]:
@@ -221,9 +252,8 @@ def test_photos_of_several_sizes_make_no_array(target: str) -> None:
 def test_exports_are_typed(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     for target in PYTHON:
-        graphs = {
-            name: held(target)[name] for name in ("imagenet-train", golden_recipes(target)[:3][-1])
-        }
+        views = next(name for name in ("simclr", "two-view") if name in held(target))
+        graphs = {name: held(target)[name] for name in ("imagenet-train", views)}
         name = "file_root" if target in WITHOUT_DALI else "file_list"
         graphs["named"] = set_arg(RECIPES["two-view"], CATALOG, "reader", name, "list.txt")
         cases = [(case, graph, "") for case, graph in graphs.items()]

@@ -1,0 +1,91 @@
+"""auto-augment: ImageNet training with AutoAugment's learnt policy of 25 pairs (arXiv
+1805.09501).
+
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
+
+Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
+
+Needs nvidia-dali-cuda120.
+"""
+
+import argparse
+import time
+
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.auto_aug import auto_augment
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline
+
+BATCH_SIZE = 64
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+SIZE = [224, 224]
+
+
+@pipeline_def(enable_conditionals=True)
+def auto_augment_pipeline(
+    data: str, device: str, base_seed: int
+) -> tuple[DataNode, ...]:
+    jpegs, labels = fn.readers.file(
+        file_root=data, random_shuffle=True, seed=base_seed, name="reader"
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    images = fn.random_resized_crop(
+        images,
+        size=SIZE,
+        random_area=[0.08, 1.0],
+        interp_type=types.INTERP_CUBIC,
+        num_attempts=10,
+        seed=base_seed + 1,
+    )
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 2)
+    images = fn.flip(images, horizontal=mirror)
+    images = auto_augment.auto_augment(images, policy_name="image_net")
+    return images, labels
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+) -> Pipeline:
+    """Return the built pipeline; ``device`` says where images are decoded: cpu or mixed."""
+    pipe = auto_augment_pipeline(
+        data,
+        device,
+        seed,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=0 if device == "mixed" else None,
+        prefetch_queue_depth=2,
+        seed=seed,
+    )
+    pipe.build()
+    return pipe
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Run the pipeline and print imgs/s.")
+    parser.add_argument("--data", required=True, help="folder of images by class")
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
+    parser.add_argument("--threads", type=int, default=NUM_THREADS)
+    parser.add_argument("--batches", type=int, default=50)
+    args = parser.parse_args()
+
+    pipe = build_pipeline(args.data, args.batch_size, args.threads, args.device)
+    for _ in range(5):  # the first batches fill queues and allocate memory
+        pipe.run()
+    start = time.perf_counter()
+    for _ in range(args.batches):
+        pipe.run()
+    seconds = time.perf_counter() - start
+    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
+
+
+if __name__ == "__main__":
+    main()
