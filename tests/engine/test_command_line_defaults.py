@@ -7,6 +7,9 @@ import ast
 from workbench.engine.command_line_defaults import command_line_defaults
 
 SCRIPT = """
+SIDE = 224
+OTHER = 1
+OTHER = 2
 def parse(parser):
     parser.add_argument("-b", "--batch-size", default=64, type=int)
     parser.add_argument("--scale", type=float, nargs="+", default=(0.4, 1.0))
@@ -15,6 +18,8 @@ def parse(parser):
     parser.add_argument("--lr", default="0.1", type=float)
     parser.add_argument("--run", default=time.time())
     parser.add_argument("--named", default=None)
+    parser.add_argument("--side", default=SIDE)
+    parser.add_argument("--other", default=OTHER)
     parser.add_argument("data")
     parser.add_argument("--counted", action="count")
 
@@ -26,5 +31,5 @@ if __name__ == "__main__":
 def test_what_the_text_says() -> None:
     assert command_line_defaults([ast.parse(SCRIPT)]) == {
         **{"batch_size": 64, "scale": (0.4, 1.0), "blur": False, "flip": True, "lr": 0.1},
-        "dataset": "cifar10",
+        **{"dataset": "cifar10", "side": 224},
     }

@@ -130,7 +130,6 @@ _OUT_OF_RANGE: list[tuple[str, dict[str, Value]]] = [
     ("crop", {"crop_w": 0.0, "crop_h": 0.0}),
     ("crop", {"crop": (5.0, 5.0), "crop_pos_x": 2.0}),
     ("flip", {"horizontal": 2}),
-    ("random_resized_crop", {"size": (9,), "random_area": (0.5, 2.0)}),
     ("random_resized_crop", {"size": (9,), "random_aspect_ratio": (-1.0, 2.0)}),
     ("random_resized_crop", {"size": (9,), "num_attempts": -1}),
     ("jpeg_compression_distortion", {"quality": 200}),

@@ -140,7 +140,8 @@ def call_arguments(
         if isinstance(value, ast.expr):
             value = first_call_value(*call, by_default)
             if not isinstance(value, ast.expr):
-                usual.assumed[name] = value
+                if value != default:  # where both agree, nothing is assumed
+                    usual.assumed[name] = value
             elif not is_of_any_process(name):
                 usual.assumed[name] = value = default
         elif value is not MISSING and value != default:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 _FLAGS = {"store_true": False, "store_false": True}
@@ -16,13 +16,27 @@ def command_line_defaults(trees: Iterable[ast.Module]) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for tree in trees:
+        constants = _constants(tree)
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
-                found |= dict(_default(node))
+                found |= dict(_default(node, constants))
     return found
 
 
-def _default(call: ast.Call) -> Iterator[tuple[str, Any]]:
+def _constants(tree: ast.Module) -> dict[str, ast.expr]:
+    """The values of names that the module sets once, by a single assignment."""
+    set_to = [
+        (target.id, node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
+    names = [name for name, _ in set_to]
+    return {name: value for name, value in set_to if names.count(name) == 1}
+
+
+def _default(call: ast.Call, constants: Mapping[str, ast.expr]) -> Iterator[tuple[str, Any]]:
     given = {each.arg: each.value for each in call.keywords if each.arg}
     names = [str(each.value) for each in call.args if isinstance(each, ast.Constant)]
     longest = next((each for each in names if each.startswith("--")), "".join(names[:1]))
@@ -31,7 +45,9 @@ def _default(call: ast.Call) -> Iterator[tuple[str, Any]]:
     action = given.get("action")
     try:
         if "default" in given:
-            value = ast.literal_eval(given["default"])
+            default = given["default"]
+            name_of = default.id if isinstance(default, ast.Name) else ""
+            value = ast.literal_eval(constants.get(name_of, default))
         elif isinstance(action, ast.Constant):
             value = _FLAGS[str(action.value)]
         else:

@@ -23,7 +23,7 @@ from workbench.engine.batch_store import Memory
 from workbench.engine.bounded_output import bound_output
 from workbench.engine.channel import Channel
 from workbench.engine.codec import arguments_codec, result_codec
-from workbench.engine.exit_status import raise_oom_score
+from workbench.engine.exit_status import printable, raise_oom_score
 from workbench.engine.heartbeat import HeartbeatSender
 from workbench.engine.messages import (
     Call,
@@ -100,7 +100,7 @@ class Worker:
         """
         self.check_interrupt()
         self.running = tuple(nodes)
-        self.channel.send(NodesRunning(self.number, self.running, tuple(files)))
+        self.channel.send(NodesRunning(self.number, self.running, tuple(map(printable, files))))
 
 
 def serve(channel: Channel, budget: int | None = None) -> None:

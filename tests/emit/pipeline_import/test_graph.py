@@ -52,8 +52,8 @@ def test_an_argument_that_is_drawn_names_its_generator() -> None:
 
 def test_names_of_the_source() -> None:
     text = (
-        "def pipe():\n    x = fn.resize(y)\n    x = fn.flip(x)\n    out = fn.rotate(x)\n"
-        "    return out\n"
+        "def pipe():\n    small = fn.resize(y)\n    small = fn.flip(small)\n"
+        "    out = fn.rotate(small)\n    return out\n"
     )
     ops = [
         op("Resize", "__Resize_1", IMAGES, size=32.0, places=(place(2),)),
@@ -69,7 +69,7 @@ def test_names_of_the_source() -> None:
     }  # fmt: skip
     once = traced.pipeline.ops[:-2]
     kept = replace(traced, pipeline=pipeline(*once))
-    assert [node.id for node in import_traced(kept, CATALOG).graph.nodes][2:] == ["x"]
+    assert [node.id for node in import_traced(kept, CATALOG).graph.nodes][2:] == ["small"]
 
 
 @pytest.mark.parametrize("name", ["class", "my op", "1st", "ünder", "print", "x" * 300, "-"])
