@@ -115,7 +115,15 @@ def _wrong_type(array: Any) -> str:
         scaled = "(255 * array)" if low >= 0 and high <= 1 else "array.clip(0, 255)"
         as_bytes = "byte()" if _is_tensor(array) else "astype('uint8')"
         return f"goes from {low:.4g} to {high:.4g}. Give uint8: {scaled}.round().{as_bytes}."
-    return "is no uint8. Give values from 0 to 255: array.astype('uint8')."
+    if kind == "bool":
+        return "is no uint8. Give 255 * array.astype('uint8')."
+    if kind.startswith(("<U", "str")):
+        return "holds text. Give paths as a list: array.tolist()."
+    values = np.asarray(array.detach().cpu() if _is_tensor(array) else array)
+    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
+    scale = "" if low >= 0 and high <= 255 else "Scale the values to 0 to 255, then "
+    give = f"{scale}{'give' if scale else 'Give'} uint8: array.astype('uint8')."
+    return f"goes from {low} to {high}. {give}"
 
 
 def _is_tensor(array: Any) -> bool:
