@@ -72,6 +72,25 @@ def test_the_first_call_of_the_script_goes_before_a_default(
     assert "".join(found.notes) == (f"called as the script itself does, with {said}" * bool(said))
 
 
+@pytest.mark.parametrize(
+    ("call", "assumed"),
+    [("", {}), ("Data(load())\n", {"size": 224}), ("build(load())\n", {})],
+)
+def test_what_only_a_caller_outside_gives_leaves_the_default(
+    call: str, assumed: dict[str, Any]
+) -> None:
+    source = (
+        "def pipe(size=224): pass\n\nclass Data:\n    def __init__(self, size):\n"
+        "        self.size = size\n\n    def load(self):\n        return pipe(size=self.size)\n\n"
+        "def build(size): pass\n"
+    )
+    if call:
+        source += f"def main():\n    {call}"
+    found = called(source)
+    assert dict(found.values).get("size", 224) == 224
+    assert dict(found.assumed) == assumed
+
+
 def test_a_value_of_one_process_names_the_scripts_own() -> None:
     source = "def pipe(world_size, rank): pass\ndef main():\n    pipe(2, rank=-1)\n"
     found = called(source)

@@ -67,7 +67,8 @@ def first_call_value(
 ) -> Any:
     """What the first call passes for a parameter: the value, or its expression if it is unknown.
 
-    MISSING if nothing calls the function, or if its first call does not pass the parameter.
+    MISSING if nothing calls the function, or if its first call does not pass the parameter, or
+    passes what only a caller outside of the script can give.
     """
     for tree in trees:
         calls = _Calls(tree, known)
@@ -78,7 +79,9 @@ def first_call_value(
                 if passed is None:
                     return MISSING
                 value = calls.value(passed, around, _DEPTH)
-                return passed if value is MISSING else value
+                if value is not MISSING:
+                    return value
+                return MISSING if calls.is_from_outside(passed, around) else passed
     return MISSING
 
 
@@ -143,6 +146,21 @@ class _Calls:
                 value = self.value(given[wanted], around, depth)
                 if value is not MISSING:
                     yield value
+
+    def is_from_outside(self, node: ast.expr, around: _Around) -> bool:
+        """Whether an argument depends on what the script itself gives nowhere.
+
+        That is a parameter of the innermost function, or an attribute of its object, if the script
+        never calls that function or makes such an object.
+        """
+        function = next((each for each in reversed(around) if not _is_class(each)), None)
+        if not isinstance(function, ast.FunctionDef):
+            return False
+        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        classes = _classes(around)
+        owner = classes[-1].name if classes and names & {"self"} else function.name
+        called = {ast.unparse(call.func).rpartition(".")[2] for call, _ in self.calls}
+        return bool(names & set(_parameters(function))) and owner not in called
 
     def value(self, node: ast.expr, around: _Around, depth: int) -> Any:
         """The value of an argument of a call that is inside ``around``, else MISSING."""
