@@ -287,9 +287,10 @@ def test_needed_packages_are_named_at_the_top(target: str) -> None:
 
 
 PACKAGES = {
-    "script": "nvidia.dali", "dynamic": "nvidia.dali", "pytorch": "torch", "jax": "jax",
-    "lightning": "lightning", "ray": "ray", "tensorflow": "nvidia.dali_tf_plugin",
+    "script": "nvidia.dali", "dynamic": "nvidia.dali", "pytorch": "torch",
+    "lightning": "lightning", "ray": "ray",
 }  # fmt: skip
+"""Those whose programs have a command line."""
 
 
 @pytest.mark.parametrize("target", one_in(7, PACKAGES))
