@@ -113,11 +113,17 @@ def alone(op: str) -> Graph:
     return replace(graph, nodes=(*graph.nodes, new_node(graph, CATALOG, op, "it")))
 
 
+_ZERO = ("leave the size unchanged", "[0.0] is not a size")
+"""Of sizes of 0, which are in the range of a field, as DALI's word for "not given"."""
+
+
 def faults_at(graph: Graph, arg: str) -> list[Fault]:
     return [
         fault
         for fault in check_graph(graph, CATALOG)
-        if (fault.node, fault.arg) == ("it", arg) and fault.code not in ("conflict", "apart")
+        if (fault.node, fault.arg) == ("it", arg)
+        and fault.code not in ("conflict", "apart")
+        and not fault.message.endswith(_ZERO)
     ]
 
 
@@ -138,8 +144,7 @@ def test_a_good_value_goes_there_and_back(op: str, arg: str) -> None:
         sent = json.loads(json.dumps(json_value(value)))
         changed = edited(graph, "set", node="it", arg=arg, value=sent)
         assert changed.node("it").args[arg] == value
-        kept = [f for f in faults_at(changed, arg) if "leave the size unchanged" not in f.message]
-        assert kept == []
+        assert faults_at(changed, arg) == []
         shown = inspector_view(changed, CATALOG, "it", "cpu", ())
         (row,) = [row for row in shown["rows"] if row["name"] == arg]
         assert row["value"] == sent
