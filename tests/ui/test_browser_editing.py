@@ -31,7 +31,7 @@ def test_a_node_is_muted_by_key_and_by_button_and_the_history_leads_back(opened:
     page.keyboard.press("m")
     expect(node(page, "rotate")).to_have_attribute("data-muted", "true")
     expect(node(page, "rotate")).to_contain_text("muted")
-    await_python(opened, "model.state.source.text.count('fn.rotate(')", lambda n: n == 0)
+    await_python(opened, "model.state.checked.source.text.count('fn.rotate(')", lambda n: n == 0)
     part(page, "inspector").locator("[data-wb=mute]").click()
     expect(node(page, "rotate")).not_to_have_attribute("data-muted", "true")
     undo = bar.locator("[data-wb=undo]")
@@ -153,7 +153,7 @@ def test_the_code_of_nodes_goes_onto_the_clipboard_or_into_a_card(opened: Host) 
     page.keyboard.press("Shift+C")
     text = canvas.locator("[data-wb=code-copy] textarea")
     expect(text).to_be_focused()
-    script = opened.python("model.state.source.text")
+    script = opened.python("model.state.checked.source.text")
     whole = text.input_value().splitlines()
     assert "flip" in whole[-1]
     assert [line for line in whole if line not in script] == []

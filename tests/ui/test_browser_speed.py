@@ -203,7 +203,9 @@ def test_a_tuned_setting_is_adopted_and_undone(host: Host, photos: Path) -> None
     words = f"batch {settings['batch_size']}, {settings['num_threads']} thread, prefetch 1"
     assert words == best
     expect(heat.locator("td[data-own]")).to_have_count(1)
-    assert f"BATCH_SIZE = {settings['batch_size']}\n" in host.python("model.state.source.text")
+    assert f"BATCH_SIZE = {settings['batch_size']}\n" in host.python(
+        "model.state.checked.source.text"
+    )
     part(host.page, "bar").locator("[data-wb=undo]").click()
     expect(tune.locator("[data-wb=adopt]")).to_be_visible()
     assert host.python("model.graph.settings.batch_size") == before
