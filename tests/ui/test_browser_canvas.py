@@ -99,7 +99,8 @@ def test_a_reload_finds_the_graph_again(host: Host, photos: Path) -> None:
     if isinstance(host, LabHost):
         page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
         host.server.end_kernels()
-        host.open(photos, small())
+        host.open(photos, small())  # its code goes first, and what was kept is offered
+        part(page, "bar").locator("[data-wb=apply-kept]").click(timeout=PATIENCE)
     else:
         page.reload()
     expect(node(page, "gaussian_blur")).to_be_visible(timeout=PATIENCE)
