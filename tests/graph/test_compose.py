@@ -19,6 +19,7 @@ from workbench.graph.compose import (
     place_node,
     splice_node,
 )
+from workbench.graph.devices import port_kind
 from workbench.graph.regions import wrap_in_region
 
 CATALOG = load_catalog()
@@ -119,7 +120,13 @@ def test_an_output_is_named_after_its_kind() -> None:
 def test_an_image_operator_fits_every_image_edge_of_a_chain(
     graph: Graph, data: st.DataObject
 ) -> None:
-    edges = [edge for edge in graph.edges if edge.input == "data" and edge.target != "decode"]
+    edges = [
+        edge
+        for edge in graph.edges
+        if edge.input == "data"
+        and edge.target != "decode"
+        and port_kind(graph, CATALOG, edge.source) == "image"
+    ]
     edge = data.draw(st.sampled_from(edges)) if edges else None
     name = edge_id(edge.target, edge.input) if edge else ":images"
     longer, added = insert_on_edge(graph, CATALOG, "copy", name)
