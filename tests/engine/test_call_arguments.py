@@ -73,22 +73,34 @@ def test_the_first_call_of_the_script_goes_before_a_default(
 
 
 @pytest.mark.parametrize(
-    ("call", "assumed"),
-    [("", {}), ("Data(load())\n", {"size": 224}), ("build(load())\n", {})],
+    ("init", "size", "assumed"),
+    [
+        ("size=96", 96, {}),
+        ("size=224", 224, {}),
+        ("size", 224, {"size": 224}),  # only a caller outside the script gives it
+    ],
 )
-def test_what_only_a_caller_outside_gives_leaves_the_default(
-    call: str, assumed: dict[str, Any]
+def test_an_attribute_that_a_constructor_sets_is_followed(
+    init: str, size: int, assumed: dict[str, Any]
 ) -> None:
     source = (
-        "def pipe(size=224): pass\n\nclass Data:\n    def __init__(self, size):\n"
-        "        self.size = size\n\n    def load(self):\n        return pipe(size=self.size)\n\n"
-        "def build(size): pass\n"
+        "def pipe(size=224): pass\n\nclass Data:\n"
+        f"    def __init__(self, {init}):\n        self.size, self.turn = size, 0\n\n"
+        "    def load(self):\n        return pipe(size=self.size)\n"
     )
-    if call:
-        source += f"def main():\n    {call}"
     found = called(source)
-    assert dict(found.values).get("size", 224) == 224
+    assert dict(found.values)["size"] == size
     assert dict(found.assumed) == assumed
+
+
+def test_an_attribute_that_another_method_sets_too_is_assumed() -> None:
+    source = (
+        "def pipe(size=224): pass\n\nclass Data:\n    def __init__(self):\n"
+        "        self.size = 96\n\n    def grow(self, size):\n        self.size = size\n\n"
+        "    def load(self):\n        return pipe(size=self.size)\n"
+    )
+    found = called(source)
+    assert dict(found.assumed) == {"size": 224}
 
 
 def test_a_value_of_one_process_names_the_scripts_own() -> None:

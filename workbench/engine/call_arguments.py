@@ -25,6 +25,9 @@ CONFIGURATIONS = (
 _SETTINGS = ("batch_size", "num_threads", "seed")
 """Settings of a pipeline that a function with ``@pipeline_def`` accepts."""
 
+_STATE_OF_A_RUN = ("checkpoint", "resumable", "resume")
+"""Parameters that resume a run keep their defaults: a graph starts at its first batch."""
+
 
 @dataclass(frozen=True, slots=True)
 class CallArguments:
@@ -133,7 +136,7 @@ def call_arguments(
             (called if len(literals) == 1 else usual.assumed)[name] = value
         values[name] = value
     for name, default in _optional(maker).items():
-        if name in values or name in ONE_PROCESS:
+        if name in values or name in ONE_PROCESS or name in _STATE_OF_A_RUN:
             continue
         call = (maker.__name__, list(parameters), name, trees.values())
         value = first_call_value(*call)

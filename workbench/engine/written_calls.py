@@ -67,8 +67,7 @@ def first_call_value(
 ) -> Any:
     """What the first call passes for a parameter: the value, or its expression if it is unknown.
 
-    MISSING if nothing calls the function, or if its first call does not pass the parameter, or
-    passes what only a caller outside of the script can give.
+    MISSING if nothing calls the function, or if its first call does not pass the parameter.
     """
     for tree in trees:
         calls = _Calls(tree, known)
@@ -79,9 +78,7 @@ def first_call_value(
                 if passed is None:
                     return MISSING
                 value = calls.value(passed, around, _DEPTH)
-                if value is not MISSING:
-                    return value
-                return MISSING if calls.is_from_outside(passed, around) else passed
+                return passed if value is MISSING else value
     return MISSING
 
 
@@ -147,21 +144,6 @@ class _Calls:
                 if value is not MISSING:
                     yield value
 
-    def is_from_outside(self, node: ast.expr, around: _Around) -> bool:
-        """Whether an argument depends on what the script itself gives nowhere.
-
-        That is a parameter of the innermost function, or an attribute of its object, if the script
-        never calls that function or makes such an object.
-        """
-        function = next((each for each in reversed(around) if not _is_class(each)), None)
-        if not isinstance(function, ast.FunctionDef):
-            return False
-        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-        classes = _classes(around)
-        owner = classes[-1].name if classes and names & {"self"} else function.name
-        called = {ast.unparse(call.func).rpartition(".")[2] for call, _ in self.calls}
-        return bool(names & set(_parameters(function))) and owner not in called
-
     def value(self, node: ast.expr, around: _Around, depth: int) -> Any:
         """The value of an argument of a call that is inside ``around``, else MISSING."""
         try:
@@ -173,7 +155,8 @@ class _Calls:
             numbers = all(isinstance(each, int | float) for each in pair)
             return calculate(*pair) if numbers else MISSING
         if isinstance(node, ast.Attribute):
-            return self.known.get(ast.unparse(node), MISSING)
+            known = self.known.get(ast.unparse(node), MISSING)
+            return self._own_attribute(node, around, depth) if known is MISSING else known
         if not isinstance(node, ast.Name):
             return MISSING
         if node.id in self.known:
@@ -194,6 +177,23 @@ class _Calls:
                 return self.value(set_to[0], (), 0) if len(set_to) == 1 else MISSING
         return MISSING
 
+    def _own_attribute(self, node: ast.Attribute, around: _Around, depth: int) -> Any:
+        """The value of ``self.name``, if only ``__init__`` sets it, once."""
+        classes = _classes(around)
+        if not classes or getattr(node.value, "id", "") != "self":
+            return MISSING
+        set_to = [
+            (method, value)
+            for method in ast.walk(classes[-1])
+            if isinstance(method, ast.FunctionDef)
+            for target, value in _assignments(method)
+            if ast.unparse(target) == f"self.{node.attr}"
+        ]
+        if len(set_to) != 1 or set_to[0][0].name != "__init__":
+            return MISSING
+        inside = around[: around.index(classes[-1]) + 1]
+        return self.value(set_to[0][1], (*inside, set_to[0][0]), depth)
+
     def _parameter(
         self, function: ast.FunctionDef, outside: _Around, wanted: str, depth: int
     ) -> Any:
@@ -212,6 +212,20 @@ class _Calls:
         defaults = dict(zip((each.arg for each in places), args.defaults, strict=True))
         default = defaults.get(wanted)
         return MISSING if default is None else self.value(default, (), 0)
+
+
+def _assignments(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Each target and value of the assignments in a function, also of ``a, b = x, y``."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            yield node.target, node.value
+        if not isinstance(node, ast.Assign):
+            continue
+        for target in node.targets:
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                yield from zip(target.elts, node.value.elts, strict=False)
+            else:
+                yield target, node.value
 
 
 def _parameters(function: ast.FunctionDef) -> list[str]:
