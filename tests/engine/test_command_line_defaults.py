@@ -10,6 +10,10 @@ SCRIPT = """
 SIDE = 224
 OTHER = 1
 OTHER = 2
+TAKEN = 3
+def take(TAKEN): pass
+def make():
+    local = 4
 def parse(parser):
     parser.add_argument("-b", "--batch-size", default=64, type=int)
     parser.add_argument("--scale", type=float, nargs="+", default=(0.4, 1.0))
@@ -20,6 +24,8 @@ def parse(parser):
     parser.add_argument("--named", default=None)
     parser.add_argument("--side", default=SIDE)
     parser.add_argument("--other", default=OTHER)
+    parser.add_argument("--taken", default=TAKEN)
+    parser.add_argument("--local", default=local)
     parser.add_argument("data")
     parser.add_argument("--counted", action="count")
 

@@ -24,16 +24,20 @@ def command_line_defaults(trees: Iterable[ast.Module]) -> dict[str, Any]:
 
 
 def _constants(tree: ast.Module) -> dict[str, ast.expr]:
-    """The values of names that the module sets once, by a single assignment."""
-    set_to = [
-        (target.id, node.value)
+    """The values of names that a top-level assignment sets and nothing else in the file does."""
+    names = [
+        node.id
         for node in ast.walk(tree)
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     ]
-    names = [name for name, _ in set_to]
-    return {name: value for name, value in set_to if names.count(name) == 1}
+    names += [node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)]
+    return {
+        target.id: statement.value
+        for statement in tree.body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name) and names.count(target.id) == 1
+    }
 
 
 def _default(call: ast.Call, constants: Mapping[str, ast.expr]) -> Iterator[tuple[str, Any]]:
