@@ -42,6 +42,8 @@ def not_a_number() -> NDArray[np.float32]:
         (PIXELS.astype(np.int64), "of int64 goes from .* Give uint8: array.astype"),
         (PIXELS.astype(np.uint16) * 200, "of uint16 goes from .* Scale the values to 0 to 255"),
         (PIXELS.astype(np.int16) - 300, "of int16 goes from -300 to .* Scale"),
+        (PIXELS.astype(np.complex64), "of complex64 is no uint8. Give uint8 from 0 to 255"),
+        (PIXELS.astype("S3"), "is no uint8. Give uint8 from 0 to 255"),
         (PIXELS > 9, r"of bool is no uint8. Give 255 \* array"),
         (np.moveaxis(PIXELS, 3, 1), r"channels first. Give them last: array.transpose\(0, 2, 3, 1"),
         (np.zeros((2, 4, 4, 5), np.uint8), r"5 channels, and images have 1 or 3. Give array\[...,"),

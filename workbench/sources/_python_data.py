@@ -120,6 +120,8 @@ def _wrong_type(array: Any) -> str:
     if kind.startswith(("<U", "str")):
         return "holds text. Give paths as a list: array.tolist()."
     values = np.asarray(array.detach().cpu() if _is_tensor(array) else array)
+    if values.dtype.kind not in "iu":
+        return "is no uint8. Give uint8 from 0 to 255."
     low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
     scale = "" if low >= 0 and high <= 255 else "Scale the values to 0 to 255, then "
     give = f"{scale}{'give' if scale else 'Give'} uint8: array.astype('uint8')."
