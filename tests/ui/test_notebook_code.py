@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import ipywidgets
 import pytest
 
 import workbench as wb
+from tests.ui.screen import PATIENCE
 from workbench.errors import EngineClosedError, GraphEditError, GraphExportError, GraphFaultsError
 from workbench.graph.model import Graph
 from workbench.graph.node_handle import NodeHandle
@@ -120,12 +122,22 @@ def test_a_graph_in_two_workbenches_stays_what_it_is(graph: Graph) -> None:
     two.close()
 
 
-def test_to_code_is_what_the_code_panel_shows(photos: Path) -> None:
+def test_to_code_is_what_the_code_panel_shows_when_the_data_are_counted(photos: Path) -> None:
     w = wb.Workbench(wb.read(photos).decode().resize(size=(32, 32)), restore=False)
     w.code.in_view = True
-    for target in ("script", "pytorch"):
-        w.target = target
-        assert w.to_code(target) == w.code.files[0]["text"]
+    code = w.to_code("script")  # it has the warnings about the data, counted or not
+    assert "Warning: reader.random_shuffle" in code
+    shown = Event()
+
+    def look(_: object = None) -> None:
+        if w.code.files[0]["text"] == code:
+            shown.set()
+
+    w.code.observe(look, "files")
+    look()
+    assert shown.wait(PATIENCE)
+    w.target = "pytorch"
+    assert w.to_code("pytorch") == w.code.files[0]["text"]
     w.close()
 
 

@@ -384,7 +384,9 @@ class CodeAccess(KnownAttributes, RunAccess):
             print(w.to_code("pytorch"))
         """
         panel = self._model.data_panel
-        made = export(self.graph, target, with_=with_, data=panel.datasets, facts=panel.facts)
+        # None: they are read here if the panel has not finished counting the data
+        facts = panel.facts or None
+        made = export(self.graph, target, with_=with_, data=panel.datasets, facts=facts)
         return made.main.text
 
     @checked()
