@@ -43,7 +43,7 @@ def jpeg() -> bytes:
 
 
 def written(kind: str, folder: Path, boxes: list[list[float]]) -> str:
-    """Data of a kind with one image for each box, which stands behind one that is inside."""
+    """Data of a kind with one image for each box, which follows a box inside the image."""
     pairs = [([10.0, 10.0, 30.0, 30.0], box) for box in boxes]
     if kind == "tfrecord_boxes":
         names = ("xmin", "ymin", "xmax", "ymax")

@@ -65,7 +65,7 @@ def test_a_value_of_a_stand_in_is_told_by_its_name(brought: Any) -> None:
     )
     found = brought(text)
     assert not found.report.is_exact
-    assert "what stands in for no_such_config.A counts as false" in str(found.report)
+    assert "no_such_config.A is not known here and counts as false" in str(found.report)
 
 
 def test_lines_that_fail_and_a_command_line(brought: Any) -> None:

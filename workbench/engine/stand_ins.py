@@ -42,8 +42,8 @@ class StandIns:
         self.note_use: Callable[[str, Literal["truth", "text", "type", "missing"]], None] = (
             lambda *_: None
         )
-        """Called with the name of a stand-in of which a known value is made, or of a missing
-        module whose import error is caught."""
+        """Called with the name of a stand-in that the script converts to a known value, or of a
+        missing module whose import error the script catches."""
 
     def noted(self, value: Any) -> Any:
         """The value; if it is a stand-in, it is recorded that its type or identity was tested."""

@@ -84,7 +84,7 @@ class UnknownUses:
         self._uses = {use: None for use in self._uses if use.stack}
 
     def texts(self) -> list[str]:
-        """The stand-ins of which a text is made."""
+        """The names of the stand-ins that the script converts to text."""
         return list(dict.fromkeys(use.name for use in self._uses if use.kind == "text"))
 
     def reported(
@@ -127,10 +127,10 @@ class UnknownUses:
                 why = f"{use.name} is not known here, and the script tests what it is"
                 losses[Loss(why, use.place)] = None
             elif use.name not in in_arguments:
-                why = f"a text is made of {use.name}, which is not known here"
+                why = f"{use.name} is not known here, and the script makes a text of it"
                 losses[Loss(why, use.place)] = None
         for place, names in by_place.items():
-            losses[Loss(f"what stands in for {', '.join(names)} counts as false", place)] = None
+            losses[Loss(f"{', '.join(names)} is not known here and counts as false", place)] = None
         for each in skipped:
             if used := reached.names(each.stale):
                 why = f"{each.error}: it may change {', '.join(used)}, which is used here"

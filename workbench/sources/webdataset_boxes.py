@@ -29,7 +29,7 @@ _COMPONENT = "json"
 _LOOKED_AT = 1000
 """Samples that are looked at for the names of classes."""
 _TRIED = 8
-"""Samples of which at least one must have annotations."""
+"""The number of first samples, one of which must have annotations."""
 _NO_ANNOTATIONS = "holds no annotations"
 
 

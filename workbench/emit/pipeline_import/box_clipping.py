@@ -46,7 +46,7 @@ def without_clipping(pipeline: TracedPipeline) -> TracedPipeline:
 
 
 def _clipped(crop: TracedOp, makers: Mapping[str, TracedOp]) -> TracedInput | None:
-    """What is clipped for a call; None where nothing is, or otherwise than an export does."""
+    """The boxes that a call clips as an export does; None for any other call."""
     found = clip_function(Node("", BOX_CROP, crop.args))
     joined = makers.get(crop.inputs[0].edge) if crop.inputs else None
     if found is None or joined is None or joined.schema != "Cat" or joined.args.get("axis") != 1:

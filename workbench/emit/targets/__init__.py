@@ -165,9 +165,9 @@ def export(
     """The graph as code for a target; nothing is written.
 
     ``catalog`` is that of the installed DALI by default. ``with_`` is empty or ``training``: a
-    loop that trains comes with a loader. ``data`` are those that the code is to read, where they
-    are known: of a folder without class folders DALI is told the files, and the docstring lists the
-    warnings about the data. ``facts`` are those of ``data`` by parameter, if they were read before
+    loop that trains comes with a loader. ``data`` is what the code will read, if it is known: the
+    code lists the files of a folder without class folders, and its docstring the warnings about
+    the data. ``facts`` are those of ``data`` by parameter, if they were read before
     (``workbench.sources.data_facts``); ``{}`` omits these warnings. Raises GraphFaultsError
     where the graph cannot run, GraphExportError where it cannot go to the target or there is no
     such target::
