@@ -15,7 +15,7 @@ from workbench.graph.model import Port
 from workbench.health import check_folder
 from workbench.preview import preview_batch
 from workbench.preview.request import PreviewRequest
-from workbench.sources import list_samples, open_dataset
+from workbench.sources import Dataset, list_samples, open_dataset, video
 
 
 def _with_vp9_matrix(number: int) -> bytes:
@@ -43,7 +43,7 @@ def test_colours_that_dali_does_not_convert_are_named_by_check_and_preview(
     assert not found.of_level("bad", "damaged")
     graph = replace(a_graph(shuffled=False), outputs={"frames": Port("reader", "frames")})
     shown = preview_batch(engine, PreviewRequest(graph, str(tmp_path)))
-    assert "BT.2020, which DALI decodes as BT.601 on the CPU" in shown.note
+    assert "BT.2020, which DALI decodes as BT.601:" in shown.note
     assert "(2 videos)" in shown.note
     alone = preview_batch(engine, PreviewRequest(graph, str(tmp_path / "bt601.webm")))
     assert "BT." not in alone.note
@@ -74,3 +74,60 @@ def test_matroska_names_matrix_and_range(
     found = [(f.kind, f.reason) for f in check_header(sample).findings]
     assert len(found) == bool(words)
     assert all(kind == "other colours" and why.startswith(words) for kind, why in found)
+
+
+def _remark(dataset: Dataset, device: str) -> str:
+    remark = video.SOURCE.remark
+    assert remark is not None
+    return remark(dataset, device)
+
+
+def _box(name: bytes, content: bytes) -> bytes:
+    return (8 + len(content)).to_bytes(4, "big") + name + content
+
+
+def _mp4(codec: bytes, colour: bytes) -> bytes:
+    """The boxes of an MP4 that tell of its video track; a sound track comes behind it."""
+    entry = _box(codec, bytes(78) + colour)
+    tracks = b"".join(
+        _box(b"trak", _box(kind, bytes(8)) + _box(b"stsd", bytes(4) + b"\0\0\0\1" + entries))
+        for kind, entries in ((b"vmhd", entry), (b"smhd", _box(b"mp4a", COLR_BT2020)))
+    )
+    return _box(b"ftyp", b"isom" + bytes(4)) + _box(b"mdat", bytes(20)) + _box(b"moov", tracks)
+
+
+COLR_BT2020 = _box(b"colr", b"nclx\0\x09\0\x10\0\x09\0")
+
+
+@pytest.mark.parametrize(
+    ("codec", "colour", "words"),
+    [
+        (b"avc1", _box(b"colr", b"nclx\0\x01\0\x01\0\x01\0"), "BT.709, which DALI"),
+        (b"hvc1", COLR_BT2020, "BT.2020, which DALI"),
+        (b"avc1", _box(b"colr", b"nclc\0\x06\0\x06\0\x06"), ""),
+        (b"vp09", _box(b"vpcC", b"\1\0\0\0\0\x1f\x82\x01\x01\x01\0\0"), "BT.709"),
+        (b"avc1", _box(b"colr", b"prof" + bytes(20)), ""),
+        (b"avc1", b"", ""),
+    ],
+)
+def test_mp4_names_its_matrix(
+    codec: bytes, colour: bytes, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(video, "has_gpu", lambda: True)  # DALI decodes these on a GPU alone
+    path = tmp_path / "clip.mp4"
+    path.write_bytes(_mp4(codec, colour))
+    dataset = open_dataset(path)
+    (sample,) = list_samples(dataset)
+    found = [f.reason for f in check_header(sample).findings]
+    assert len(found) == bool(words)
+    assert all(why.startswith(words) for why in found)
+    assert bool(_remark(dataset, "mixed")) == bool(words)
+
+
+def test_full_range_is_a_matter_of_the_cpu(tmp_path: Path) -> None:
+    path = tmp_path / "clip.webm"
+    colour = b"\x55\xb1\x81\x06\x55\xb9\x81\x02"
+    path.write_bytes(b"\x1aE\xdf\xa3\x80\x86\x85V_VP8\xe0\x55\xb0\x88%b\0" % colour)
+    dataset = open_dataset(path)
+    assert "limited range on the CPU" in _remark(dataset, "cpu")
+    assert _remark(dataset, "mixed") == ""

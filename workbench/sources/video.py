@@ -54,6 +54,7 @@ _UNSPECIFIED = 2
 _COLOUR_TAGS = _MATRIX, _RANGE = b"\x55\xb1\x81", b"\x55\xb9\x81"
 """Elements of Matroska's Colour, with their length of a byte."""
 _FULL = 2
+_ON_CPU = "on the CPU"
 _VP9_MATRICES = {2: 1, 4: 7, 5: 9, 7: 0}
 """The same by their number in VP9."""
 _HEAD = 2**16
@@ -71,7 +72,7 @@ def find_videos(data: Any) -> dict[str, Any]:
 
 
 def read_videos(device: str, **options: Any) -> Any:
-    """Sequences, decoded on the CPU (colours always as BT.601) or on the GPU, and their labels."""
+    """Sequences, decoded on the CPU or on the GPU, colours always as BT.601, and their labels."""
     side = "cpu" if device == "cpu" else "gpu"
     read: Any = fn.experimental.readers.video(device=side, **options)
     frames, labels = read
@@ -239,16 +240,28 @@ def _missing_bytes(path: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _colour_loss(path: str, stamp: int) -> str:
-    """What DALI's CPU decoder ignores of the colours of a video of ``stamp``; empty for nothing.
+    """What DALI ignores of the colours of a video of ``stamp``; empty for nothing.
 
-    It converts by BT.601, and from limited range but for VP9 (tried with 2.4.0). A Matroska file
-    names its matrix and range in the element Colour, VP9 its matrix in its first frame.
+    It converts by BT.601 on both sides: on the CPU from limited range but for VP9 (tried with
+    2.4.0), on the GPU from the range of the stream (DALI's ``operators/video/color_space.cu``).
     """
+    container, codec = codec_of(path)
+    matrix, full = _UNSPECIFIED, False
+    if container == "matroska":
+        matrix, full = _matroska_colour(path, codec)
+    elif container == "mp4":
+        matrix = _mp4_matrix(path)
+    if matrix in _MATRICES:
+        return f"{_MATRICES[matrix]}, which DALI decodes as BT.601"
+    if codec == "vp8" and full:
+        return f"of full range, which DALI decodes as limited range {_ON_CPU}"
+    return ""
+
+
+def _matroska_colour(path: str, codec: str) -> tuple[int, bool]:
+    """The colour matrix and whether the range is full: in the element Colour, or VP9's frame."""
     with open(path, "rb") as file:
         head = file.read(_HEAD)
-    container, codec = codec_of(path)
-    if container != "matroska":
-        return ""
     at = head.find(b"\x55\xb0")
     colour = head[at : at + 64] if at > 0 else b""
     values = {tag: colour[i + 3] for tag in _COLOUR_TAGS if 0 < (i := colour.find(tag)) < 61}
@@ -256,11 +269,26 @@ def _colour_loss(path: str, stamp: int) -> str:
     frame = head.find(b"\x49\x83\x42")  # in the header of a key frame of VP9
     if codec == "vp9" and matrix == _UNSPECIFIED and 0 < frame < len(head) - 3:
         matrix = _VP9_MATRICES.get(head[frame + 3] >> 5, matrix)
-    if matrix in _MATRICES:
-        return f"{_MATRICES[matrix]}, which DALI decodes as BT.601 on the CPU"
-    if codec == "vp8" and values.get(_RANGE) == _FULL:
-        return "of full range, which DALI decodes as limited range on the CPU"
-    return ""
+    return matrix, values.get(_RANGE) == _FULL
+
+
+def _mp4_matrix(path: str) -> int:
+    """The colour matrix in the box ``colr`` of the video's track, or in VP9's box ``vpcC``.
+
+    What the stream of H.264 or H.265 alone names is not read. Layouts: ISO/IEC 14496-12, and
+    "VP Codec ISO Media File Format Binding".
+    """
+    with open(path, "rb") as file:
+        index = _movie_index(file)
+    begins = index.find(b"stsd", max(0, index.find(b"vmhd")))
+    if begins < 4:
+        return _UNSPECIFIED
+    entry = index[begins : begins - 4 + int.from_bytes(index[begins - 4 : begins], "big")]
+    at = entry.find(b"colr")
+    if at > 0 and entry[at + 4 : at + 8] in (b"nclx", b"nclc"):
+        return int.from_bytes(entry[at + 12 : at + 14], "big")
+    at = entry.find(b"vpcC")
+    return entry[at + 13] if 0 < at < len(entry) - 13 else _UNSPECIFIED
 
 
 def _read_header(path: str) -> Header:
@@ -273,10 +301,11 @@ def _read_header(path: str) -> Header:
 
 def _remark(dataset: Dataset, device: str) -> str:
     """Which videos are decoded to other colours there, in words; empty for none."""
-    if device != "cpu":
-        return ""
     found = [
-        (path, remark) for path, _ in _files(dataset) for _, remark in _read_header(path).remarks
+        (path, remark)
+        for path, _ in _files(dataset)
+        for _, remark in _read_header(path).remarks
+        if device == "cpu" or _ON_CPU not in remark
     ]
     if not found:
         return ""

@@ -85,7 +85,7 @@ def find_videos(data: Any) -> dict[str, Any]:
 
 
 def read_videos(device: str, **options: Any) -> Any:
-    """Sequences, decoded on the CPU (colours always as BT.601) or on the GPU, and their labels."""
+    """Sequences, decoded on the CPU or on the GPU, colours always as BT.601, and their labels."""
     side = "cpu" if device == "cpu" else "gpu"
     read: Any = fn.experimental.readers.video(device=side, **options)
     frames, labels = read
