@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from workbench.bench.config import Config, config_of, with_config
 from workbench.bench.context import graph_hash
@@ -221,6 +222,13 @@ class OptimisationExperiment(SpeedExperiment):
         super().on_rows(rows)
         if all(row.rounds for row in rows[:2]):  # without the graph's own no step has a gain
             self._known = rows, self._steps
+            if len(rows) > 1:
+                self.publish_rows(rows, optimise=self._told(self._judged(rows, self._steps), rows))
+
+    def _publish_compared(self, catalog: Catalog, steps: Sequence[Step]) -> None:
+        """Let ``partial_report`` have a row for each step, of which none is measured yet."""
+        so_far = [self._proposal(catalog, steps, place) for place in range(len(steps))]
+        self.publish_rows((), optimise=self._told(so_far, ()))
 
     def interrupted_report(self) -> Report | None:
         """What is known of a run that was ended early; None before its first round."""
@@ -235,6 +243,7 @@ class OptimisationExperiment(SpeedExperiment):
                 for place, step in enumerate(steps):
                     self.check_cancelled()
                     self.progress(_COMPARING * place / len(steps), f"comparing {step.name}")
+                    self._publish_compared(catalog, steps)
                     why = self._late_to_compare(step) or self._refused(engine, catalog, step)
                     if why:
                         one = self._proposal(catalog, steps, place)
@@ -242,6 +251,7 @@ class OptimisationExperiment(SpeedExperiment):
                         names = [name for name in names if name != step.name]
                         break
                 else:
+                    self._publish_compared(catalog, steps)
                     return steps
 
     def _late_to_compare(self, step: Step) -> str:
@@ -394,22 +404,25 @@ class OptimisationExperiment(SpeedExperiment):
         self, rows: Sequence[Measurement], steps: Sequence[Step], interrupted: bool = False
     ) -> Report:
         _, machine, found, cache = self.prepared
-        judged = self._judged(rows, steps)
+        told = self._told(self._judged(rows, steps), rows)
+        return self.report(
+            rows, machine, found, cache, optimise=told, interrupted=interrupted or None
+        )
+
+    def _told(self, judged: Sequence[Proposal], rows: Sequence[Measurement]) -> dict[str, Any]:
+        """What a record tells of the rewrites."""
         kept = {one.name: one for one in judged if not one.rejected}
         rejected = self._rejected | {one.name: one for one in judged if one.rejected}
         # ended early it may hold what is not proposed: then nobody measured the rest together
         last = [] if any(one.rejected for one in judged) else [r for r in rows[2:] if r.rounds]
         control = paired_ratio(rows[1].imgs_per_s, rows[0].imgs_per_s) if len(rows) > 1 else None
         total = paired_ratio((last or rows)[-1].imgs_per_s, rows[0].imgs_per_s) if last else None
-        told = {
+        return {
             "control": _json(control),
             "total": _json(total),
             "proposals": [one.to_json() for one in kept.values()],
             "rejected": [one.to_json() for name, one in rejected.items() if name not in kept],
         }
-        return self.report(
-            rows, machine, found, cache, optimise=told, interrupted=interrupted or None
-        )
 
 
 def noise_of(control: Interval) -> float:

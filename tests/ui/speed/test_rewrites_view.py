@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import workbench.bench.speed_experiment
 from tests.graph.rewrites.laws import ops
 from tests.optimiser.made_up import NAMES, make_up, slow_graph
 from tests.ui.speed.conftest import NO_GPU, Bed
@@ -45,6 +46,34 @@ def test_every_proposal_has_gain_pixels_nodes_and_the_worst_samples(found: Bed) 
     assert "becomes" in crop["law"]
     assert (near["kind"], near["taken"]) == ("near", False)
     assert "47.0 dB" in near["pixels"]
+
+
+def test_a_run_that_goes_on_has_a_row_for_each_rewrite(
+    monkeypatch: pytest.MonkeyPatch, bed: Bed
+) -> None:
+    make_up(monkeypatch, {"colour-after-crop": 200.0, "crop-in-decoder": 50.0})
+    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: NO_GPU)
+    bed.graph = slow_graph()
+    measure: Any = vars(workbench.bench.speed_experiment)["measure"]  # the made up one
+    shown: list[Any] = []
+
+    def observed(*args: Any) -> Any:
+        shown.append(bed["rewrites"])  # compared, before the first round
+        rows = measure(*args)
+        shown.append(bed["rewrites"])
+        return rows
+
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", observed)
+    bed.run(what="rewrites")
+    before, measured = shown[:2]
+    assert before["on"][0]["partial"].startswith("Partial: 3 of 3 rewrites compared")
+    assert [(one["name"], one["gain"]) for one in before["rewrites"]] == [(n, "") for n in NAMES]
+    assert measured["on"][0]["partial"].startswith("Partial: 6 rounds measured so far")
+    so_far = {one["name"]: one for one in measured["rewrites"]}
+    assert so_far["colour-after-crop"]["gain"] == "2.00 ×"
+    assert so_far["crop-in-decoder"]["rejected"].startswith("slower")
+    assert not any(one["taken"] for one in measured["rewrites"])
+    assert bed["rewrites"]["on"][0]["partial"] == ""
 
 
 def test_one_is_taken_then_all_and_what_is_done_says_so(found: Bed) -> None:

@@ -26,7 +26,7 @@ from workbench.ui.speed.record_views import (
     record_entry,
     view_of,
 )
-from workbench.ui.speed.rewrites_view import rewrites_view
+from workbench.ui.speed.rewrites_view import rewrites_so_far, rewrites_view
 from workbench.ui.speed_views import RecordEntry
 from workbench.ui.status_views import LastSpeed
 
@@ -149,6 +149,8 @@ class RecordFigures:
             if part == "tune":
                 on = measured_on("", report)
                 self._partial = of, running_view(on, report, config_of(graph), now)
+            elif part == "rewrites":
+                self._partial = of, rewrites_so_far(report, graph)
             else:
                 nodes = [node.id for node in graph.nodes]
                 self._partial = of, partial_view(report, nodes)

@@ -15,12 +15,13 @@ from workbench.optimiser import Proposal, optimisation_of
 from workbench.optimiser.difference import WorstSample
 from workbench.optimiser.proposal import difference_words
 from workbench.ui.rewrite_views import RewriteEntry, RewritesView
+from workbench.ui.speed.chart_views import measured_on
 from workbench.ui.speed.formatting import ratio_text
 from workbench.ui.speed_views import MeasuredOn
 
 
 def rewrites_view(on: MeasuredOn, report: Report, graph: Graph | None = None) -> RewritesView:
-    """What was found; ``graph`` is that in which proposals are looked for, None while it runs."""
+    """What was found; ``graph`` is that in which proposals are looked for, None if nobody looks."""
     if graph is None or "optimise" not in report.extra:
         return {"on": [on], "rewrites": [], "control": "", "total": ""}
     found = optimisation_of(graph, report)
@@ -31,11 +32,32 @@ def rewrites_view(on: MeasuredOn, report: Report, graph: Graph | None = None) ->
         "on": [on],
         "rewrites": [
             _entry(one, graph, titles, pictures.get(one.name, ()))
+            | {"taken": not one.rejected and _is_done(graph, (*one.needs, one.name))}
             for one in (*found.proposals, *found.rejected)
         ],
         "control": " ".join(gains[0]),
         "total": " ".join(gains[1]) if found.proposals else "",
     }
+
+
+def rewrites_so_far(report: Report, graph: Graph) -> RewritesView:
+    """What a run that goes on knows of each rewrite; nothing of it can be taken yet."""
+    found = optimisation_of(graph, report)
+    entries = [_entry(one, graph, {}, ()) for one in (*found.proposals, *found.rejected)]
+    compared = sum(bool(one["pixels"] or one["rejected"]) for one in entries)
+    rounds = max((len(row.rounds) for row in report.measurements), default=0)
+    words = (
+        f"Partial: {rounds} round{'s' * (rounds != 1)} measured so far. It goes on."
+        if rounds
+        else f"Partial: {compared} of {len(entries)} rewrites compared. It goes on."
+    )
+    on: MeasuredOn = {
+        **measured_on("", report),
+        "partial": words,
+        "quality_flags": [],
+        "quick": "",
+    }
+    return {"on": [on], "rewrites": entries, "control": "", "total": ""}
 
 
 def take_rewrites(report: Report, graph: Graph, names: Sequence[str]) -> Graph:
@@ -75,7 +97,7 @@ def _entry(
             }
             for worst in pictures
         ],
-        "taken": not one.rejected and _is_done(graph, (*one.needs, one.name)),
+        "taken": False,
         "rejected": one.rejected,
     }
 

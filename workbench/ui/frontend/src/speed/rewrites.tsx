@@ -40,7 +40,7 @@ function Figure({ view, link }: { view: RewritesView; link: Speed }) {
     link.ask("take_rewrites", { record, names });
   };
   const kinds = new Set(open.map(({ kind }) => kind));
-  if (view.on[0]?.partial) return <PartialMark all={view.on} />;
+  if (view.on[0]?.partial) return <SoFar view={view} />;
   return (
     <>
       <div class="wb-speed-won">
@@ -109,6 +109,34 @@ function Figure({ view, link }: { view: RewritesView; link: Speed }) {
         </ul>
       </details>
       <Provenance all={view.on} />
+    </>
+  );
+}
+
+/** Of a run that goes on: each rewrite with what is known of it, and nothing to take. */
+function SoFar({ view }: { view: RewritesView }) {
+  return (
+    <>
+      <PartialMark all={view.on} />
+      <Wide label="Rewrites so far" hidden={!view.rewrites.length}>
+        <Table
+          caption="Rewrites so far"
+          heads={["rewrite", "pixels", "gain so far", "differs", ""]}
+          lines={view.rewrites.map((one) => [
+            <span class="wb-speed-wraps" title={one.law}>
+              {one.title}
+            </span>,
+            one.kind,
+            <span>
+              {one.gain || "not yet"}
+              <br />
+              <small>{one.low}</small>
+            </span>,
+            <span class="wb-speed-wraps">{one.pixels || "not yet"}</span>,
+            <span class="wb-speed-wraps">{one.rejected}</span>,
+          ])}
+        />
+      </Wide>
     </>
   );
 }
