@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import threading
 from pathlib import Path
 
@@ -11,7 +12,9 @@ import pytest
 from tests.engine import tasks
 from tests.thorough import one_in
 from workbench.engine import file_check_pool
+from workbench.engine.exit_status import describe_exit
 from workbench.engine.file_check_pool import check_each
+from workbench.engine.usable_data import is_file_fault
 from workbench.errors import CancelledError
 from workbench.sources import Sample
 
@@ -70,3 +73,10 @@ def test_it_can_be_stopped_and_leaves_no_worker(photos: Path) -> None:
     stopped.set()
     with pytest.raises(CancelledError):
         next(checked)
+
+
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGFPE", "SIGABRT", "SIGILL", "SIGBUS"])
+def test_a_crash_may_be_the_fault_of_a_file(name: str) -> None:
+    ended = describe_exit(-signal.Signals[name])
+    assert is_file_fault(f"not measured: the process {ended}")
+    assert not is_file_fault(f"the process {describe_exit(-signal.SIGKILL)}")

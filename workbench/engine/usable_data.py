@@ -26,7 +26,8 @@ from workbench.sources import (
 
 _NAMED = 5
 _FILE_FAULT = re.compile(
-    r"nvImageCodec failure|Failed to decode|File mapping failed|Could not access|SIGSEGV|SIGABRT"
+    r"nvImageCodec failure|Failed to decode|File mapping failed|Could not access"
+    r"|SIG(?:SEGV|FPE|ABRT|ILL|BUS)\b"
 )
 
 
