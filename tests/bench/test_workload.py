@@ -16,7 +16,8 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.errors import DataError, EngineError
 from workbench.graph import load_recipe
-from workbench.sources import open_datasets, video
+from workbench.sources import open_datasets
+from workbench.sources.kinds.sequences import video
 
 
 def meta(size: int, shards: int = 1, shard: int = 0, pad: bool = True, stick: bool = False):

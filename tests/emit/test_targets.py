@@ -32,7 +32,7 @@ from workbench.errors import GraphExportError, SaveError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edit import set_arg
 from workbench.sources import load_source
-from workbench.sources._class_folders import FIND_CLASS_FILES
+from workbench.sources.common.class_folders import FIND_CLASS_FILES
 
 CATALOG = load_catalog()
 GOLDEN = Path(__file__).parent / "golden"

@@ -11,7 +11,7 @@ from pathlib import Path
 from workbench.catalog import load_catalog
 from workbench.emit.template_parts import function_name
 from workbench.graph import Graph
-from workbench.sources.folder import SOURCE
+from workbench.sources.kinds.images.folder import SOURCE
 
 CATALOG = load_catalog()
 ENVELOPE = {

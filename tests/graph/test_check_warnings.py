@@ -17,7 +17,7 @@ from workbench.graph.faults import Faults
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Node, Port
 from workbench.sources import DataFacts
-from workbench.sources._target_faults import box_remark
+from workbench.sources.common.target_faults import box_remark
 
 CATALOG = load_catalog()
 UNIT = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}

@@ -17,7 +17,7 @@ from workbench.graph.dataset_parameters import parameters, require_datasets, wit
 from workbench.graph.edit import set_arg
 from workbench.graph.model import Source
 from workbench.sources import open_datasets
-from workbench.sources.folder import LIST_IMAGES
+from workbench.sources.kinds.images.folder import LIST_IMAGES
 
 
 def with_second(dataset: str, kind: str = "folder") -> Graph:

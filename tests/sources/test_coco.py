@@ -26,7 +26,7 @@ from workbench.sources import (
     open_dataset,
     require_dataset,
 )
-from workbench.sources.coco import find_annotations
+from workbench.sources.kinds.annotated.coco import find_annotations
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ from workbench.sources import (
     require_dataset,
     write_without,
 )
-from workbench.sources._example_records import scan_records
-from workbench.sources.record_io import scan_record_file
+from workbench.sources.kinds.records._example_records import scan_records
+from workbench.sources.kinds.records.record_io import scan_record_file
 
 NO_IMAGE = b"this is no image, and as long as a header would be"
 BAD = (3, 4, 9)

@@ -12,9 +12,9 @@ from tests.sources.written import WRITERS, read_photos
 from workbench.errors import DataError
 from workbench.health import check_folder
 from workbench.sources import list_samples, open_dataset, require_dataset
-from workbench.sources.numpy_files import array_axes, read_header
-from workbench.sources.record_io import scan_record_file
-from workbench.sources.tfrecord import scan_records
+from workbench.sources.kinds.records.record_io import scan_record_file
+from workbench.sources.kinds.records.tfrecord import scan_records
+from workbench.sources.kinds.sequences.numpy_files import array_axes, read_header
 
 
 def test_no_damaged_byte_of_an_array_header_raises(tmp_path: Path) -> None:

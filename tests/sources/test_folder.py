@@ -26,7 +26,7 @@ from workbench.sources import (
     require_dataset,
     unreadable_reason,
 )
-from workbench.sources.folder import IMAGES, SOUNDS, find_files
+from workbench.sources.kinds.images.folder import IMAGES, SOUNDS, find_files
 
 
 def listed(data: Path) -> list[tuple[str, int]]:

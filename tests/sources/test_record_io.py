@@ -9,7 +9,7 @@ import pytest
 
 from workbench.errors import DataError
 from workbench.sources import list_samples, open_dataset, require_dataset, write_without
-from workbench.sources.record_io import find_record_file
+from workbench.sources.kinds.records.record_io import find_record_file
 
 
 def test_a_folder_with_one_file_is_that_file(shapes: Path, tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from workbench.health import scan_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
 from workbench.sources import class_names, list_samples, open_dataset
-from workbench.sources._tables import NumberedClasses
-from workbench.sources.memory import open_images, split_row
+from workbench.sources.common.tables import NumberedClasses
+from workbench.sources.kinds.memory.memory import open_images, split_row
 
 NAMES = ["bird", "cat", "dog"]
 TEXTS = [NAMES[2 - number % 3] for number in range(COUNT)]

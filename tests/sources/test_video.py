@@ -27,8 +27,9 @@ from workbench.preview.request import PreviewRequest
 from workbench.preview.statistics import batch_statistics
 from workbench.preview.verify import Verifier
 from workbench.samples.avi import avi
-from workbench.sources import list_samples, open_dataset, require_dataset, video
-from workbench.sources.video import codec_of, refusal
+from workbench.sources import list_samples, open_dataset, require_dataset
+from workbench.sources.kinds.sequences import video
+from workbench.sources.kinds.sequences.video import codec_of, refusal
 
 LENGTH, STRIDE = 4, 2
 GOLDEN = Path(__file__).with_name("golden")

@@ -15,7 +15,8 @@ from workbench.graph.model import Port
 from workbench.health import check_folder
 from workbench.preview import preview_batch
 from workbench.preview.request import PreviewRequest
-from workbench.sources import Dataset, list_samples, open_dataset, video
+from workbench.sources import Dataset, list_samples, open_dataset
+from workbench.sources.kinds.sequences import video
 
 
 def _with_vp9_matrix(number: int) -> bytes:

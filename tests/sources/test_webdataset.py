@@ -22,16 +22,15 @@ from workbench.samples.records import add_to_tar
 from workbench.sources import (
     Dataset,
     Index,
-    _tar_samples,
     list_samples,
     load_source,
     open_dataset,
     require_dataset,
-    webdataset,
     write_without,
 )
-from workbench.sources._tar_files import TarDamage, TarFile, files_in_tar
-from workbench.sources._tar_samples import with_component
+from workbench.sources.kinds.tar import _tar_samples, webdataset
+from workbench.sources.kinds.tar._tar_files import TarDamage, TarFile, files_in_tar
+from workbench.sources.kinds.tar._tar_samples import with_component
 
 JPEG = b"\xff\xd8\xff\xd9"
 

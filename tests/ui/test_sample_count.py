@@ -13,7 +13,9 @@ from tests.sources.written import Photos, read_photos, write_tfrecord, write_web
 from tests.ui.hosts import small
 from tests.ui.screen import Screen
 from workbench.health import scan, scan_folder
-from workbench.sources import load_source, open_dataset, tfrecord, webdataset
+from workbench.sources import load_source, open_dataset
+from workbench.sources.kinds.records import tfrecord
+from workbench.sources.kinds.tar import webdataset
 from workbench.ui import sample_count
 from workbench.ui.sample_count import SampleCount
 from workbench.ui.view_model import ViewModel
@@ -128,7 +130,7 @@ def test_a_large_index_is_read_after_a_first_picture(
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    monkeypatch.setattr("workbench.sources._record_index._LARGE_INDEX", 0)
+    monkeypatch.setattr("workbench.sources.kinds.records._record_index._LARGE_INDEX", 0)
     shards = write(read_photos(photos), tmp_path / "shards")
     index = load_source(kind).index
     assert index is not None

@@ -24,7 +24,7 @@ from workbench.engine.encoded_images import (
     reject_reason,
 )
 from workbench.engine.pipelines import plain_reason
-from workbench.sources.sounds import SOUND_HEAD, silence_reason, sound_fault
+from workbench.sources.kinds.sequences.sounds import SOUND_HEAD, silence_reason, sound_fault
 
 AUDIO_DECODER = "decoders.audio"
 

@@ -1,4 +1,4 @@
-"""What a graph can read. Adding a kind of source is adding a module here.
+"""What a graph can read. Adding a kind of source is adding a module to a package of ``kinds``.
 
 Each module has a ``SOURCE``; the module's name is the kind's. It says which DALI operator reads,
 how the exported code finds the data, and how the workbench lists, counts and watches them.
@@ -17,26 +17,26 @@ from functools import cache
 from pathlib import Path
 
 from workbench.errors import DataError
-from workbench.sources._data_facts import NO_FACTS as NO_FACTS
-from workbench.sources._data_facts import DataFacts as DataFacts
-from workbench.sources._data_facts import data_facts as data_facts
-from workbench.sources._dataset import Dataset as Dataset
-from workbench.sources._dataset import Datasets as Datasets
-from workbench.sources._dataset import load_source as load_source
-from workbench.sources._dataset import source_kinds as source_kinds
-from workbench.sources._float_wav import decodes_to_silence as decodes_to_silence
-from workbench.sources._frames import choose_columns as choose_columns
-from workbench.sources._image_sides import orientation as orientation
-from workbench.sources._image_sides import upright_size as upright_size
-from workbench.sources._opening import PARAMETER as PARAMETER
-from workbench.sources._opening import Data as Data
-from workbench.sources._opening import Location as Location
-from workbench.sources._opening import open_dataset as open_dataset
-from workbench.sources._opening import open_datasets as open_datasets
-from workbench.sources._source_kind import Header as Header
-from workbench.sources._source_kind import Index as Index
-from workbench.sources._source_kind import Sample as Sample
-from workbench.sources._source_kind import SourceKind as SourceKind
+from workbench.sources.common.data_facts import NO_FACTS as NO_FACTS
+from workbench.sources.common.data_facts import DataFacts as DataFacts
+from workbench.sources.common.data_facts import data_facts as data_facts
+from workbench.sources.common.data_frames import choose_columns as choose_columns
+from workbench.sources.common.dataset import Dataset as Dataset
+from workbench.sources.common.dataset import Datasets as Datasets
+from workbench.sources.common.dataset import load_source as load_source
+from workbench.sources.common.dataset import source_kinds as source_kinds
+from workbench.sources.common.float_wav import decodes_to_silence as decodes_to_silence
+from workbench.sources.common.image_sides import orientation as orientation
+from workbench.sources.common.image_sides import upright_size as upright_size
+from workbench.sources.common.opening import PARAMETER as PARAMETER
+from workbench.sources.common.opening import Data as Data
+from workbench.sources.common.opening import Location as Location
+from workbench.sources.common.opening import open_dataset as open_dataset
+from workbench.sources.common.opening import open_datasets as open_datasets
+from workbench.sources.common.source_kind import Header as Header
+from workbench.sources.common.source_kind import Index as Index
+from workbench.sources.common.source_kind import Sample as Sample
+from workbench.sources.common.source_kind import SourceKind as SourceKind
 
 _NO_FILES = ("No files found", "specified an empty list", "no video has as many")
 """What DALI says of a folder without images."""

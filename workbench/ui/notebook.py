@@ -26,7 +26,7 @@ from workbench.graph.model import Graph
 from workbench.graph.own_code import trust_graph
 from workbench.roots import Roots
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
-from workbench.sources.file_list import require_files
+from workbench.sources.kinds.images.file_list import require_files
 from workbench.ui import node_completion
 from workbench.ui.components import COMPONENTS, TABS
 from workbench.ui.exports import entry_names

@@ -46,9 +46,9 @@ from workbench.graph import Graph
 from workbench.graph.own_code import trust_graph
 from workbench.samples import write_samples
 from workbench.sources import list_samples, open_dataset
-from workbench.sources._record_index import index_of
-from workbench.sources.record_io import scan_record_file
-from workbench.sources.tfrecord import scan_records
+from workbench.sources.kinds.records._record_index import index_of
+from workbench.sources.kinds.records.record_io import scan_record_file
+from workbench.sources.kinds.records.tfrecord import scan_records
 
 LISTED = Path(__file__).with_suffix(".toml")
 PHOTOS = Path(tempfile.gettempdir(), "public_pipelines_photos")

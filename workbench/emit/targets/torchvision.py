@@ -11,7 +11,7 @@ from workbench.emit.targets import Target
 from workbench.emit.targets._transforms import sample_lines, transform_module
 from workbench.emit.transform_export.torchvision import TORCHVISION
 from workbench.graph.model import Graph
-from workbench.sources.folder import LIST_IMAGES
+from workbench.sources.kinds.images.folder import LIST_IMAGES
 
 _TEMPLATE = '''\
 """$title

@@ -1,0 +1,1 @@
+"""Images with annotations in a file of COCO."""

@@ -1,0 +1,1 @@
+"""Image files: folders, lists, masks beside them, remote files, requests."""

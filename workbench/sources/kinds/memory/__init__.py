@@ -1,0 +1,1 @@
+"""Images that Python gives: arrays, tensors, data sets, data frames."""

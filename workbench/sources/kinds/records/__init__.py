@@ -1,0 +1,1 @@
+"""Records of several samples in a file: TFRecord, RecordIO, LMDB."""

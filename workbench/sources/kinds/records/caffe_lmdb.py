@@ -1,0 +1,56 @@
+"""LMDB of Caffe: a folder with ``data.mdb``, whose values are ``Datum`` with an encoded image."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from workbench.sources.kinds.records._lmdb import (
+    Place,
+    fields,
+    first_value,
+    write_database,
+)
+from workbench.sources.kinds.records._lmdb_kind import lmdb_kind
+
+_DATA, _LABEL, _ENCODED = 4, 5, 7
+
+
+def find_caffe_lmdb(data: str) -> dict[str, Any]:
+    """Arguments of the LMDB reader for a folder with data.mdb."""
+    return {"path": os.path.abspath(data)}
+
+
+def place_of(datum: bytes) -> Place | str:
+    """Where the image of a ``Datum`` is, and its label, or why it has none."""
+    found = fields(datum)
+    if _DATA not in found:
+        return "its Datum has no data"
+    if not found.get(_ENCODED, (0, 0))[0]:
+        return "its Datum holds pixels, no encoded image: convert with --encoded"
+    return (*found[_DATA], found.get(_LABEL, (0, 0))[0])
+
+
+def _accepts(path: Path) -> bool:
+    try:
+        return not isinstance(place_of(first_value(path)), str)
+    except (IndexError, ValueError):
+        return False
+
+
+def _write_placeholder(folder: Path) -> Path:
+    """One image of no pixels, with the label 0."""
+    return write_database(folder / "lmdb", b"0", b"\x22\x04\xff\xd8\xff\xd9\x28\0\x38\x01")
+
+
+SOURCE = lmdb_kind(
+    "Caffe",
+    "readers.caffe",
+    find_caffe_lmdb,
+    place_of,
+    _accepts,
+    precedence=4,
+    sample="caffe",
+    write_placeholder=_write_placeholder,
+)

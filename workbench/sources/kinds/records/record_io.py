@@ -1,0 +1,248 @@
+"""RecordIO of MXNet: a file of records with a header, a label and an encoded image.
+
+One file (``.rec``), or a folder with one: DALI takes a single index. The one beside it (``.idx``,
+as ``im2rec`` and ``rec2idx`` make it) is used, and where it is missing one is made in a temporary
+folder: that reads the head of each record once. Nothing is written beside the data. Labels are
+numbers without names. A graph expects one label per record; of a record with several labels the
+reader outputs all.
+"""
+
+from __future__ import annotations
+
+import inspect
+import mmap
+import os
+import struct
+from array import array
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources.common.dataset import folder_of
+from workbench.sources.kinds.records._record_index import (
+    index_of,
+    index_place,
+    is_of_another,
+    read_index,
+    write_partial,
+)
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn, types  # the exported program has them
+
+_SUFFIX = ".rec"
+_MAGIC = 0xCED7230A
+_LABEL = struct.Struct("<f")
+_HEADER = struct.Struct("<IfQQ")
+"""Of a record's content: how many labels follow (0: one, in the header), label, two ids."""
+
+
+def scan_record_file(path: str) -> Any:
+    """Number and offset of each record of a RecordIO file.
+
+    What is damaged or cut short is one, up to where a record begins again.
+    """
+    size, offset, number = os.path.getsize(path), 0, 0
+    with open(path, "rb") as file:
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+        while offset < size:
+            head = content[offset : offset + 8]
+            magic, length = struct.unpack("<II", head) if len(head) == 8 else (0, 0)
+            end = offset + 8 + ((length & 0x1FFFFFFF) + 3) // 4 * 4
+            if magic != 0xCED7230A or end > size:
+                end, length = offset + 4, 0
+                while end < size and (end := content.find(b"\x0a\x23\xd7\xce", end)) % 4:
+                    end = end + 1 if end > 0 else size
+                if not number and end >= size:
+                    raise ValueError(f"{path}: the record at byte {offset} is cut short or damaged")
+            if length >> 29 in (0, 1):  # others go on with the one before
+                yield number, offset
+                number += 1
+            offset = end
+
+
+def find_record_file(data: str) -> dict[str, Any]:
+    """Arguments of the RecordIO reader: the file, or that of a folder, and its index."""
+    if os.path.isdir(data):
+        (name,) = (name for name in os.listdir(data) if name.lower().endswith(".rec"))
+        data = os.path.join(data, name)
+    return {"path": [data], "index_path": [index_of(data, scan_record_file)]}
+
+
+def read_record_file(**options: Any) -> Any:
+    """Images and labels of a RecordIO file, whose labels are floating-point numbers."""
+    made: Any = fn.readers.mxnet(**options)
+    jpegs, labels = made
+    return jpegs, fn.cast(labels, dtype=types.INT32)
+
+
+def _path(dataset: Dataset) -> str:
+    """The file. Raises DataError where it is missing or may not be read."""
+    path = dataset.location
+    if os.path.isdir(path):
+        names = _names(path)
+        if len(names) != 1:
+            held = ", ".join(names[:3]) or "none"
+            raise DataError(
+                f"{path} has {len(names)} RecordIO files ({held}); DALI reads one. Give its path."
+            )
+        path = os.path.join(path, names[0])
+    if not os.path.isfile(path):
+        raise DataError(f"There is no file {path}. Give a RecordIO file, {_SUFFIX}.")
+    if not os.access(path, os.R_OK):
+        raise DataError(f"The file {path} may not be read. Check its permissions.")
+    if not os.path.getsize(path):
+        raise DataError(f"{path} is empty. Give a file with records.")
+    return path
+
+
+def _offsets(path: str) -> Sequence[int]:
+    """Where each record begins, in the reader's order: the file's. Raises DataError."""
+    index = _index(path)
+    return _sorted_offsets(path, index, os.stat(path).st_mtime_ns, os.stat(index).st_mtime_ns)
+
+
+def _index(path: str) -> str:
+    try:
+        return index_of(path, scan_record_file)
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{path}: its index cannot be made: {error}. Write the file anew, or leave it out."
+        ) from None
+
+
+@lru_cache(maxsize=4)
+def _sorted_offsets(path: str, index: str, *stamps: int) -> Sequence[int]:
+    """As of ``_offsets``, 8 bytes each. ``stamps`` are times of change."""
+    remedy = (
+        f"Make it anew (`rec2idx {path} {index}`), or remove it: then the workbench makes one in "
+        "a temporary folder."
+    )
+    try:
+        with open(path, "rb") as file:
+            is_other = is_of_another(path, index, 1, lambda key, offset: _end_of(file, offset))
+    except (OSError, ValueError) as error:
+        raise DataError(f"The index of {path} is damaged: {error}. {remedy}") from None
+    if is_other:
+        raise DataError(f"{index} is the index of another file than {path}. {remedy}")
+    return array("q", sorted(offset for _, offset in read_index(index)))
+
+
+def _end_of(file: BinaryIO, offset: int) -> int | None:
+    """Where the record at a place ends, or the file where it has parts; None where none begins."""
+    file.seek(offset)
+    head, size = file.read(8), os.fstat(file.fileno()).st_size
+    magic, length = struct.unpack("<II", head) if len(head) == 8 else (0, 0)
+    if magic != _MAGIC:
+        return None
+    return size if length >> 29 == 1 else offset + 8 + ((length & 0x1FFFFFFF) + 3) // 4 * 4
+
+
+def _require(dataset: Dataset) -> None:
+    _offsets(_path(dataset))
+
+
+def _list_samples(dataset: Dataset) -> Iterator[Sample]:
+    path, root = _path(dataset), folder_of(dataset)
+    holder, size = os.path.relpath(path, root), os.path.getsize(path)
+    with open(path, "rb") as file:
+        for offset in _offsets(path):
+            file.seek(offset)
+            head = file.read(8 + _HEADER.size + _LABEL.size)
+            yield _sample(path, _name(holder, offset), offset, head, size)
+
+
+def _sample(path: str, name: str, offset: int, head: bytes, size: int) -> Sample:
+    """The sample of a record by its first bytes, of a file of ``size`` bytes."""
+    if len(head) < 8 + _HEADER.size:
+        return Sample(path, name, 0, offset, 0, "its record is cut short")
+    magic, length = struct.unpack_from("<II", head)
+    if magic != _MAGIC:
+        return Sample(path, name, 0, offset, 0, "the file is damaged here")
+    count, label, _, _ = _HEADER.unpack_from(head, 8)
+    begin = offset + 8 + _HEADER.size + 4 * count
+    end = offset + 8 + (length & 0x1FFFFFFF)
+    if not begin <= end <= size:
+        return Sample(path, name, 0, offset, 0, "its header is damaged")
+    if length >> 29:
+        return Sample(path, name, 0, offset, 0, "its record is in several parts")
+    if count == 1 and len(head) >= 8 + _HEADER.size + _LABEL.size:
+        (label,) = _LABEL.unpack_from(head, 8 + _HEADER.size)
+    fault = "" if count > 1 or abs(label) < 2**31 else f"its label is {label}"  # NaN too
+    return Sample(path, name, 0 if count > 1 or fault else int(label), begin, end - begin, fault)
+
+
+def _name(holder: str, offset: int) -> str:
+    """As DALI tells of the record that begins at a byte."""
+    return f"{holder} at index {offset}"
+
+
+def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
+    path = _path(dataset)
+    holder = os.path.relpath(path, folder_of(dataset))
+    entries = sorted(read_index(_index(path)), key=itemgetter(1))
+    left = [entry for entry in entries if _name(holder, entry[1]) not in names]
+    write_partial({path: left}, folder, numbered=False)
+    return folder / os.path.basename(path)
+
+
+def _names(folder: str | Path) -> list[str]:
+    """Those of its RecordIO files. Raises OSError."""
+    return sorted(name for name in os.listdir(folder) if name.lower().endswith(_SUFFIX))
+
+
+def _accepts(path: Path) -> bool:
+    """A file, or a folder of these alone, with indices and the lists of which they were made."""
+    if not os.path.isdir(path):
+        return path.suffix.lower() == _SUFFIX
+    try:
+        shown = [name for name in os.listdir(path) if not name.startswith(".")]
+    except OSError:
+        return False
+    rest = [name for name in shown if not name.lower().endswith((_SUFFIX, ".idx", ".lst"))]
+    return not rest and bool(_names(path))
+
+
+def _watched(dataset: Dataset) -> Iterator[str]:
+    yield dataset.location
+    with suppress(DataError):
+        yield _path(dataset)
+
+
+def _write_placeholder(folder: Path) -> Path:
+    """One record of an image of no pixels."""
+    content = _HEADER.pack(0, 0, 0, 0) + b"\xff\xd8\xff\xd9"
+    path = folder / "samples.rec"
+    path.write_bytes(struct.pack("<II", _MAGIC, len(content)) + content)
+    return path
+
+
+_HELPERS: tuple[Any, ...] = (scan_record_file, index_place, index_of)
+
+SOURCE = SourceKind(
+    about="RecordIO (.rec, or a folder with one)",
+    op="readers.mxnet",
+    located_by=frozenset({"path", "index_path"}),
+    find=find_record_file,
+    reader=read_record_file,
+    helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
+    imports=("hashlib", "mmap", "os", "struct", "tempfile"),
+    holder=lambda name: name.rpartition(" at index ")[0],
+    accepts=_accepts,
+    precedence=3,
+    require=_require,
+    list_samples=_list_samples,
+    leave_out=_leave_out,
+    root=folder_of,
+    class_names=lambda dataset: [],
+    watched=_watched,
+    nothing_found=lambda dataset: f"There is no record in {dataset}. Give a file with records.",
+    sample="recordio",
+    looks_ahead=True,
+    write_placeholder=_write_placeholder,
+)

@@ -1,0 +1,371 @@
+"""TFRecord: files of ``tf.train.Example`` records.
+
+A file, a folder of files, or a list of files in Python. The image and the label are found by
+looking at the first record. DALI needs an index of each file: one beside it (``.idx``, as
+``tfrecord2idx`` makes it) is used, and where it is missing one is made in a temporary folder:
+that reads the head of each record once. Of large files the workbench shows the first samples
+meanwhile. Nothing is written beside the data.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import struct
+from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Index, Sample, SourceKind
+from workbench.sources.common.compression import describe_compression
+from workbench.sources.common.dataset import folder_of
+from workbench.sources.kinds.records._example_records import (
+    choose_features,
+    fields_of,
+    first_features,
+    first_record,
+    next_record,
+    read_features,
+    scan_records,
+    varints_of,
+)
+from workbench.sources.kinds.records._record_index import (
+    Entry,
+    Left,
+    begins_late,
+    index_of,
+    index_place,
+    is_of_another,
+    read_index,
+    record_files,
+    watched_with_index,
+    write_partial,
+)
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn, types  # the exported program has them
+
+_SUFFIXES = (".tfrecord", ".tfrecords")
+_LARGE = 2**28
+"""Bytes of files of which the heads of all records are read in a moment."""
+_TOLD_EACH = 10_000
+_NO_BYTES = "not bytes as in the first record"
+"""DALI ends the process where the image of another record is a list of numbers."""
+_LABELS = ("label", "class", "target", "cls", "category")
+"""What features with labels are named, behind the last slash."""
+
+
+def list_records(data: Any) -> list[str]:
+    """The files: one, those of a folder, or those of a list."""
+    if not isinstance(data, str):
+        return [path for path, _ in data]
+    if not os.path.isdir(data):
+        return [data]
+    names = sorted(name for name in os.listdir(data) if ".tfrecord" in name)
+    names = [name for name in names if not name.startswith(".") and not name.endswith(".idx")]
+    return [os.path.join(data, name) for name in names]
+
+
+def find_records(data: Any) -> dict[str, Any]:
+    """Arguments of the TFRecord reader."""
+    paths = list_records(data)
+    return indexed_records(paths, [index_of(path, scan_records) for path in paths])
+
+
+def indexed_records(paths: list[str], indices: list[str]) -> dict[str, Any]:
+    """Arguments of the TFRecord reader; its features are those of the first record that fits."""
+    from nvidia.dali import tfrecord
+
+    found = (first_features(*files) for files in zip(paths, indices, strict=True))
+    image, label = next(filter(any, found), ("", ""))
+    features = {image: tfrecord.FixedLenFeature([], tfrecord.string, "")}
+    if label:
+        features[label] = tfrecord.FixedLenFeature([1], tfrecord.int64, -1)
+    return {"path": paths, "index_path": indices, "features": features}
+
+
+def read_records(**options: Any) -> Any:
+    """Images and labels of TFRecord files; labels are 0 where records have none."""
+    made: Any = fn.readers.tfrecord(**options)
+    found = list(made.values())
+    labels = found[1] if len(found) > 1 else found[0].shape() * 0
+    return found[0], fn.cast(labels, dtype=types.INT32)
+
+
+def _paths(dataset: Dataset) -> list[str]:
+    """The files. Raises DataError where one is missing or may not be read."""
+    return record_files(dataset, list_records, "file", "a .tfrecord")
+
+
+_HELPERS: tuple[Any, ...] = (
+    list_records,
+    scan_records,
+    next_record,
+    index_place,
+    index_of,
+    fields_of,
+    read_features,
+    choose_features,
+    first_record,
+    first_features,
+    indexed_records,
+)
+
+
+def _entries(path: str) -> Iterator[Entry]:
+    """Offset and size of each record, of its index where there is one. Raises ValueError."""
+    index = index_place(path)
+    return read_index(index) if os.path.isfile(index) else scan_records(path)
+
+
+def _records(path: str) -> Iterator[tuple[int, bytes | None]]:
+    """Offset and content of each record, None of what is damaged. Raises DataError."""
+    try:
+        with open(path, "rb") as file:
+            length = os.fstat(file.fileno()).st_size
+            for offset, size in _entries(path):
+                file.seek(offset)
+                frame = file.read(size) if offset + size <= length else b""
+                is_whole = len(frame) == size and int.from_bytes(frame[:8], "little") == size - 16
+                yield offset + 12, frame[12:-4] if is_whole else None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{error}. Write the file anew, or leave it out.") from None
+
+
+def _chosen(paths: list[str]) -> tuple[str, str]:
+    """Name of the image and of the label. Raises DataError where there is no image."""
+    for path in paths:
+        for _, record in islice(_records(path), 64):
+            try:
+                image, label = choose_features(record or b"\xff")
+            except (IndexError, KeyError, ValueError):
+                continue  # it is damaged
+            if image:
+                _require_label(path, label, read_features(record or b""))
+                return image, label
+    path = paths[0]
+    for _, record in _records(path):
+        if record is None:
+            raise DataError(
+                describe_compression(path)
+                or f"{path}: the record at byte 0 is cut short or damaged. Write the file anew, or "
+                "leave it out."
+            )
+        try:
+            features = read_features(record)
+        except (IndexError, KeyError, ValueError):
+            raise DataError(
+                f"{path}: its first record is no tf.train.Example. Write the file anew."
+            ) from None
+        found = ", ".join(f"{name} ({kind})" for name, (kind, *_) in sorted(features.items()))
+        raise DataError(
+            f"{path}: no feature of its first record holds an image (found: {found or 'none'}). "
+            "Write the encoded image (JPEG, PNG, ...) as a feature of bytes."
+        )
+    raise DataError(f"{path} is empty. Give a file with records.")
+
+
+def _require_label(path: str, label: str, features: dict[str, tuple[str, int, int]]) -> None:
+    """Raise DataError where records have a label that is no number, and none that is."""
+    for name, (kind, *_) in [] if label else sorted(features.items()):
+        if name.rpartition("/")[2].lower() in _LABELS:
+            raise DataError(
+                f"{path}: its feature {name} is {kind}, and a label is int64. Number the classes "
+                "from 0, or give that feature another name: then labels are 0."
+            )
+
+
+def _require(dataset: Dataset) -> None:
+    paths = _paths(dataset)
+    for path in paths:
+        _require_index(path)
+    _chosen(paths)
+
+
+def _require_index(path: str) -> None:
+    """Raise DataError where the index beside a file is that of another."""
+    try:
+        index = index_place(path)
+    except OSError as error:
+        raise DataError(f"{path}: its index cannot be made: {error}.") from None
+    beside = os.path.isfile(index) and os.stat(index).st_mtime_ns
+    remedy = (
+        f"Make it anew (`tfrecord2idx {path} {index}`), or remove it: then the workbench makes "
+        "one in a temporary folder."
+    )
+    try:
+        is_other = beside and _is_of_another(path, index, os.stat(path).st_mtime_ns, beside)
+    except (OSError, ValueError) as error:
+        raise DataError(f"The index of {path} is damaged: {error}. {remedy}") from None
+    if is_other:
+        raise DataError(f"{index} is the index of another file than {path}. {remedy}")
+
+
+@lru_cache(maxsize=4096)
+def _is_of_another(path: str, index: str, *stamps: int) -> bool:
+    """As of ``is_of_another``. ``stamps`` are times of change."""
+    with open(path, "rb") as file:
+        return is_of_another(path, index, 0, lambda offset, size: _end_of(file, offset, size))
+
+
+def _end_of(file: BinaryIO, offset: int, size: int) -> int | None:
+    """Where a record of the index ends; None where none begins that is so long."""
+    file.seek(offset)
+    head = file.read(8)
+    is_whole = len(head) == 8 and struct.unpack("<Q", head)[0] + 16 == size
+    end = offset + size
+    return end if is_whole and end <= os.fstat(file.fileno()).st_size else None
+
+
+def _list_samples(dataset: Dataset) -> Iterator[Sample]:
+    """In the order of the index. A record that has not the features of the first is at fault."""
+    paths, root = _paths(dataset), folder_of(dataset)
+    for path in paths:
+        _require_index(path)
+    image, label = _chosen(paths)
+    for path in paths:
+        holder = os.path.relpath(path, root)
+        for offset, record in _records(path):
+            name = f"{holder} at index {offset - 12}"
+            if record is None:
+                fault = describe_compression(path) if offset == 12 else ""
+                fault = fault or "the file is damaged or cut short here"
+                yield Sample(path, name, 0, offset, 0, fault)
+                continue
+            try:
+                features = read_features(record)
+            except (IndexError, KeyError, ValueError):
+                yield Sample(path, name, 0, offset, 0, "it is no tf.train.Example")
+                continue
+            wanted = {image: "bytes", **({label: "int64"} if label else {})}
+            kinds = {each: features.get(each, ("missing", 0, 0))[0] for each in wanted}
+            fault = next(
+                (
+                    f"its feature {each} is {kinds[each]}, {_NO_BYTES.replace('bytes', kind)}"
+                    for each, kind in wanted.items()
+                    if kinds[each] != kind
+                ),
+                "",
+            )
+            _, start, end = features[image] if not fault else ("", 0, 0)
+            value = 0
+            if label and not fault:
+                _, at, stop = features[label]
+                packed = list(varints_of(record, at, stop))
+                value = packed[0] if packed else at
+                if len(packed) > 1:
+                    fault = f"its feature {label} has {len(packed)} values, and DALI reads one"
+            yield Sample(path, name, value, offset + start, end - start, fault)
+
+
+def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
+    root = folder_of(dataset)
+    left: Left = {}
+    for path in _paths(dataset):
+        holder = os.path.relpath(path, root)
+        left[path] = [
+            entry for entry in _entries(path) if f"{holder} at index {entry[0]}" not in names
+        ]
+    return write_partial(left, folder, numbered=bool(dataset.items))
+
+
+def _not_indexed(dataset: Dataset) -> list[str]:
+    return [path for path in _paths(dataset) if not os.path.isfile(index_place(path))]
+
+
+def _is_index_needed(dataset: Dataset) -> bool:
+    return begins_late(_paths(dataset), _LARGE)
+
+
+def _make_index(dataset: Dataset, tell: Callable[[int], None]) -> None:
+    """Of each file without one, in a temporary folder."""
+    made = 0
+
+    def scan(path: str) -> Iterator[Entry]:
+        nonlocal made
+        for entry in scan_records(path):
+            made += 1
+            if made % _TOLD_EACH == 0:
+                tell(made)
+            yield entry
+
+    for path in _not_indexed(dataset):
+        index_of(path, scan)
+
+
+def _find_indexed(dataset: Dataset, folder: Path) -> dict[str, Any] | None:
+    """Of provisional data; whatever else has no index gets one where it is read."""
+    if not dataset.first:
+        return None
+    indices: list[str] = []
+    paths, left = _paths(dataset), dataset.first
+    for path in paths:
+        with open(path, "rb") as file:
+            whole = (entry for entry in _entries(path) if _end_of(file, *entry) is not None)
+            lines = [f"{offset} {size}\n" for offset, size in islice(whole, left)]
+        indices.append(os.fspath(folder / f"{len(indices)}.idx"))
+        Path(indices[-1]).write_text("".join(lines), encoding="utf-8")
+        left -= len(lines)
+        if not left:
+            break
+    return indexed_records(paths[: len(indices)], indices)
+
+
+def _nothing_found(dataset: Dataset) -> str:
+    return f"There is no record in {dataset}. Give a .tfrecord, or a folder of these."
+
+
+def _accepts(path: Path) -> bool:
+    if not os.path.isdir(path):
+        return path.name.lower().endswith(_SUFFIXES)
+    try:
+        names = [name for name in os.listdir(path) if not name.startswith(".")]
+    except OSError:
+        return False
+    rest = [name for name in names if ".tfrecord" not in name and not name.endswith(".idx")]
+    return bool(names) and not rest
+
+
+def _write_placeholder(folder: Path) -> Path:
+    """One record with an image and a label, of no pixels."""
+
+    def field(number: int, content: bytes) -> bytes:
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    image = field(1, b"image") + field(2, field(1, field(1, b"\xff\xd8")))
+    label = field(1, b"label") + field(2, field(3, field(1, b"\0")))
+    record = field(1, field(1, image) + field(1, label))
+    path = folder / "samples.tfrecord"
+    path.write_bytes(struct.pack("<QI", len(record), 0) + record + bytes(4))
+    return path
+
+
+SOURCE = SourceKind(
+    about="TFRecord (.tfrecord, or a folder of these)",
+    op="readers.tfrecord",
+    located_by=frozenset({"path", "index_path", "features", "feature_names"}),
+    find=find_records,
+    reader=read_records,
+    helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
+    leave_out=_leave_out,
+    index=Index(_is_index_needed, _make_index, _find_indexed),
+    imports=("hashlib", "mmap", "os", "re", "struct", "tempfile"),
+    suffixes=_SUFFIXES,
+    holder=lambda name: name.rpartition(" at index ")[0],
+    accepts=_accepts,
+    precedence=3,
+    require=_require,
+    list_samples=_list_samples,
+    root=folder_of,
+    class_names=lambda dataset: [],
+    watched=lambda dataset: watched_with_index(dataset, list_records),
+    nothing_found=_nothing_found,
+    sample="tfrecord",
+    with_targets=("tfrecord_boxes",),
+    looks_ahead=True,
+    ends_process=_NO_BYTES,
+    write_placeholder=_write_placeholder,
+)

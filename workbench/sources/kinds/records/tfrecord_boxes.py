@@ -1,0 +1,285 @@
+"""TFRecord whose records have boxes, as TensorFlow's object detection writes them.
+
+Four lists of floats, shares of the image's sides, whose names end in ``xmin``, ``ymin``, ``xmax``
+and ``ymax``, and a list of class numbers: ``image/object/bbox/xmin``, ``image/object/class/label``.
+Key points are as many of each box, ``image/object/keypoint/x``, ``y`` and ``visibility``.
+A record is read so where a graph takes boxes, or where its kind is named (``tfrecord_boxes:PATH``).
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import struct
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Sample
+from workbench.sources.common.target_faults import box_fault, box_remark
+from workbench.sources.kinds.records import tfrecord
+from workbench.sources.kinds.records._example_records import (
+    choose_features,
+    first_record,
+    read_features,
+    scan_records,
+    texts_of,
+    varints_of,
+)
+from workbench.sources.kinds.records._record_index import index_of
+from workbench.sources.kinds.records.tfrecord import find_records, list_records
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn, types  # the exported program has them
+
+_LOOKED_AT = 1000
+"""Records that are looked at for the names of classes."""
+
+
+def choose_boxes(features: dict[str, Any]) -> tuple[list[str], str]:
+    """The names of a box's sides among features, and of its class; empty where there are none."""
+    floats = sorted(name for name, (kind, *_) in features.items() if kind == "float")
+    ends = ("xmin", "ymin", "xmax", "ymax")
+    sides = [next((name for name in floats if name.lower().endswith(end)), "") for end in ends]
+    whole = sorted(name for name, (kind, *_) in features.items() if kind == "int64")
+    classes = [name for name in whole if "label" in name.lower() or "class" in name.lower()]
+    own = [name for name in classes if "object" in name.lower() or "bbox" in name.lower()]
+    return (sides if all(sides) else []), (own or classes or [""])[0]
+
+
+def choose_points(features: dict[str, Any]) -> list[str]:
+    """The names of x, y and visibility of key points, as usual where there are none."""
+    return [
+        next((n for n in sorted(features) if n.lower().endswith(f"keypoint/{end}")), usual)
+        for end in ("x", "y", "visibility")
+        for usual in [f"image/object/keypoint/{end}"]
+    ]
+
+
+def find_boxes(data: Any) -> dict[str, Any]:
+    """Arguments of the TFRecord reader; its features are those of the first record."""
+    from nvidia.dali import tfrecord
+
+    found = find_records(data)
+    files = zip(found["path"], found["index_path"], strict=True)
+    record = next(filter(None, (first_record(*each) for each in files)), b"")
+    sides, label = choose_boxes(read_features(record))
+    across, down, seen = choose_points(read_features(record))
+    image = next(iter(found["features"]))
+    features = {image: found["features"][image]}
+    for side in sides or ["xmin", "ymin", "xmax", "ymax"]:
+        features[side] = tfrecord.VarLenFeature(tfrecord.float32, 0.0)
+    features[label or "label"] = tfrecord.VarLenFeature(tfrecord.int64, 0)
+    features[across] = features[down] = tfrecord.VarLenFeature(tfrecord.float32, 0.0)
+    features[seen] = tfrecord.VarLenFeature(tfrecord.int64, 0)
+    return {**found, "features": features}
+
+
+def place_points(across: Any, down: Any, seen: Any, labels: Any) -> Any:
+    """Of each object a row (object, where its key points begin, end), and the points (x, y).
+
+    One that is not labelled lies far outside.
+    """
+    import numpy as np
+
+    ends = np.linspace(0, len(across), len(labels) + 1).astype(np.int32)
+    rows = np.stack([np.arange(len(labels), dtype=np.int32), ends[:-1], ends[1:]], axis=1)
+    points = np.stack([across, down], axis=1)
+    labelled = seen > 0 if len(seen) == len(across) else np.ones(len(across), bool)
+    return rows, np.where(labelled[:, None] & np.isfinite(points), points, np.float32(-1e6))
+
+
+def read_boxes(
+    ltrb: bool = False, ratio: bool = False, polygon_masks: bool = False, **options: Any
+) -> Any:
+    """Images, and their boxes and classes as COCO's reader gives them, and key points as its."""
+    made: Any = fn.readers.tfrecord(**options)
+    jpegs, left, top, right, bottom, labels, across, down, seen = made.values()
+    low, high = fn.stack(left, top, axis=1), fn.stack(right, bottom, axis=1)
+    placed: Any = fn.python_function(
+        across, down, seen, labels, function=place_points, num_outputs=2
+    )
+    rows, points = placed
+    if not ratio:
+        shape = fn.cast(fn.peek_image_shape(jpegs), dtype=types.FLOAT)
+        sides = fn.stack(shape[1], shape[0])
+        low, high, points = low * sides, high * sides, points * sides
+    boxes = fn.cat(low, high if ltrb else high - low, axis=1)
+    boxes = fn.cast(boxes, dtype=types.FLOAT)
+    labels = fn.cast(labels, dtype=types.INT32)
+    polygons = fn.cast(rows, dtype=types.INT32)
+    vertices = fn.cast(points, dtype=types.FLOAT)
+    return (jpegs, boxes, labels, polygons, vertices) if polygon_masks else (jpegs, boxes, labels)
+
+
+def _first(dataset: Dataset) -> bytes:
+    """The first record; empty for none."""
+    files = list_records(dataset.argument)
+    found = (first_record(path, index_of(path, scan_records)) for path in files)
+    return next(filter(None, found), b"")
+
+
+def _boxes_of(dataset: Dataset) -> tuple[list[str], str]:
+    """Names of the sides and of the classes. Raises DataError where there are none."""
+    features = read_features(_first(dataset))
+    sides, label = choose_boxes(features)
+    if not sides or not label:
+        shown = ", ".join(f"{name} ({kind})" for name, (kind, *_) in sorted(features.items()))
+        raise DataError(
+            f"{dataset}: its first record has no boxes (found: {shown}). Write lists of floats "
+            "image/object/bbox/xmin, ymin, xmax and ymax, as shares of the sides, and "
+            "image/object/class/label."
+        )
+    return sides, label
+
+
+def _require(dataset: Dataset) -> None:
+    tfrecord.SOURCE.require(dataset)
+    _boxes_of(dataset)
+
+
+def _list_samples(dataset: Dataset) -> Iterator[Sample]:
+    """A record without boxes as the first has them, or with one that is none, is at fault."""
+    sides, label = _boxes_of(dataset)
+    points = choose_points(read_features(_first(dataset)))
+    image = ""
+    for sample in tfrecord.SOURCE.list_samples(dataset):
+        if sample.fault and not sample.fault.startswith(f"its feature {label} "):
+            yield sample
+            continue
+        record = _record_of(sample)
+        image = image or choose_features(record)[0]
+        _, start, end = read_features(record).get(image, ("", 0, 0))
+        offset = int(sample.name.rpartition(" at index ")[2]) + 12 + start
+        fault = _boxes_fault(record, sides, label) or _points_fault(record, points, label)
+        remark = "" if fault else _boxes_remark(record, sides)
+        yield sample._replace(
+            label=0, fault=fault, remark=remark, offset=offset, nbytes=end - start
+        )
+
+
+def _record_of(sample: Sample) -> bytes:
+    """The whole record that holds a sample's image."""
+    with open(sample.path, "rb") as file:
+        file.seek(int(sample.name.rpartition(" at index ")[2]))
+        size = int.from_bytes(file.read(8), "little")
+        file.seek(4, os.SEEK_CUR)
+        return file.read(size)
+
+
+def _boxes_fault(record: bytes, sides: list[str], label: str) -> str:
+    features = read_features(record)
+    lists = []
+    for name, wanted in (*((side, "float") for side in sides), (label, "int64")):
+        kind, start, end = features.get(name, ("missing", 0, 0))
+        if kind == "missing" or (kind != wanted and start != end):  # what is empty has no kind
+            return f"its feature {name} is {kind}, not {wanted} as in the first record"
+        lists.append(
+            list(struct.unpack(f"<{(end - start) // 4}f", record[start : end - (end - start) % 4]))
+            if wanted == "float"
+            else list(varints_of(record, start, end))
+        )
+    counts = [len(each) for each in lists]
+    if len(set(counts)) > 1:
+        return f"it has {', '.join(map(str, counts))} of {', '.join((*sides, label))}"
+    for number, box in enumerate(zip(*lists[:4], strict=True)):
+        if fault := box_fault(box, 1, 1, corners=True):
+            shown = ", ".join(f"{side:.4g}" for side in box)
+            return f"its box {number} ({shown}) {fault}"
+    return ""
+
+
+def _boxes_remark(record: bytes, sides: list[str]) -> str:
+    """The first box that is over the edge or has no area; empty for none."""
+    features = read_features(record)
+    places = [features[side][1:] for side in sides]
+    lists = [struct.unpack(f"<{(end - at) // 4}f", record[at:end]) for at, end in places]
+    for number, box in enumerate(zip(*lists, strict=True)):
+        if remark := box_remark(box, 1, 1, corners=True):
+            return f"its box {number} ({', '.join(f'{s:.6g}' for s in box)}) {remark}"
+    return ""
+
+
+def _points_fault(record: bytes, points: list[str], label: str) -> str:
+    features = read_features(record)
+    counts = []
+    for name in (*points, label):
+        kind, start, end = features.get(name, ("", 0, 0))
+        numbers = varints_of(record, start, end) if kind == "int64" else ()
+        counts.append((end - start) // 4 if kind == "float" else len(list(numbers)))
+    across, down, seen, objects = counts
+    if across != down or seen not in (0, across):
+        return f"it has {across}, {down}, {seen} of {', '.join(points)}"
+    uneven = across % objects if objects else across
+    return f"it has {across} key points of {objects} boxes" if uneven else ""
+
+
+def _classes_in(dataset: Dataset, samples: Sequence[Sample]) -> Iterator[Collection[int]]:
+    sides, label = _boxes_of(dataset)
+    for sample in samples:
+        record = b"" if sample.nbytes == 0 else _record_of(sample)
+        with suppress(IndexError, KeyError, ValueError):  # it is damaged, or no example
+            if not _boxes_fault(record, sides, label):
+                _, start, end = read_features(record)[label]
+                yield list(varints_of(record, start, end))
+
+
+def _class_names(dataset: Dataset) -> list[str]:
+    """By the texts beside the numbers, where there are some."""
+    _, label = _boxes_of(dataset)
+    text = f"{label.rpartition('/')[0]}/text"
+    named: dict[int, str] = {}
+    for sample in islice(tfrecord.SOURCE.list_samples(dataset), _LOOKED_AT):
+        if sample.fault:
+            continue
+        record = _record_of(sample)
+        features = read_features(record)
+        texts = texts_of(record, text)
+        _, start, end = features.get(label, ("", 0, 0))
+        named |= dict(zip(varints_of(record, start, end), texts, strict=False))
+    if not named:
+        return []
+    return ["background", *(named.get(n, str(n)) for n in range(1, max(named) + 1))]
+
+
+_HELPERS: tuple[Any, ...] = (find_records, choose_boxes, choose_points, place_points)
+SOURCE = replace(
+    tfrecord.SOURCE,
+    about="TFRecord with boxes (image/object/bbox/xmin)",
+    op="readers.tfrecord_boxes",
+    find=find_boxes,
+    reader=read_boxes,
+    outputs=("jpegs", "boxes", "labels", "polygons", "vertices"),
+    helpers="\n\n".join(
+        [
+            tfrecord.SOURCE.helpers,
+            *map(inspect.getsource, _HELPERS),
+        ]
+    ),
+    suffixes=(),
+    index=None,
+    accepts=lambda path: False,  # most take a class for each image
+    takes=frozenset({"tfrecord"}),
+    require=_require,
+    list_samples=_list_samples,
+    class_names=_class_names,
+    classes_in=_classes_in,
+    targets="boxes",
+    options=frozenset(
+        {
+            *(
+                "ltrb",
+                "ratio",
+                "polygon_masks",
+                "random_shuffle",
+                "initial_fill",
+                "pad_last_batch",
+                "num_shards",
+            ),
+            *("shard_id", "stick_to_shard", "prefetch_queue_depth", "dont_use_mmap"),
+        }
+    ),
+)

@@ -1,0 +1,1 @@
+"""Videos, frames of videos, sounds and arrays."""
