@@ -22,7 +22,7 @@ from workbench.emit import emit_script
 from workbench.emit.template_parts import needs_conditionals
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Settings, check_graph, load_recipes
-from workbench.graph.edit import (
+from workbench.graph.edits.edit import (
     insert_node,
     is_movable,
     move_node,
@@ -31,9 +31,9 @@ from workbench.graph.edit import (
     set_arg,
     start_graph,
 )
+from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.model import is_text
-from workbench.graph.remove import remove_nodes
-from workbench.graph.values import is_layout
+from workbench.graph.model.values import is_layout
 
 Kind = Literal["insert", "remove", "move", "set", "set_bad", "randomise", "reset"]
 KINDS: tuple[Kind, ...] = ("insert", "remove", "move", "set", "set_bad", "randomise", "reset")

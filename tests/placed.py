@@ -11,8 +11,8 @@ from workbench.catalog import OpSpec, load_catalog
 from workbench.emit.emitter import Emitter
 from workbench.emit.python import assigned
 from workbench.graph import Graph, Node, Port
-from workbench.graph.edit import new_node, start_graph
-from workbench.graph.unfed_inputs import feed_node
+from workbench.graph.edits.edit import new_node, start_graph
+from workbench.graph.fixes.unfed_inputs import feed_node
 
 CATALOG = load_catalog()
 USABLE = [

@@ -25,10 +25,10 @@ from workbench.catalog.structure import STRUCTURE
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphFormatError, WorkbenchError
 from workbench.graph import Graph, Node, Port, check_graph, load_recipes
-from workbench.graph.check import stopping_faults
-from workbench.graph.io import graph_to_json
-from workbench.graph.layout import Document, dump_document, load_document
-from workbench.graph.read import reading
+from workbench.graph.builder.read import reading
+from workbench.graph.checks.check import stopping_faults
+from workbench.graph.storage.io import graph_to_json
+from workbench.graph.storage.layout import Document, dump_document, load_document
 from workbench.sources import open_dataset, source_kinds
 from workbench.ui.cell_source import cell_source
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from workbench.catalog import Catalog, Value, load_catalog
 from workbench.graph import Graph, Node, Port, Settings, load_recipe
-from workbench.graph.chance import set_probability
-from workbench.graph.edit import start_graph
+from workbench.graph.control_flow.chance import set_probability
+from workbench.graph.control_flow.one_of import add_option, choose_one_of, set_weights
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.edit import start_graph
 from workbench.graph.model import Body, Source
-from workbench.graph.one_of import add_option, choose_one_of, set_weights
-from workbench.graph.regions import wrap_in_region
 from workbench.sources import Dataset, Datasets, open_datasets
 
 CATALOG = load_catalog()

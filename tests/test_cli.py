@@ -176,7 +176,7 @@ def test_lab_ends_as_jupyterlab_does(
 
 def test_verify_ends_with_how_many_are_identical(photos: Path, tmp_path: Path) -> None:
     from workbench.graph import dump_graph, load_recipe
-    from workbench.graph.edit import set_setting
+    from workbench.graph.edits.edit import set_setting
 
     graph = tmp_path / "mine.json"
     graph.write_text(dump_graph(set_setting(load_recipe("simclr"), batch_size=4)))

@@ -87,7 +87,7 @@ def test_no_other_command_is_shown() -> None:
 
 @pytest.mark.parametrize("recipe", list(load_recipes()))
 def test_every_recipe_is_shown(recipe: str) -> None:
-    assert f"\n| `{recipe}` |" in WORDS["workbench/graph/recipes/README.md"]
+    assert f"\n| `{recipe}` |" in WORDS["workbench/graph/storage/recipes/README.md"]
 
 
 @pytest.mark.parametrize("target", TARGETS)

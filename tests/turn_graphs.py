@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.region_graphs import BATCH, CATALOG, GraphMaker
 from workbench.catalog import Value
 from workbench.graph import Graph, Node, Port, Settings
-from workbench.graph.edit import start_graph
-from workbench.graph.some_of import order_count
+from workbench.graph.control_flow.some_of import order_count
+from workbench.graph.edits.edit import start_graph
 
 
 class _TurnMaker(GraphMaker):

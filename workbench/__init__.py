@@ -77,12 +77,12 @@ if TYPE_CHECKING:
         load_recipes,
         outputs,
         random,
-        read,
         read_graph,
     )
-    from workbench.graph.check_warnings import check_warnings
-    from workbench.graph.function_node import FunctionNode, node, numba_node
-    from workbench.graph.own_code import trust_graph
+    from workbench.graph.builder import read
+    from workbench.graph.builder.function_node import FunctionNode, node, numba_node
+    from workbench.graph.checks.check_warnings import check_warnings
+    from workbench.graph.user_functions.own_code import trust_graph
     from workbench.health import check_folder
     from workbench.optimiser import Optimisation, optimise
     from workbench.preview import (
@@ -194,9 +194,9 @@ _HOMES = {
         "Settings check_graph dump_graph fn load_graph load_recipe "
         "load_recipes outputs random read read_graph "
     ),
-    "graph.check_warnings": "check_warnings",
-    "graph.function_node": "FunctionNode node numba_node",
-    "graph.own_code": "trust_graph",
+    "graph.checks.check_warnings": "check_warnings",
+    "graph.builder.function_node": "FunctionNode node numba_node",
+    "graph.user_functions.own_code": "trust_graph",
     "health": "check_folder",
     "optimiser": "Optimisation optimise",
     "preview": "OutputBatch PreviewResult PreviewRequest preview_batch preview_outputs",

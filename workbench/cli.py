@@ -61,7 +61,7 @@ def _require_gpu(graph: Graph) -> None:
     """Raise WorkbenchError where a graph needs a GPU and there is none."""
     from workbench.catalog import load_catalog
     from workbench.engine.machine import describe_machine
-    from workbench.graph.devices import infer_devices
+    from workbench.graph.types.devices import infer_devices
 
     missing = describe_machine().no_gpu
     if not missing:
@@ -120,7 +120,7 @@ def recipes() -> None:
     Example:  workbench recipes
     """
     from workbench.graph import load_recipes
-    from workbench.graph.recipes import sample_words
+    from workbench.graph.storage.recipes import sample_words
 
     for name, graph in load_recipes().items():
         click.echo(f"{name:22}{graph.about}{sample_words(graph)}")
@@ -163,7 +163,7 @@ def preview(
 
     from workbench.engine import Engine
     from workbench.files import write_bytes
-    from workbench.graph.edit import set_setting
+    from workbench.graph.edits.edit import set_setting
     from workbench.preview import PreviewRequest, preview_batch
     from workbench.preview.contact_sheet import encode
 
@@ -215,7 +215,7 @@ def share(graph: str, data: Datasets, output: str) -> None:
     """
     from workbench.engine import Engine
     from workbench.files import write_bytes
-    from workbench.graph.io import dump_graph
+    from workbench.graph.storage.io import dump_graph
     from workbench.preview import PreviewRequest
     from workbench.preview.share import share_sheet
 
@@ -251,7 +251,7 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
     Example:  workbench verify simclr --data photos --batches 3
     """
     from workbench.engine.exit_status import printable
-    from workbench.graph.edit import set_setting
+    from workbench.graph.edits.edit import set_setting
     from workbench.preview.verify import Verifier
 
     opened = _load_source_graph(graph)
@@ -297,7 +297,7 @@ def export(graph: str, data: Datasets, target: str, with_: str | None, output: s
     """
     from workbench.emit.targets import export as export_graph
     from workbench.files import write_folder, write_text
-    from workbench.graph.dataset_parameters import read_as, with_datasets
+    from workbench.graph.execution.dataset_parameters import read_as, with_datasets
 
     _spare(graph, output)
     opened = _load_source_graph(graph)

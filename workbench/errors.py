@@ -35,7 +35,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from workbench.graph.check import Fault
+    from workbench.graph.checks.check import Fault
 
 
 OUTSIDE = "reaches outside the image of"

@@ -83,11 +83,11 @@ GROUPS: Mapping[str, tuple[str, str]] = {
 }
 """What the names are for: title -> a sentence, and the names in order."""
 UNLISTED = {
-    "Faults": "workbench.graph.faults",
+    "Faults": "workbench.graph.model.faults",
     "FolderCheck": "workbench.health.check",
     "KernelLoader": "workbench.engine.kernel_program",
     "LiveNode": "workbench.ui.notebook_code",
-    "NodeHandle": "workbench.graph.node_handle",
+    "NodeHandle": "workbench.graph.builder.node_handle",
     "SelectedSamples": "workbench.ui.selected_samples",
     "Verification": "workbench.preview.verify",
 }
@@ -131,7 +131,7 @@ def find(name: str) -> Any:
     value = getattr(home, owner)
     if not member:
         return value
-    from workbench.graph.graph_methods import METHODS
+    from workbench.graph.builder.graph_methods import METHODS
 
     return METHODS[member] if owner == "Graph" and member in METHODS else _member(value, member)
 

@@ -9,8 +9,8 @@ from workbench.bench.config import adopt_config, config_of
 from workbench.bench.context import gpu_command, graph_hash
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, load_recipe
-from workbench.graph.dataset_parameters import with_datasets
-from workbench.graph.edit import set_arg, set_setting
+from workbench.graph.edits.edit import set_arg, set_setting
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Body, Node, Port, Source
 from workbench.sources import open_datasets
 

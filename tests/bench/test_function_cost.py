@@ -19,7 +19,7 @@ from workbench.bench.stage_report import FunctionCost, StageReport, stages_of
 from workbench.bench.stages import StageCostExperiment
 from workbench.catalog import Catalog
 from workbench.graph import Graph
-from workbench.graph.regions import wrap_in_region
+from workbench.graph.control_flow.regions import wrap_in_region
 
 
 @wb.node(layouts="HWC")

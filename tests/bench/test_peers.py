@@ -51,7 +51,7 @@ from workbench.emit import emit_script
 from workbench.engine.machine import describe_machine
 from workbench.errors import ArgumentError, DataError, EngineError
 from workbench.graph import load_recipe
-from workbench.graph.check import stopping_faults
+from workbench.graph.checks.check import stopping_faults
 from workbench.sources import open_datasets
 
 ALIKE = ("imagenet-train", "imagenet-eval", "rotate-jitter", "two-view")

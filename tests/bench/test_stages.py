@@ -25,7 +25,7 @@ from workbench.engine import Engine
 from workbench.engine.machine import usable_cores
 from workbench.errors import EngineError
 from workbench.graph import Node, Port, load_recipe, load_recipes
-from workbench.graph.node_order import ancestors
+from workbench.graph.model.node_order import ancestors
 from workbench.sources import open_datasets
 
 

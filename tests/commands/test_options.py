@@ -16,7 +16,7 @@ from workbench.bench.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
 from workbench.cli import main
 from workbench.graph import dump_graph, load_recipe
-from workbench.graph.edit import set_arg, set_setting
+from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.graph.model import Graph, Node, Port, Source
 
 COMMANDS = {

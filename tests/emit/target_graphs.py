@@ -9,7 +9,7 @@ from tests.helpers import flat_recipes
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export, load_target, target_names
 from workbench.graph import Graph, load_recipe, load_recipes
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
 
 CATALOG = load_catalog()
 SIDE_BY_SIDE = "side-by-side"

@@ -7,9 +7,9 @@ from workbench.catalog import load_catalog
 from workbench.emit.code import Code
 from workbench.emit.emitter import Emitter
 from workbench.graph import Graph, Port, load_recipe
-from workbench.graph.edit import insert_node, new_node, set_setting
-from workbench.graph.node_order import topological
-from workbench.graph.unfed_inputs import feed_input
+from workbench.graph.edits.edit import insert_node, new_node, set_setting
+from workbench.graph.fixes.unfed_inputs import feed_input
+from workbench.graph.model.node_order import topological
 
 CATALOG = load_catalog()
 

@@ -11,7 +11,7 @@ from workbench.emit.frame_comments import with_frame_comments
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError
 from workbench.graph import load_recipe, load_recipes
-from workbench.graph.layout import Frame
+from workbench.graph.storage.layout import Frame
 
 
 def test_a_title_stands_above_the_first_of_its_nodes() -> None:

@@ -9,8 +9,8 @@ from tests.helpers import CHAINS, chain_graph
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit.naming import RESERVED, name_outputs
 from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
-from workbench.graph.node_order import topological
-from workbench.graph.ports import outputs_of
+from workbench.graph.model.node_order import topological
+from workbench.graph.model.ports import outputs_of
 
 CATALOG = load_catalog()
 READ = Port("reader", "labels")

@@ -13,7 +13,7 @@ from tests.placed import CATALOG
 from workbench.emit.targets import Export, export, target_names
 from workbench.errors import GraphExportError
 from workbench.graph import Graph, load_recipe, load_recipes
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 
 FILES = tuple(f'/data/train set/it\'s a "photo"-{n:02} of-the-day.jpg' for n in range(50))
 

@@ -14,7 +14,7 @@ from workbench.emit.pipeline_seed import _held, pipeline_seed_is_enough
 from workbench.emit.targets import export
 from workbench.engine.importing import from_file
 from workbench.graph import Graph, load_recipe
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
 from workbench.preview.verify import verify
 
 CATALOG = load_catalog()

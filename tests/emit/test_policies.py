@@ -15,7 +15,7 @@ from workbench.emit import emit_script
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError
 from workbench.graph import Graph
-from workbench.graph.policy import own_policy
+from workbench.graph.model.policy import own_policy
 
 CATALOG = load_catalog()
 REFUSING = {

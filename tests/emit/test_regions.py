@@ -11,12 +11,12 @@ from hypothesis import given
 from tests.region_graphs import CATALOG, REGION_GRAPHS, branching_graph, several
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
-from workbench.graph.connect import connect
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.repeat import repeat
+from workbench.graph.control_flow.some_of import choose_some_of, set_count
+from workbench.graph.edits.connect import connect
+from workbench.graph.edits.rename import rename_node
 from workbench.graph.model import Body
-from workbench.graph.regions import wrap_in_region
-from workbench.graph.rename import rename_node
-from workbench.graph.repeat import repeat
-from workbench.graph.some_of import choose_some_of, set_count
 
 
 def pipeline_of(graph: Graph) -> str:

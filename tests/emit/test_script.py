@@ -19,7 +19,7 @@ from workbench.catalog import load_catalog
 from workbench.emit import Code, emit_script
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe, load_recipes
-from workbench.graph.edit import randomise_arg, set_arg
+from workbench.graph.edits.edit import randomise_arg, set_arg
 
 CATALOG = load_catalog()
 RECIPES = list(load_recipes().values())

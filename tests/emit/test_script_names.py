@@ -19,7 +19,7 @@ from workbench.emit import emit_script
 from workbench.emit.template_parts import function_name
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, Port, load_recipe
-from workbench.graph.edit import insert_node, set_arg
+from workbench.graph.edits.edit import insert_node, set_arg
 
 CATALOG = load_catalog()
 

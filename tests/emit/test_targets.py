@@ -30,7 +30,7 @@ from workbench.catalog import load_catalog
 from workbench.emit.targets import export, load_target, target_names
 from workbench.errors import GraphExportError, SaveError
 from workbench.graph import Graph, load_recipe
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 from workbench.sources import load_source
 from workbench.sources.common.class_folders import FIND_CLASS_FILES
 

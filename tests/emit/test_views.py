@@ -10,7 +10,7 @@ from tests.emit.pipeline_import.test_roundtrip import there_and_back
 from tests.placed import CATALOG
 from workbench.emit import emit_script
 from workbench.graph import load_recipe
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 
 SIMCLR = load_recipe("simclr")
 

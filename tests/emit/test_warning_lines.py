@@ -17,8 +17,8 @@ from workbench.catalog import load_catalog
 from workbench.cli import main
 from workbench.emit.targets import export
 from workbench.engine.importing import from_file
-from workbench.graph.io import dump_graph
 from workbench.graph.model import Graph
+from workbench.graph.storage.io import dump_graph
 from workbench.sources import DataFacts, data_facts, open_dataset
 
 CATALOG = load_catalog()

@@ -22,14 +22,14 @@ from workbench.engine.runner import Runner
 from workbench.engine.stage_pipeline import Stage
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Port, check_graph
-from workbench.graph.compose import place_node
-from workbench.graph.connect import connect
-from workbench.graph.edit import randomise_arg, set_arg, set_setting
-from workbench.graph.one_of import choose_one_of
-from workbench.graph.policy import own_policy
-from workbench.graph.regions import wrap_in_region
-from workbench.graph.repeat import repeat
-from workbench.graph.some_of import choose_some_of, set_count
+from workbench.graph.control_flow.one_of import choose_one_of
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.repeat import repeat
+from workbench.graph.control_flow.some_of import choose_some_of, set_count
+from workbench.graph.edits.compose import place_node
+from workbench.graph.edits.connect import connect
+from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
+from workbench.graph.model.policy import own_policy
 
 CATALOG = load_catalog()
 BATCHES = (0, 1, 7)

@@ -14,9 +14,9 @@ from tests.region_graphs import BATCH, CATALOG, REGION_GRAPHS, branching_graph, 
 from tests.thorough import examples
 from workbench.engine.runner import Runner
 from workbench.graph import Graph, Node, Port
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
 from workbench.graph.model import Body
-from workbench.graph.ports import output_ports
+from workbench.graph.model.ports import output_ports
 from workbench.sources import Datasets, open_datasets
 
 

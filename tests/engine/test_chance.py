@@ -16,11 +16,11 @@ from tests.helpers import chain_graph, same
 from tests.region_graphs import CATALOG, several
 from workbench.engine.runner import Runner
 from workbench.graph import Graph, Node, Port, check_graph
-from workbench.graph.chance import set_probability
-from workbench.graph.edit import set_setting
-from workbench.graph.one_of import add_option, choose_one_of, set_weights
-from workbench.graph.regions import wrap_in_region
-from workbench.graph.some_of import choose_some_of, orders, set_count
+from workbench.graph.control_flow.chance import set_probability
+from workbench.graph.control_flow.one_of import add_option, choose_one_of, set_weights
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.some_of import choose_some_of, orders, set_count
+from workbench.graph.edits.edit import set_setting
 from workbench.sources import open_datasets
 
 SAMPLES = 10_000

@@ -14,7 +14,7 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.engine.importing import from_pipeline
 from workbench.graph import Graph, Port
-from workbench.graph.conditions import (
+from workbench.graph.control_flow.conditions import (
     MEASURES,
     Chance,
     Condition,
@@ -23,10 +23,10 @@ from workbench.graph.conditions import (
     SizeIs,
     condition_of,
 )
-from workbench.graph.edit import insert_node, randomise_arg, set_setting
-from workbench.graph.else_if import add_elif, elif_of
-from workbench.graph.regions import wrap_in_region
-from workbench.graph.set_condition import set_condition
+from workbench.graph.control_flow.else_if import add_elif, elif_of
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.set_condition import set_condition
+from workbench.graph.edits.edit import insert_node, randomise_arg, set_setting
 
 CATALOG = load_catalog()
 CONDITIONS: list[Condition] = [

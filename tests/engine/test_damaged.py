@@ -18,7 +18,7 @@ from workbench.engine.run_result import Result
 from workbench.engine.runner import Runner
 from workbench.errors import DataError, PipelineError
 from workbench.graph import Graph, load_recipe
-from workbench.graph.edit import randomise_arg, set_arg
+from workbench.graph.edits.edit import randomise_arg, set_arg
 
 CATALOG = load_catalog()
 

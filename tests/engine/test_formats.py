@@ -26,7 +26,7 @@ from workbench.engine import Engine
 from workbench.engine.file_check import check_header
 from workbench.errors import GraphExportError
 from workbench.graph import Graph, Node, Port, Settings, check_graph
-from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Source
 from workbench.health import check_folder, scan_folder
 from workbench.preview import PreviewRequest, preview_batch

@@ -15,10 +15,10 @@ from workbench.catalog.fused import FUSED_FORMS
 from workbench.engine.runner import Runner
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph
-from workbench.graph.chance import set_probability
-from workbench.graph.edit import randomise_arg, set_arg, set_setting
-from workbench.graph.fused import fuse
-from workbench.graph.regions import wrap_in_region
+from workbench.graph.control_flow.chance import set_probability
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
+from workbench.graph.variants.fused import fuse
 
 CATALOG = load_catalog()
 WRITTEN: Mapping[str, Mapping[str, Value]] = {

@@ -15,7 +15,7 @@ from workbench.errors import (
     WorkerCrashedError,
     WorkerTimeoutError,
 )
-from workbench.graph.faults import Fault
+from workbench.graph.model.faults import Fault
 
 KINDS = [
     kind

@@ -9,7 +9,7 @@ from tests.region_graphs import REGION_GRAPHS
 from workbench.catalog import load_catalog
 from workbench.engine.partition import kind_of, partition
 from workbench.graph import Graph, Node, Port, load_recipe
-from workbench.graph.node_order import topological
+from workbench.graph.model.node_order import topological
 
 CATALOG = load_catalog()
 

@@ -18,7 +18,7 @@ from workbench.engine.branch_counts import BranchCounter
 from workbench.engine.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, load_recipe
-from workbench.graph.bounds import SETTINGS
+from workbench.graph.model.bounds import SETTINGS
 from workbench.preview.verify import Verifier
 from workbench.sources import open_datasets
 

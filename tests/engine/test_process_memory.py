@@ -16,7 +16,7 @@ from workbench.engine.process_memory import (
     thread_count,
 )
 from workbench.engine.worker import memory_use, release
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest, preview_batch
 
 

@@ -18,8 +18,8 @@ from workbench.engine import batch_distance
 from workbench.engine.reader_cursor import ReaderCursor, require_room
 from workbench.errors import DataError
 from workbench.graph import Port
-from workbench.graph.dataset_parameters import with_datasets
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Settings
 from workbench.samples import records
 from workbench.sources import Dataset, list_samples, open_dataset

@@ -19,7 +19,7 @@ from workbench.engine.run_result import Result
 from workbench.engine.runner import Runner
 from workbench.errors import DataError
 from workbench.graph import Graph
-from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.roots import Roots
 from workbench.sources import Dataset, open_datasets
 

@@ -17,10 +17,10 @@ from workbench.engine.run_result import Result
 from workbench.engine.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Node, Port, Settings, load_recipe
-from workbench.graph.compose import place_node
-from workbench.graph.edit import insert_node, move_node, randomise_arg, set_arg
-from workbench.graph.remove import remove_nodes
-from workbench.graph.unfed_inputs import feed_node
+from workbench.graph.edits.compose import place_node
+from workbench.graph.edits.edit import insert_node, move_node, randomise_arg, set_arg
+from workbench.graph.edits.remove import remove_nodes
+from workbench.graph.fixes.unfed_inputs import feed_node
 
 BATCH = 5
 CATALOG = load_catalog()

@@ -17,10 +17,10 @@ from tests.thorough import examples, one_in
 from tests.turn_graphs import TURN_GRAPHS
 from workbench.engine.runner import Runner
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
-from workbench.graph.edit import new_node, set_setting
-from workbench.graph.regions import wrap_in_region
-from workbench.graph.repeat import repeat
-from workbench.graph.some_of import choose_some_of, set_count
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.repeat import repeat
+from workbench.graph.control_flow.some_of import choose_some_of, set_count
+from workbench.graph.edits.edit import new_node, set_setting
 from workbench.sources import open_datasets
 
 BATCH = 6

@@ -12,7 +12,7 @@ from workbench.engine.runner import Runner
 from workbench.engine.stage_pipeline import THREADS, Stage
 from workbench.engine.timing import empty_pipeline_time, time_node
 from workbench.graph import Graph, Port
-from workbench.graph.ports import output_ports
+from workbench.graph.model.ports import output_ports
 
 CATALOG = load_catalog()
 

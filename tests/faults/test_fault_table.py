@@ -20,7 +20,7 @@ from tests.faults.harm import full_disk, hit, slow_script, vanish
 from tests.faults.hosts import PATIENCE, AppHost, Command, Host, KernelHost, workers
 from tests.faults.table import Row, Table
 from workbench.graph import dump_graph, load_recipe
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
 
 T = TypeVar("T")
 WORDS = {

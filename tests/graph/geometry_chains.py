@@ -36,11 +36,11 @@ from tests.graph.ramps import (
 from workbench.catalog import load_catalog
 from workbench.catalog.geometry import geometry_rules
 from workbench.catalog.spec import Catalog, Value
+from workbench.graph.control_flow.one_of import choose_one_of
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.repeat import repeat
+from workbench.graph.control_flow.some_of import choose_some_of, set_count
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.one_of import choose_one_of
-from workbench.graph.regions import wrap_in_region
-from workbench.graph.repeat import repeat
-from workbench.graph.some_of import choose_some_of, set_count
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
 from workbench.emit.targets import export
-from workbench.graph.check import check_graph
-from workbench.graph.edit import insert_node, randomise_arg
-from workbench.graph.follower_edits import with_followers
+from workbench.graph.annotations.follower_edits import with_followers
+from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.edit import insert_node, randomise_arg
 from workbench.graph.model import Graph, Node, Port, Settings
 
 BATCH = 4

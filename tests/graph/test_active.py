@@ -12,17 +12,17 @@ from tests.region_graphs import branching_graph
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph, load_recipe
-from workbench.graph.active import (
+from workbench.graph.checks.check import loose_faults, stopping_faults
+from workbench.graph.edits.fragment import copy_fragment, duplicate, paste_fragment
+from workbench.graph.edits.remove import remove_nodes
+from workbench.graph.execution.active import (
     active_graph,
     loose_nodes,
     muted_nodes,
     set_muted,
     without_loose,
 )
-from workbench.graph.check import loose_faults, stopping_faults
 from workbench.graph.fixes import fixes
-from workbench.graph.fragment import copy_fragment, duplicate, paste_fragment
-from workbench.graph.remove import remove_nodes
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")

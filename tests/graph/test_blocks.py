@@ -10,11 +10,15 @@ from tests.helpers import chain_graph, same, script_batches
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph import Graph, Port, Settings, check_graph, load_recipe
-from workbench.graph.blocks import Block, dump_block, load_block, make_block
-from workbench.graph.connect import connect
-from workbench.graph.edit import randomise_arg
-from workbench.graph.regions import wrap_in_region
-from workbench.graph.templates import branch_template, insert_template, insert_template_on_edge
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.connect import connect
+from workbench.graph.edits.edit import randomise_arg
+from workbench.graph.snippets.blocks import Block, dump_block, load_block, make_block
+from workbench.graph.snippets.templates import (
+    branch_template,
+    insert_template,
+    insert_template_on_edge,
+)
 
 CATALOG = load_catalog()
 FEW = Settings(batch_size=4)

@@ -8,12 +8,12 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph import load_recipe
-from workbench.graph.body_titles import set_body_title
-from workbench.graph.difference import graph_differences
-from workbench.graph.fragment import copy_fragment, paste_fragment
-from workbench.graph.io import dump_graph, load_graph
-from workbench.graph.one_of import choose_one_of, move_option, remove_option
-from workbench.graph.rename import rename_node
+from workbench.graph.control_flow.one_of import choose_one_of, move_option, remove_option
+from workbench.graph.edits.fragment import copy_fragment, paste_fragment
+from workbench.graph.edits.rename import rename_node
+from workbench.graph.model.body_titles import set_body_title
+from workbench.graph.storage.io import dump_graph, load_graph
+from workbench.graph.variants.difference import graph_differences
 
 CATALOG = load_catalog()
 PLAIN, REGION = choose_one_of(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])

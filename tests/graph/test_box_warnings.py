@@ -9,7 +9,7 @@ import pytest
 from tests.emit.test_box_clipping import cropping
 from tests.graph.test_unmoved import start_of
 from workbench.catalog import load_catalog
-from workbench.graph.check_warnings import check_warnings
+from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Node, Port, Source
 from workbench.sources import DataFacts

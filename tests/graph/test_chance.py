@@ -5,10 +5,10 @@ import pytest
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import check_graph, load_recipe
-from workbench.graph.chance import probability_of, set_probability
-from workbench.graph.connect import connect
+from workbench.graph.control_flow.chance import probability_of, set_probability
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.connect import connect
 from workbench.graph.model import Port
-from workbench.graph.regions import wrap_in_region
 
 CATALOG = load_catalog()
 BRANCHED, REGION = wrap_in_region(load_recipe("rotate-jitter"), CATALOG, ["rotate"])

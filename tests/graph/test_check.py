@@ -21,11 +21,11 @@ from workbench.graph import (
     load_recipes,
     require_sound,
 )
-from workbench.graph.compose import place_node
-from workbench.graph.edit import insert_node, randomise_arg, set_arg
+from workbench.graph.edits.compose import place_node
+from workbench.graph.edits.edit import insert_node, randomise_arg, set_arg
 from workbench.graph.fixes import fixes
-from workbench.graph.shapes import infer_types
-from workbench.graph.unfed_inputs import feed_node
+from workbench.graph.fixes.unfed_inputs import feed_node
+from workbench.graph.types.shapes import infer_types
 
 CATALOG = load_catalog()
 DECODED = Port("decode", "output")

@@ -12,7 +12,7 @@ from tests.helpers import chain_graph
 from workbench.catalog import Value, load_catalog
 from workbench.catalog.auto_augment import SUITE, WARPS
 from workbench.graph import check_graph
-from workbench.graph.edit import set_arg, set_setting
+from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.graph.fixes import fixes
 
 CATALOG = load_catalog()

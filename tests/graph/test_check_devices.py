@@ -10,8 +10,8 @@ from tests.graph.one_fault import only_fault, with_node
 from tests.helpers import chain_graph, with_settings
 from workbench.catalog import Catalog, load_catalog
 from workbench.graph import Graph, Port, check_graph
-from workbench.graph.compose import place_node
-from workbench.graph.edit import randomise_arg
+from workbench.graph.edits.compose import place_node
+from workbench.graph.edits.edit import randomise_arg
 
 CATALOG = load_catalog()
 DECODED = Port("decode", "output")

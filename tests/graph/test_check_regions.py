@@ -13,13 +13,13 @@ from tests.helpers import chain_graph
 from tests.region_graphs import CATALOG, branching_graph
 from workbench.errors import GraphFormatError
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph, load_recipe
-from workbench.graph.bounds import MOST_FILE_NODES
-from workbench.graph.edit import set_arg
+from workbench.graph.control_flow.one_of import add_option, choose_one_of
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.edit import set_arg
 from workbench.graph.fixes import fixes
-from workbench.graph.io import VERSION
 from workbench.graph.model import Body
-from workbench.graph.one_of import add_option, choose_one_of
-from workbench.graph.regions import wrap_in_region
+from workbench.graph.model.bounds import MOST_FILE_NODES
+from workbench.graph.storage.io import VERSION
 
 GRAPH = branching_graph()
 

@@ -12,10 +12,10 @@ from tests.helpers import chain_graph, script_batches, with_settings
 from workbench.catalog import Value, load_catalog
 from workbench.emit import template_parts
 from workbench.graph import Graph, Node, Port, check_graph
-from workbench.graph.check_types import NORMALIZES, per_channel_faults
+from workbench.graph.checks.check_types import NORMALIZES, per_channel_faults
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Body
-from workbench.graph.shapes import infer_types
+from workbench.graph.types.shapes import infer_types
 
 CATALOG = load_catalog()
 DECODED = Port("decode", "output")

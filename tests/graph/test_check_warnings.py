@@ -11,11 +11,11 @@ import workbench as wb
 from tests.graph.test_unmoved import start_of
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
-from workbench.graph.check import check_graph
-from workbench.graph.check_warnings import check_warnings
-from workbench.graph.faults import Faults
+from workbench.graph.checks.check import check_graph
+from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model.faults import Faults
 from workbench.sources import DataFacts
 from workbench.sources.common.target_faults import box_remark
 

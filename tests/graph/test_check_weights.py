@@ -8,8 +8,8 @@ import pytest
 
 from workbench.catalog import Value, load_catalog
 from workbench.graph import check_graph, load_recipe
-from workbench.graph.one_of import choose_one_of
-from workbench.graph.regions import wrap_in_region
+from workbench.graph.control_flow.one_of import choose_one_of
+from workbench.graph.control_flow.regions import wrap_in_region
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")

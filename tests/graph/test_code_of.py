@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.thorough import one_in
-from workbench.graph.call_reader import UnknownSyntaxError, read_calls
-from workbench.graph.code_of import code_of, ordered
-from workbench.graph.method_calls import NotWritableError
+from workbench.graph.builder.call_reader import UnknownSyntaxError, read_calls
+from workbench.graph.builder.code_of import code_of, ordered
+from workbench.graph.builder.method_calls import NotWritableError
 from workbench.graph.model import Graph
 from workbench.sources import open_dataset
 

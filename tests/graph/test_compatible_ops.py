@@ -12,15 +12,15 @@ from workbench.catalog import load_catalog
 from workbench.catalog.templates import load_templates
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, load_recipe
-from workbench.graph.compatible_ops import (
+from workbench.graph.control_flow.one_of import choose_one_of
+from workbench.graph.edits.compatible_ops import (
     NEEDS_SOURCE,
     incompatible_ops,
     incompatible_templates,
 )
-from workbench.graph.compose import edge_id, insert_on_edge, place_node
-from workbench.graph.connect import connect, connect_targets
-from workbench.graph.edit import set_setting
-from workbench.graph.one_of import choose_one_of
+from workbench.graph.edits.compose import edge_id, insert_on_edge, place_node
+from workbench.graph.edits.connect import connect, connect_targets
+from workbench.graph.edits.edit import set_setting
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")

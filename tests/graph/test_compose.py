@@ -10,7 +10,8 @@ from tests.helpers import CHAINS
 from workbench.catalog import load_catalog
 from workbench.errors import CatalogError, GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.compose import (
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.compose import (
     add_output,
     append_node,
     edge_id,
@@ -19,10 +20,9 @@ from workbench.graph.compose import (
     place_node,
     splice_node,
 )
-from workbench.graph.connect import narrowed_kind
-from workbench.graph.devices import port_kind
-from workbench.graph.regions import wrap_in_region
-from workbench.graph.shapes import infer_types
+from workbench.graph.edits.connect import narrowed_kind
+from workbench.graph.types.devices import port_kind
+from workbench.graph.types.shapes import infer_types
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")

@@ -9,8 +9,8 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.condition_sources import condition_sources
-from workbench.graph.conditions import (
+from workbench.graph.control_flow.condition_sources import condition_sources
+from workbench.graph.control_flow.conditions import (
     MEASURES,
     Chance,
     Comparison,
@@ -20,12 +20,12 @@ from workbench.graph.conditions import (
     SizeIs,
     condition_of,
 )
-from workbench.graph.edit import insert_node
-from workbench.graph.else_if import add_elif, elif_of
-from workbench.graph.regions import wrap_in_region
-from workbench.graph.rename import rename_node
-from workbench.graph.repeat import repeat
-from workbench.graph.set_condition import set_condition
+from workbench.graph.control_flow.else_if import add_elif, elif_of
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.repeat import repeat
+from workbench.graph.control_flow.set_condition import set_condition
+from workbench.graph.edits.edit import insert_node
+from workbench.graph.edits.rename import rename_node
 
 CATALOG = load_catalog()
 PLAIN = load_recipe("rotate-jitter")

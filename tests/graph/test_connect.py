@@ -11,9 +11,9 @@ from tests.helpers import GRAPHS
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.compose import place_node
-from workbench.graph.connect import connect, connection_refusal, disconnect, set_output
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.compose import place_node
+from workbench.graph.edits.connect import connect, connection_refusal, disconnect, set_output
+from workbench.graph.edits.edit import set_setting
 from workbench.graph.fixes import fixes
 
 CATALOG = load_catalog()

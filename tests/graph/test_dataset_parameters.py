@@ -13,8 +13,8 @@ from workbench.catalog import load_catalog
 from workbench.emit.targets import export, target_names
 from workbench.errors import DataError, GraphFaultsError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.dataset_parameters import parameters, require_datasets, with_datasets
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
+from workbench.graph.execution.dataset_parameters import parameters, require_datasets, with_datasets
 from workbench.graph.model import Source
 from workbench.sources import open_datasets
 from workbench.sources.kinds.images.folder import LIST_IMAGES

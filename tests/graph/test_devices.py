@@ -6,9 +6,9 @@ from tests.helpers import chain_graph, with_settings
 from tests.placed import placed
 from workbench.catalog import Catalog
 from workbench.graph import Graph, Port, load_recipe
-from workbench.graph.devices import image_outputs, infer_devices, port_kind, transfers
-from workbench.graph.edit import new_node, randomise_arg
-from workbench.graph.unfed_inputs import feed_input
+from workbench.graph.edits.edit import new_node, randomise_arg
+from workbench.graph.fixes.unfed_inputs import feed_input
+from workbench.graph.types.devices import image_outputs, infer_devices, port_kind, transfers
 
 
 def test_what_follows_a_mixed_decoder_is_on_the_gpu_and_generators_stay(catalog: Catalog) -> None:

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from tests.helpers import GRAPHS, KINDS, Step, apply_step, step
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, load_recipe
-from workbench.graph.active import set_muted
-from workbench.graph.difference import GraphDifference, graph_differences
-from workbench.graph.edit import insert_node, set_arg, set_setting
+from workbench.graph.edits.edit import insert_node, set_arg, set_setting
+from workbench.graph.edits.remove import remove_nodes
+from workbench.graph.execution.active import set_muted
 from workbench.graph.model import Port
-from workbench.graph.remove import remove_nodes
+from workbench.graph.variants.difference import GraphDifference, graph_differences
 
 CATALOG = load_catalog()
 START = load_recipe("rotate-jitter")

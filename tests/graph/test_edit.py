@@ -15,7 +15,7 @@ from tests.thorough import one_in
 from workbench.catalog import Catalog, load_catalog
 from workbench.errors import CatalogError, GraphEditError
 from workbench.graph import Graph, Node, Port, check_graph
-from workbench.graph.edit import (
+from workbench.graph.edits.edit import (
     chain,
     free_id,
     insert_node,
@@ -28,7 +28,7 @@ from workbench.graph.edit import (
     set_setting,
     start_graph,
 )
-from workbench.graph.remove import remove_nodes
+from workbench.graph.edits.remove import remove_nodes
 
 CATALOG = load_catalog()
 

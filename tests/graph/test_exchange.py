@@ -11,10 +11,10 @@ from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.graph import Graph, load_recipe
-from workbench.graph.check import check_graph
-from workbench.graph.dataset_parameters import with_datasets
-from workbench.graph.edit import set_arg
-from workbench.graph.exchange import exchanged
+from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.edit import set_arg
+from workbench.graph.edits.exchange import exchanged
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Port
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.sources import Dataset, load_source, open_datasets, source_kinds

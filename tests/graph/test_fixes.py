@@ -25,11 +25,11 @@ from tests.thorough import examples
 from workbench.catalog import Catalog, Value, load_catalog
 from workbench.engine.runner import Runner
 from workbench.graph import Fault, Graph, Node, Port, check_graph, load_recipe, load_recipes
-from workbench.graph.compose import place_node
-from workbench.graph.edit import insert_node, new_node, set_arg, set_setting
+from workbench.graph.edits.compose import place_node
+from workbench.graph.edits.edit import insert_node, new_node, set_arg, set_setting
+from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.fixes import Fix, fixes
-from workbench.graph.node_order import topological
-from workbench.graph.remove import remove_nodes
+from workbench.graph.model.node_order import topological
 
 CATALOG = load_catalog()
 OPS = sorted(CATALOG)

@@ -12,8 +12,8 @@ import pytest
 from tests.graph.ramps import coco_start, run_graph, write_ramps
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
-from workbench.graph.check import check_graph
-from workbench.graph.follower_edits import with_followers
+from workbench.graph.annotations.follower_edits import with_followers
+from workbench.graph.checks.check import check_graph
 from workbench.graph.model import Port
 
 CATALOG = load_catalog()

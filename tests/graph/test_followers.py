@@ -19,13 +19,13 @@ from workbench.catalog.followers import BOX_FORMATS
 from workbench.catalog.spec import Catalog, Value
 from workbench.emit.targets import export
 from workbench.errors import GraphFaultsError
-from workbench.graph.check import check_graph
-from workbench.graph.edit import insert_node
+from workbench.graph.annotations.follower_edits import with_followers
+from workbench.graph.annotations.geometry import geometry_path
+from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.edit import insert_node
+from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.fixes import fixes
-from workbench.graph.follower_edits import with_followers
-from workbench.graph.geometry import geometry_path
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.remove import remove_nodes
 
 CATALOG = load_catalog()
 KEY_POINTS = ((10, 20), (30, 40, 50, 60), (), (5, 5, 100, 100, 7, 9))
@@ -341,7 +341,7 @@ def test_sums_that_stand_in_sums_are_looked_through_once(
         asked.append(port)
         return geometry_path(graph, catalog, port, *given, **options)
 
-    monkeypatch.setattr("workbench.graph.geometry.geometry_path", count)
+    monkeypatch.setattr("workbench.graph.annotations.geometry.geometry_path", count)
     assert geometry_path(image.graph, CATALOG, image.port).root == Port("decode", "output")
     assert len(asked) == len(set(asked)) > 20
 

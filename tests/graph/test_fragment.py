@@ -11,7 +11,7 @@ from tests.helpers import GRAPHS
 from tests.region_graphs import branching_graph
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph import Graph, Node, load_recipe
-from workbench.graph.fragment import copy_fragment, duplicate, paste_fragment
+from workbench.graph.edits.fragment import copy_fragment, duplicate, paste_fragment
 
 JITTER = load_recipe("rotate-jitter")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from workbench.graph import Graph, Node
-from workbench.graph.bounds import USUAL_SEEDS
-from workbench.graph.free_seed import free_seed
+from workbench.graph.model.bounds import USUAL_SEEDS
+from workbench.graph.model.free_seed import free_seed
 
 
 @pytest.mark.parametrize(

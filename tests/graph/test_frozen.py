@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from workbench.graph import load_recipe
-from workbench.graph.frozen import FrozenDict, frozen
+from workbench.graph.model.frozen import FrozenDict, frozen
 
 CHANGES = {
     "set": lambda mapping: mapping.__setitem__("fill_value", 255),

@@ -14,8 +14,8 @@ import workbench as wb
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.graph import load_recipe
-from workbench.graph.function_randomness import undetermined
-from workbench.graph.function_source import definition_source
+from workbench.graph.user_functions.function_randomness import undetermined
+from workbench.graph.user_functions.function_source import definition_source
 
 LIMIT = 3
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.graph.function_randomness import undetermined
+from workbench.graph.user_functions.function_randomness import undetermined
 
 FOUND = {
     "    import numpy as np\n    return x + np.random.rand()": "numpy.random.rand",

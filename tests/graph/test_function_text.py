@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workbench.graph.function_text import written_function
+from workbench.graph.user_functions.function_text import written_function
 
 IMPORTS = ["import math"]
 

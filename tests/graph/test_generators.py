@@ -4,7 +4,7 @@ import pytest
 
 from workbench.catalog import ArgSpec, Value, load_catalog
 from workbench.graph import Node
-from workbench.graph.generators import draw_args, draw_refusal, element_of, generators_for
+from workbench.graph.edits.generators import draw_args, draw_refusal, element_of, generators_for
 
 CATALOG = load_catalog()
 ANGLE = CATALOG["rotate"].args["angle"]

@@ -19,9 +19,9 @@ from tests.graph.ramps import (
 )
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
-from workbench.graph.check import check_graph
-from workbench.graph.edit import insert_node
-from workbench.graph.follower_edits import with_followers
+from workbench.graph.annotations.follower_edits import with_followers
+from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.edit import insert_node
 from workbench.graph.model import Graph, Node, Port
 
 _BOXES = {"boxes": Port("reader", "boxes")}
@@ -146,7 +146,7 @@ def test_an_operator_without_a_rule_says_so(folder: Path) -> None:
 
 
 def test_the_follower_goes_with_the_last_geometric_operator(folder: Path) -> None:
-    from workbench.graph.remove import remove_nodes
+    from workbench.graph.edits.remove import remove_nodes
 
     catalog, start = load_catalog(), coco_start(folder)
     graph, _ = insert_node(start, catalog, "rotate", "decode")

@@ -13,12 +13,12 @@ from tests.graph.ramps import BATCH, coco_start, run_graph, write_ramps
 from tests.helpers import same, script_batches
 from workbench.catalog import load_catalog
 from workbench.engine.runner import Runner
-from workbench.graph.active import active_graph
-from workbench.graph.check import check_graph
-from workbench.graph.edit import insert_node
-from workbench.graph.follower_edits import with_followers
+from workbench.graph.annotations.follower_edits import with_followers
+from workbench.graph.checks.check import check_graph
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.edit import insert_node
+from workbench.graph.execution.active import active_graph
 from workbench.graph.model import Body, Graph, Node, Port
-from workbench.graph.regions import wrap_in_region
 
 BATCHES = (0, 1, 7)
 CATALOG = load_catalog()

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 import workbench as wb
-from workbench.graph.graph_drawing import graph_svg, graph_text
+from workbench.graph.builder.graph_drawing import graph_svg, graph_text
 from workbench.graph.model import Graph, Node
 
 MOST = 100_000

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.catalog import Catalog
 from workbench.errors import GraphEditError, GraphFaultsError, WorkbenchError
-from workbench.graph.chance import set_probability
-from workbench.graph.check import check_graph
-from workbench.graph.compose import append_node
-from workbench.graph.edit import randomise_arg, set_arg, start_graph
-from workbench.graph.graph_methods import METHODS
+from workbench.graph.builder.graph_methods import METHODS
+from workbench.graph.checks.check import check_graph
+from workbench.graph.control_flow.chance import set_probability
+from workbench.graph.control_flow.one_of import choose_one_of, set_weights
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.compose import append_node
+from workbench.graph.edits.edit import randomise_arg, set_arg, start_graph
 from workbench.graph.model import Graph
-from workbench.graph.one_of import choose_one_of, set_weights
-from workbench.graph.regions import wrap_in_region
 
 
 @pytest.fixture

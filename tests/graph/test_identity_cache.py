@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.graph import load_recipe
-from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph
+from workbench.graph.model.identity_cache import identity_cached
 
 
 def test_an_answer_is_kept_for_the_thing_itself_and_no_other() -> None:

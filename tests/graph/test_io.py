@@ -28,8 +28,8 @@ from workbench.graph import (
     load_recipes,
     read_graph,
 )
-from workbench.graph.io import FORMAT, VERSION, graph_to_json
 from workbench.graph.model import is_text
+from workbench.graph.storage.io import FORMAT, VERSION, graph_to_json
 
 NAMES = TEXTS.filter(bool)
 CALLED = TEXTS.filter(is_text)

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from tests.helpers import GRAPHS
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, load_recipe
-from workbench.graph.difference import GraphDifference, graph_differences
-from workbench.graph.matched_nodes import find_renames, with_ids_of
+from workbench.graph.edits.rename import rename_node
 from workbench.graph.model import Node
-from workbench.graph.rename import rename_node
-from workbench.graph.shared_seeds import differing_random_nodes
+from workbench.graph.variants.difference import GraphDifference, graph_differences
+from workbench.graph.variants.matched_nodes import find_renames, with_ids_of
+from workbench.graph.variants.shared_seeds import differing_random_nodes
 
 CATALOG = load_catalog()
 START = load_recipe("rotate-jitter")

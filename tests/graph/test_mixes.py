@@ -15,14 +15,14 @@ from tests.graph.ramps import HEIGHT, WIDTH, coco_start, replace_visible, run_gr
 from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.catalog.templates import load_templates
-from workbench.graph.check import check_graph
-from workbench.graph.edit import insert_node
-from workbench.graph.follower_edits import with_followers
-from workbench.graph.mixes import mix_of
+from workbench.graph.annotations.follower_edits import with_followers
+from workbench.graph.annotations.mixes import mix_of
+from workbench.graph.checks.check import check_graph
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.edit import insert_node
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.regions import wrap_in_region
-from workbench.graph.shapes import infer_types
-from workbench.graph.templates import insert_template
+from workbench.graph.snippets.templates import insert_template
+from workbench.graph.types.shapes import infer_types
 
 CATALOG = load_catalog()
 Array = NDArray[np.generic]

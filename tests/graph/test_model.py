@@ -7,7 +7,7 @@ import pytest
 
 from workbench.errors import GraphEditError
 from workbench.graph import Edge, Graph, Node, Port
-from workbench.graph.node_order import topological
+from workbench.graph.model.node_order import topological
 
 
 def graph_of(**sources: str) -> Graph:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.graph.test_model import graph_of
 from workbench.graph import Node, Port
-from workbench.graph.node_order import ancestors, topological
+from workbench.graph.model.node_order import ancestors, topological
 
 
 def ids(nodes: list[Node]) -> list[str]:

@@ -15,9 +15,7 @@ from workbench.catalog import Value, load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, dump_graph, load_graph, load_recipe
-from workbench.graph.edit import new_node
-from workbench.graph.fixes import fixes
-from workbench.graph.one_of import (
+from workbench.graph.control_flow.one_of import (
     MOST,
     add_option,
     choose_chain,
@@ -28,8 +26,10 @@ from workbench.graph.one_of import (
     shares,
     weights_of,
 )
-from workbench.graph.regions import unwrap_region, wrap_in_region
-from workbench.graph.shapes import infer_types
+from workbench.graph.control_flow.regions import unwrap_region, wrap_in_region
+from workbench.graph.edits.edit import new_node
+from workbench.graph.fixes import fixes
+from workbench.graph.types.shapes import infer_types
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")

@@ -15,13 +15,13 @@ from workbench.emit.targets import export, target_names
 from workbench.engine import Engine
 from workbench.errors import CatalogError, GraphEditError, GraphFaultsError
 from workbench.graph import Graph, Node, Port, check_graph
-from workbench.graph.compose import insert_on_edge, place_node
-from workbench.graph.edit import insert_node
+from workbench.graph.edits.compose import insert_on_edge, place_node
+from workbench.graph.edits.edit import insert_node
+from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.fixes import fixes
-from workbench.graph.io import dump_graph, load_graph
-from workbench.graph.layout import Layout
-from workbench.graph.remove import remove_nodes
-from workbench.graph.shapes import infer_types
+from workbench.graph.storage.io import dump_graph, load_graph
+from workbench.graph.storage.layout import Layout
+from workbench.graph.types.shapes import infer_types
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.ui.argument_rows import inspector_view
 from workbench.ui.canvas_views import edge_entries, node_entries, operator_entries

@@ -8,7 +8,7 @@ from textwrap import indent
 import pytest
 
 import workbench as wb
-from workbench.graph.operator_stubs import PATH, stub_text
+from workbench.graph.builder.operator_stubs import PATH, stub_text
 from workbench.reference import START, examples, find, names
 
 USES_ALL = """
@@ -59,7 +59,9 @@ def test_the_stub_is_that_of_the_installed_dali() -> None:
     written = PATH.read_text(encoding="utf-8")
     if f"DALI {catalog.dali_version};" not in written:
         pytest.skip(f"the stub was written from another DALI than {catalog.dali_version}")
-    assert stub_text(catalog) == written, "write it anew: python -m workbench.graph.operator_stubs"
+    assert stub_text(catalog) == written, (
+        "write it anew: python -m workbench.graph.builder.operator_stubs"
+    )
 
 
 def test_every_operator_has_its_arguments_in_the_stub() -> None:

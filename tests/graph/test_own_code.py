@@ -13,7 +13,7 @@ from workbench.emit import emit_script
 from workbench.engine.codec import _pack_graph
 from workbench.graph import load_recipe
 from workbench.graph.fixes import fixes
-from workbench.graph.own_code import is_trusted
+from workbench.graph.user_functions.own_code import is_trusted
 
 
 @wb.node

@@ -12,10 +12,10 @@ from tests.helpers import with_settings
 from workbench.catalog import load_catalog
 from workbench.errors import GraphFormatError
 from workbench.graph import check_graph, dump_graph, load_graph, load_recipe
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.execution.pipelines import SHARD_SEED, pipeline_of_batch, single_pipelines
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Source
-from workbench.graph.pipelines import SHARD_SEED, pipeline_of_batch, single_pipelines
 
 CATALOG = load_catalog()
 ONE = load_recipe("imagenet-train")

@@ -12,8 +12,7 @@ from workbench.catalog.auto_augment import NAMED, POLICIES, learnt_policies
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph
 from workbench.graph.fixes import fixes
-from workbench.graph.io import dump_graph, load_graph
-from workbench.graph.policy import (
+from workbench.graph.model.policy import (
     MOST_OPERATIONS,
     MOST_SUB_POLICIES,
     mended_policy,
@@ -21,6 +20,7 @@ from workbench.graph.policy import (
     own_policy,
     policy_fault,
 )
+from workbench.graph.storage.io import dump_graph, load_graph
 
 CATALOG = load_catalog()
 ONE = ("equalize", 0.5)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-import workbench.graph.recipes
+import workbench.graph.storage.recipes
 from workbench.errors import GraphFormatError
 from workbench.graph import load_recipe, load_recipes
-from workbench.graph.node_order import ancestors
-from workbench.graph.recipes import load_recipe_document
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.storage.recipes import load_recipe_document
 
-FOLDER = Path(workbench.graph.recipes.__file__).parent
+FOLDER = Path(workbench.graph.storage.recipes.__file__).parent
 
 
 def test_one_file_is_one_recipe_of_that_name() -> None:

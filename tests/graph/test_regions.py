@@ -13,11 +13,11 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.compose import place_node
-from workbench.graph.connect import connect, set_output
-from workbench.graph.edit import chain, insert_node, is_movable
-from workbench.graph.layout import Document, Layout
-from workbench.graph.regions import unwrap_region, wrap_in_region
+from workbench.graph.control_flow.regions import unwrap_region, wrap_in_region
+from workbench.graph.edits.compose import place_node
+from workbench.graph.edits.connect import connect, set_output
+from workbench.graph.edits.edit import chain, insert_node, is_movable
+from workbench.graph.storage.layout import Document, Layout
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")

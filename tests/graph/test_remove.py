@@ -12,10 +12,10 @@ from tests.helpers import CHAINS, GRAPHS, chain_graph
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.active import active_graph, set_muted
-from workbench.graph.edit import insert_node, is_movable, new_node, randomise_arg
-from workbench.graph.regions import wrap_in_region
-from workbench.graph.remove import remove_nodes
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.edit import insert_node, is_movable, new_node, randomise_arg
+from workbench.graph.edits.remove import remove_nodes
+from workbench.graph.execution.active import active_graph, set_muted
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")

@@ -10,7 +10,7 @@ from tests.helpers import GRAPHS, NO_NAMES
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.rename import rename_node, rename_output
+from workbench.graph.edits.rename import rename_node, rename_output
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")

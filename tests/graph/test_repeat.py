@@ -8,9 +8,9 @@ import pytest
 
 from workbench.catalog import Value, load_catalog
 from workbench.graph import Port, check_graph, dump_graph, load_graph, load_recipe
-from workbench.graph.edit import new_node
-from workbench.graph.regions import unwrap_region
-from workbench.graph.repeat import most_turns, repeat
+from workbench.graph.control_flow.regions import unwrap_region
+from workbench.graph.control_flow.repeat import most_turns, repeat
+from workbench.graph.edits.edit import new_node
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")

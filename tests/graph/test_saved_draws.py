@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from workbench.graph import load_graph, load_recipe
-from workbench.graph.layout import Document, dump_document, load_document
-from workbench.graph.saved_draws import MOST_SAVED, SavedDraw, draws_from_json
+from workbench.graph.storage.layout import Document, dump_document, load_document
+from workbench.graph.storage.saved_draws import MOST_SAVED, SavedDraw, draws_from_json
 
 DRAWS = (SavedDraw(42, 3, 64, 5, None, "cat.jpg"), SavedDraw(7, 0, 4, None, 2))
 

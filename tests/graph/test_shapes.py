@@ -22,11 +22,11 @@ from workbench.catalog.followers import FOLLOWERS
 from workbench.catalog.spec import ShapeWord
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, load_recipes
-from workbench.graph.devices import infer_devices
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 from workbench.graph.model import region_of
-from workbench.graph.shape_inference import SHAPE_RULES
-from workbench.graph.shapes import TensorType, infer_types, type_text
+from workbench.graph.types.devices import infer_devices
+from workbench.graph.types.shape_inference import SHAPE_RULES
+from workbench.graph.types.shapes import TensorType, infer_types, type_text
 
 DECODED = Port("decode", "output")
 ON_CPU = [op for op in USABLE if "cpu" in op.devices]

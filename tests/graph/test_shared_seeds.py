@@ -7,8 +7,8 @@ from hypothesis import given
 from tests.helpers import GRAPHS
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, load_recipe
-from workbench.graph.edit import insert_node, randomise_arg, set_setting
-from workbench.graph.shared_seeds import differing_random_nodes, with_seeds_of
+from workbench.graph.edits.edit import insert_node, randomise_arg, set_setting
+from workbench.graph.variants.shared_seeds import differing_random_nodes, with_seeds_of
 
 CATALOG = load_catalog()
 START = load_recipe("rotate-jitter")

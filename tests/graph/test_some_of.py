@@ -9,10 +9,14 @@ import pytest
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph, dump_graph, load_graph, load_recipe
-from workbench.graph.fixes import fixes
-from workbench.graph.fragment import copy_fragment, paste_fragment
-from workbench.graph.one_of import add_option, choose_one_of, move_option, set_weights, weights_of
-from workbench.graph.some_of import (
+from workbench.graph.control_flow.one_of import (
+    add_option,
+    choose_one_of,
+    move_option,
+    set_weights,
+    weights_of,
+)
+from workbench.graph.control_flow.some_of import (
     MOST_ORDERS,
     choose_some_of,
     order_count,
@@ -21,6 +25,8 @@ from workbench.graph.some_of import (
     set_count,
     with_fitting_draw,
 )
+from workbench.graph.edits.fragment import copy_fragment, paste_fragment
+from workbench.graph.fixes import fixes
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")

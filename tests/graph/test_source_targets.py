@@ -13,7 +13,7 @@ from tests.sources.written import read_photos, write_coco
 from workbench.catalog import load_catalog
 from workbench.errors import DataError
 from workbench.graph import Port, check_graph, load_recipe
-from workbench.graph.source_targets import with_opened, without_missing_targets
+from workbench.graph.variants.source_targets import with_opened, without_missing_targets
 from workbench.samples.records import write_shard
 from workbench.sources import load_source, open_datasets
 

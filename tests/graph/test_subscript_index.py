@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.graph.subscript_index import Index, index_text, parse_index
+from workbench.graph.model.subscript_index import Index, index_text, parse_index
 
 _ENDS = st.none() | st.integers(-12, 12)
 _RANGES = st.builds(slice, _ENDS, _ENDS, _ENDS.filter(lambda step: step != 0))

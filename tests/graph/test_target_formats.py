@@ -8,9 +8,9 @@ import pytest
 
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
-from workbench.graph.edit import set_arg
+from workbench.graph.annotations.target_formats import box_format, is_relative
+from workbench.graph.edits.edit import set_arg
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.target_formats import box_format, is_relative
 
 
 def followed(**options: Value) -> Graph:

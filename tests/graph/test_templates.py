@@ -17,10 +17,10 @@ from workbench.catalog.templates import load_templates
 from workbench.engine import Engine
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.compose import insert_on_edge
-from workbench.graph.connect import set_output
-from workbench.graph.edit import set_setting, start_graph
-from workbench.graph.templates import (
+from workbench.graph.edits.compose import insert_on_edge
+from workbench.graph.edits.connect import set_output
+from workbench.graph.edits.edit import set_setting, start_graph
+from workbench.graph.snippets.templates import (
     branch_template,
     insert_template,
     insert_template_on_edge,

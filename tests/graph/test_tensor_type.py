@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.graph.tensor_type import TensorType, short_dtype, type_text
+from workbench.graph.types.tensor_type import TensorType, short_dtype, type_text
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 
 from workbench.catalog import load_catalog
 from workbench.graph.model import Node
-from workbench.graph.shape_inference import SHAPE_RULES
-from workbench.graph.tensor_type import TensorType, TypedCall
+from workbench.graph.types.shape_inference import SHAPE_RULES
+from workbench.graph.types.tensor_type import TensorType, TypedCall
 
 COUNT = 300
 

@@ -17,13 +17,13 @@ from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
 from workbench.catalog.arithmetic import CONSTANT_TYPES
 from workbench.graph import Graph, Port, check_graph
-from workbench.graph.compose import place_node
-from workbench.graph.connect import connect
-from workbench.graph.devices import port_kind
-from workbench.graph.edit import randomise_arg, set_arg
+from workbench.graph.edits.compose import place_node
+from workbench.graph.edits.connect import connect
+from workbench.graph.edits.edit import randomise_arg, set_arg
 from workbench.graph.fixes import fixes
-from workbench.graph.shapes import infer_types, type_text
-from workbench.graph.type_promotion import broadcast, integer_range, result_type
+from workbench.graph.types.devices import port_kind
+from workbench.graph.types.shapes import infer_types, type_text
+from workbench.graph.types.type_promotion import broadcast, integer_range, result_type
 
 CATALOG = load_catalog()
 WRITTEN = [op for op in CATALOG.values() if op.name.startswith("math.")]
@@ -112,8 +112,8 @@ def test_types_that_are_not_let_in_are_those_that_dali_refuses(op: Any) -> None:
 def test_shapes_and_layouts_of_two_operands(
     shapes: tuple[tuple[int, ...], ...], layouts: tuple[str, str]
 ) -> None:
-    from workbench.graph.shape_inference.expressions import _layout
-    from workbench.graph.tensor_type import TensorType
+    from workbench.graph.types.shape_inference.expressions import _layout
+    from workbench.graph.types.tensor_type import TensorType
 
     def make() -> list[Any]:
         one, other = (array("INT32", *pair) for pair in zip(shapes, layouts, strict=True))

@@ -10,9 +10,15 @@ from tests.helpers import chain_graph
 from tests.placed import CATALOG, USABLE, placed
 from workbench.catalog import OpSpec
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.edit import insert_node, new_node
-from workbench.graph.unfed_inputs import feed_from_new, feed_input, feed_node, fitting_ports, unfed
-from workbench.graph.values import value_fault
+from workbench.graph.edits.edit import insert_node, new_node
+from workbench.graph.fixes.unfed_inputs import (
+    feed_from_new,
+    feed_input,
+    feed_node,
+    fitting_ports,
+    unfed,
+)
+from workbench.graph.model.values import value_fault
 
 
 def added(graph: Graph, op: str) -> Graph:

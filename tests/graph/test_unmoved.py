@@ -9,7 +9,7 @@ import pytest
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
 from workbench.graph import load_recipe
-from workbench.graph.check import check_graph
+from workbench.graph.checks.check import check_graph
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Node, Port, Source
 

@@ -7,8 +7,8 @@ import pytest
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.graph import Graph, load_recipe
-from workbench.graph.edit import set_arg
-from workbench.graph.validation import validation_graph
+from workbench.graph.edits.edit import set_arg
+from workbench.graph.variants.validation import validation_graph
 
 CATALOG = load_catalog()
 

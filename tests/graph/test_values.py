@@ -12,7 +12,7 @@ from workbench.emit.targets import export
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, Port, Settings, check_graph
 from workbench.graph.model import Source
-from workbench.graph.values import describe_kind, value_fault
+from workbench.graph.model.values import describe_kind, value_fault
 
 ALL_ARGS = [arg for op in load_catalog().values() for arg in op.args.values()]
 

@@ -24,9 +24,9 @@ from workbench.errors import (
     GraphEditError,
     GraphFaultsError,
 )
-from workbench.graph.devices import infer_devices
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 from workbench.graph.rewrites import EVERYWHERE, Rewrite, load_rewrites
+from workbench.graph.types.devices import infer_devices
 from workbench.optimiser import OptimisationExperiment, optimisation_of, optimise
 from workbench.optimiser.experiment import CONTROL, ORIGINAL
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import workbench as wb
 from workbench.catalog import load_catalog
 from workbench.graph import Graph
-from workbench.graph.edit import start_graph
+from workbench.graph.edits.edit import start_graph
 
 MEAN, STD = (123.7, 116.3, 103.5), (58.4, 57.1, 57.4)
 LEAST = 1.5

@@ -35,7 +35,7 @@ from tests.ui.conftest import FLAGS
 from tests.ui.hosts import PATIENCE, await_picture
 from tests.ui.labserver import await_server, free_port
 from workbench.engine import describe_machine
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,8 +18,8 @@ from tests.perf.test_preview_latency import Nowhere
 from workbench.catalog import Value, load_catalog
 from workbench.engine.worker import Worker
 from workbench.graph import Graph
-from workbench.graph.edit import set_arg, set_setting
-from workbench.graph.regions import wrap_in_region
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.preview import PreviewRequest
 from workbench.preview.render import render
 

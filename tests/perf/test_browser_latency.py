@@ -22,7 +22,7 @@ from tests.perf.test_preview_latency import chain
 from tests.ui.hosts import PATIENCE, Host, await_picture, part, preview_mode
 from workbench.catalog import load_catalog
 from workbench.graph import Graph
-from workbench.graph.edit import set_arg, set_setting
+from workbench.graph.edits.edit import set_arg, set_setting
 
 pytestmark = pytest.mark.browser
 

@@ -16,7 +16,7 @@ from playwright.sync_api import Page, expect
 from tests.perf.conftest import Table
 from tests.ui.hosts import PATIENCE, Host, await_picture, part
 from workbench.graph import load_recipe
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 

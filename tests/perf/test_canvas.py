@@ -13,7 +13,7 @@ from tests.perf.conftest import Table
 from tests.perf.main_thread import traced_tasks
 from tests.perf.test_preview_latency import chain
 from tests.ui.hosts import PATIENCE, Host, await_picture, part
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 

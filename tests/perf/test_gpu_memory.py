@@ -13,7 +13,7 @@ from workbench.engine.gpu import Gpu, first_visible_gpu
 from workbench.engine.gpu_meter import GpuMeter
 from workbench.engine.memory_budget import MemoryBudget
 from workbench.graph import load_recipe
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest, preview_batch
 
 PREVIEWS = 4

@@ -15,7 +15,7 @@ from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.worker import Worker
 from workbench.graph import Graph, Settings
-from workbench.graph.edit import insert_node, set_arg, start_graph
+from workbench.graph.edits.edit import insert_node, set_arg, start_graph
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.render import render
 

@@ -27,9 +27,9 @@ from workbench.catalog import Value, load_catalog
 from workbench.emit import emit_script
 from workbench.engine.worker import Worker
 from workbench.graph import Graph
-from workbench.graph.edit import set_arg
-from workbench.graph.one_of import choose_one_of
-from workbench.graph.regions import wrap_in_region
+from workbench.graph.control_flow.one_of import choose_one_of
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest
 from workbench.preview.render import render
 

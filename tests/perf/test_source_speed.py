@@ -24,7 +24,7 @@ from tests.sources.written_pixels import write_arrays
 from workbench import emit_script
 from workbench.bench.stats import paired_ratio
 from workbench.graph import load_recipe
-from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.sources import Dataset, list_samples, open_dataset, open_datasets
 

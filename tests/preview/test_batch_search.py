@@ -10,12 +10,12 @@ import pytest
 from tests.helpers import chain_graph, with_settings
 from tests.region_graphs import CATALOG, branching_graph
 from workbench.engine import Engine
-from workbench.graph.chance import set_probability
-from workbench.graph.one_of import add_option
-from workbench.graph.recipes import load_recipe
-from workbench.graph.regions import wrap_in_region
-from workbench.graph.repeat import repeat
-from workbench.graph.some_of import choose_some_of, set_count
+from workbench.graph.control_flow.chance import set_probability
+from workbench.graph.control_flow.one_of import add_option
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.repeat import repeat
+from workbench.graph.control_flow.some_of import choose_some_of, set_count
+from workbench.graph.storage.recipes import load_recipe
 from workbench.preview import PreviewRequest, Tile, preview_batch
 from workbench.preview.batch_search import SampleFilter, find_batch
 

@@ -11,12 +11,12 @@ from tests.helpers import with_settings
 from tests.region_graphs import CATALOG, branching_graph, decided_by_light, several
 from workbench.engine import Engine
 from workbench.graph import Graph
-from workbench.graph.edit import set_arg
-from workbench.graph.one_of import add_option
-from workbench.graph.recipes import load_recipe
-from workbench.graph.regions import wrap_in_region
-from workbench.graph.repeat import repeat
-from workbench.graph.some_of import choose_some_of, set_count
+from workbench.graph.control_flow.one_of import add_option
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.repeat import repeat
+from workbench.graph.control_flow.some_of import choose_some_of, set_count
+from workbench.graph.edits.edit import set_arg
+from workbench.graph.storage.recipes import load_recipe
 from workbench.preview import BranchShares, PreviewRequest, preview_batch, preview_branch_shares
 from workbench.preview.branch_shares import asked_shares, wilson_interval
 

@@ -8,7 +8,7 @@ from tests.damaged import make_folder
 from tests.helpers import with_settings
 from tests.region_graphs import CATALOG, branching_graph, several
 from workbench.engine import Engine
-from workbench.graph.chance import set_probability
+from workbench.graph.control_flow.chance import set_probability
 from workbench.preview import PreviewRequest, preview_batch, preview_card_pictures
 from workbench.preview.branches import branches_of
 

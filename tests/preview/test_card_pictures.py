@@ -19,8 +19,8 @@ from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.errors import GraphError
 from workbench.graph import Graph, load_recipe
-from workbench.graph.edit import set_arg
-from workbench.graph.regions import wrap_in_region
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.edit import set_arg
 from workbench.preview import (
     CardPictures,
     PreviewRequest,

@@ -8,8 +8,8 @@ import pytest
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.graph import load_recipe
-from workbench.graph.edit import set_arg, set_setting
-from workbench.graph.shared_seeds import with_seeds_of
+from workbench.graph.edits.edit import set_arg, set_setting
+from workbench.graph.variants.shared_seeds import with_seeds_of
 from workbench.preview import PreviewRequest, preview_batch, preview_distances
 
 CATALOG = load_catalog()

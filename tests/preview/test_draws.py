@@ -15,7 +15,7 @@ from workbench.catalog import load_catalog
 from workbench.engine.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Port, check_graph, load_recipes
-from workbench.graph.devices import is_generator
+from workbench.graph.types.devices import is_generator
 
 CATALOG = load_catalog()
 COUNT = 3

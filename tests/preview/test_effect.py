@@ -13,7 +13,7 @@ from tests.helpers import chain_graph, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.errors import GraphError
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest, preview_batch, preview_effect
 from workbench.preview.effect import MOST_VARIANTS, effect_values
 from workbench.sources import open_datasets

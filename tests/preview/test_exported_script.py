@@ -15,7 +15,7 @@ from workbench.emit.targets import Export
 from workbench.engine import Engine
 from workbench.errors import WorkerTimeoutError
 from workbench.graph import Graph, load_recipe
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 from workbench.preview import exported_script
 from workbench.preview import verify as module
 from workbench.preview.exported_script import ExportedScript, _last_words

@@ -16,8 +16,8 @@ from workbench.errors import (
     WorkerSilentError,
     WorkerTimeoutError,
 )
-from workbench.graph.function_node import node
-from workbench.graph.regions import wrap_in_region
+from workbench.graph.builder.function_node import node
+from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.preview import PreviewRequest
 from workbench.preview.fault_isolation import call_isolating_faults, run_nodes_separately
 from workbench.preview.render import render

@@ -32,7 +32,7 @@ from workbench.errors import (
     WorkerTimeoutError,
 )
 from workbench.graph import Graph
-from workbench.graph.edit import randomise_arg, set_arg
+from workbench.graph.edits.edit import randomise_arg, set_arg
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
 
 CATALOG = load_catalog()

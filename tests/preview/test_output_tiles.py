@@ -25,7 +25,7 @@ from workbench.engine import Engine
 from workbench.engine.runner import Runner
 from workbench.errors import GraphError
 from workbench.graph import Graph, load_recipe
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
 from workbench.preview.output_tiles import NO_DIFFERENCE
 

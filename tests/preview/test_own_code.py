@@ -15,7 +15,7 @@ from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.bounded_output import MOST_OUTPUT
 from workbench.graph import Graph
-from workbench.graph.regions import wrap_in_region
+from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
 from workbench.sources import open_datasets

@@ -26,7 +26,7 @@ from workbench.catalog import Value, load_catalog
 from workbench.engine import Engine
 from workbench.errors import DataError, GraphError, GraphFaultsError, PipelineError
 from workbench.graph import Node, Port, load_recipe
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
 from workbench.preview.contact_sheet import BAD, RAW, decode
 from workbench.preview.request import MOST_PIXELS

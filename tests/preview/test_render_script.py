@@ -19,7 +19,7 @@ from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.graph import Graph, Port
-from workbench.graph.edit import randomise_arg
+from workbench.graph.edits.edit import randomise_arg
 from workbench.preview import PreviewResult
 from workbench.preview.contact_sheet import QUALITY
 

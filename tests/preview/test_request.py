@@ -7,7 +7,7 @@ import pytest
 
 from tests.helpers import chain_graph, with_settings
 from workbench.errors import GraphError
-from workbench.graph.saved_draws import SavedDraw
+from workbench.graph.storage.saved_draws import SavedDraw
 from workbench.preview import PreviewRequest, replayed
 
 GRAPH = with_settings(chain_graph(), batch_size=16)

@@ -19,7 +19,7 @@ from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.errors import GraphFaultsError, GraphFormatError, SaveError
 from workbench.graph import Graph, Node, dump_graph, load_graph, load_recipe
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest
 from workbench.preview.share import (
     KEY,

@@ -19,7 +19,7 @@ from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.errors import GraphError, PipelineError
 from workbench.graph import Graph, Port, load_recipe
-from workbench.graph.edit import randomise_arg, set_arg
+from workbench.graph.edits.edit import randomise_arg, set_arg
 from workbench.preview import PreviewRequest, Steps, preview_batch, preview_steps
 
 CATALOG = load_catalog()

@@ -17,9 +17,9 @@ from tests.sources.written import read_photos, write_coco
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
-from workbench.graph.edit import insert_node, set_setting
-from workbench.graph.follower_edits import with_followers
-from workbench.graph.source_targets import with_opened
+from workbench.graph.annotations.follower_edits import with_followers
+from workbench.graph.edits.edit import insert_node, set_setting
+from workbench.graph.variants.source_targets import with_opened
 from workbench.preview import PreviewRequest, preview_batch, preview_card_pictures, preview_steps
 from workbench.preview.marks import TargetMark
 from workbench.preview.mask_marks import depth_mark, mask_mark

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from workbench.graph import load_recipe
-from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph
 from workbench.sources import open_datasets
 

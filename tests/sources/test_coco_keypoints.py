@@ -15,7 +15,7 @@ from tests.helpers import script_batches, with_settings
 from workbench.catalog import load_catalog
 from workbench.errors import DataError
 from workbench.graph import Graph, Port, load_recipe
-from workbench.graph.source_targets import with_opened
+from workbench.graph.variants.source_targets import with_opened
 from workbench.samples.shapes import KEY_POINTS
 from workbench.sources import open_dataset, open_datasets, require_dataset
 

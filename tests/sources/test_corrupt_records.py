@@ -18,7 +18,7 @@ from tests.thorough import one_in
 from workbench.cli import main
 from workbench.engine import Engine
 from workbench.errors import DataError
-from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.health import check_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier

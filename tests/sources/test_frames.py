@@ -14,7 +14,7 @@ from tests.helpers import same, script_batches
 from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.graph import load_recipe
-from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.preview.verify import Verifier
 from workbench.sources import (
     class_names,

@@ -181,7 +181,7 @@ def test_an_export_without_dali_reads_the_same_files(
 
 def test_an_export_without_dali_refuses_a_list_of_files(animals: Path, tmp_path: Path) -> None:
     from workbench.errors import GraphExportError
-    from workbench.graph.dataset_parameters import with_datasets
+    from workbench.graph.execution.dataset_parameters import with_datasets
     from workbench.sources import open_datasets
 
     listed = tmp_path / "list.txt"

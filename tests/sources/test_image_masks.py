@@ -19,7 +19,7 @@ from workbench.engine import Engine
 from workbench.engine.importing import from_file
 from workbench.errors import DataError
 from workbench.graph import Graph, Port, load_recipe
-from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.health import check_folder, scan_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier

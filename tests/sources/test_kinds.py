@@ -18,8 +18,8 @@ from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.engine.importing import from_file
 from workbench.graph import load_recipe
-from workbench.graph.dataset_parameters import with_datasets
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph
 from workbench.health import scan_folder
 from workbench.preview.verify import Verifier

@@ -21,7 +21,7 @@ from PIL import Image
 from workbench.emit.targets import export
 from workbench.errors import DataError, GraphExportError
 from workbench.graph import load_recipe
-from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.sources import (
     Dataset,
     describe_not_read,

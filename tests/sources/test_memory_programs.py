@@ -20,8 +20,8 @@ from workbench.emit.targets import export
 from workbench.engine.kernel_program import make_loader
 from workbench.errors import DataError, GraphEditError, GraphExportError
 from workbench.graph import load_recipe
-from workbench.graph.edit import set_setting
-from workbench.graph.layout import Document
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.storage.layout import Document
 from workbench.preview.verify import Verifier
 from workbench.sources import open_dataset, require_dataset
 from workbench.ui.cell_source import cell_source

@@ -19,8 +19,8 @@ from workbench.engine.importing import from_file
 from workbench.engine.usable_data import UsableData
 from workbench.errors import DataError, GraphExportError, PipelineError
 from workbench.graph import load_recipe
-from workbench.graph.check import check_graph
-from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.checks.check import check_graph
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph, Node, Port, Settings, Source
 from workbench.health import check_folder, scan_folder
 from workbench.preview import preview_batch

@@ -18,7 +18,7 @@ from workbench.cli import main
 from workbench.engine.batch_store import Batch
 from workbench.errors import DataError
 from workbench.graph import Graph, Node, Port, Settings
-from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Source
 from workbench.preview.sound_pictures import axes_note, is_sound, sound_pictures

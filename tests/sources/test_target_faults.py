@@ -16,7 +16,7 @@ from tests.sources.written import WRITERS, read_photos
 from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.graph import Graph, Port
-from workbench.graph.dataset_parameters import read_as, with_datasets
+from workbench.graph.execution.dataset_parameters import read_as, with_datasets
 from workbench.health import check_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier

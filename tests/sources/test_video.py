@@ -17,9 +17,9 @@ from workbench.engine import Engine
 from workbench.engine.file_check import check_header
 from workbench.engine.importing import from_file
 from workbench.errors import DataError
-from workbench.graph.check import check_graph
-from workbench.graph.devices import device_of, infer_devices
+from workbench.graph.checks.check import check_graph
 from workbench.graph.model import Graph, Node, Port, Settings, Source
+from workbench.graph.types.devices import device_of, infer_devices
 from workbench.health import check_folder
 from workbench.preview.pixels import read_pixels
 from workbench.preview.render import render

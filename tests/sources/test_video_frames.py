@@ -20,8 +20,8 @@ from workbench.engine import Engine
 from workbench.engine.importing import from_file
 from workbench.errors import DataError, PipelineError
 from workbench.graph import load_recipe
-from workbench.graph.check import check_graph
-from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.checks.check import check_graph
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph, Port
 from workbench.health import check_folder, scan_folder
 from workbench.preview import preview_batch

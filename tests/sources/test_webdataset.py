@@ -16,8 +16,8 @@ from workbench.emit import emit_stage
 from workbench.engine.reader_cursor import ReadBatch, ReaderCursor
 from workbench.errors import CancelledError, DataError
 from workbench.graph import Port, Settings
-from workbench.graph.dataset_parameters import with_datasets
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.samples.records import add_to_tar
 from workbench.sources import (
     Dataset,

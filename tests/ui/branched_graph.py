@@ -7,8 +7,8 @@ from typing import Any
 from tests.ui.screen import Screen
 from workbench.catalog import load_catalog
 from workbench.graph import load_recipe
-from workbench.graph.edit import set_setting
-from workbench.graph.regions import wrap_in_region
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.edit import set_setting
 from workbench.ui.view_model import ViewModel
 
 CATALOG = load_catalog()

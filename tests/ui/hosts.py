@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.ui.labserver import LabServer, await_server, free_port
 from workbench.graph import Graph, dump_graph, load_recipe
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
 from workbench.roots import Roots
 from workbench.ui import web
 from workbench.ui.access import AccessPolicy

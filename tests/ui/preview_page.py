@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.ui.hosts import PATIENCE, Host, part, preview_mode, small
 from workbench.catalog import load_catalog
 from workbench.graph import Graph
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 
 
 def fixed(brightness: float) -> Graph:

@@ -12,8 +12,8 @@ from tests.thorough import one_in
 from workbench.catalog import Catalog, load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import Fault, Graph, Port, check_graph, load_recipe
-from workbench.graph.edit import new_node, start_graph
-from workbench.graph.generators import draw_refusal, generators_for
+from workbench.graph.edits.edit import new_node, start_graph
+from workbench.graph.edits.generators import draw_refusal, generators_for
 from workbench.ui.actions import inspector, parse_action
 from workbench.ui.argument_actions import to_value
 from workbench.ui.argument_rows import inspector_view

@@ -12,9 +12,9 @@ from hypothesis import given
 from tests.helpers import GRAPHS
 from workbench.catalog import ArgSpec, Catalog, OpSpec, load_catalog
 from workbench.graph import Fault, Graph, Node, Port, check_graph, load_recipe, load_recipes
-from workbench.graph.connect import connect, connection_refusal, possible_feeders
-from workbench.graph.devices import port_kind
-from workbench.graph.edit import chain, new_node, randomise_arg, set_arg, start_graph
+from workbench.graph.edits.connect import connect, connection_refusal, possible_feeders
+from workbench.graph.edits.edit import chain, new_node, randomise_arg, set_arg, start_graph
+from workbench.graph.types.devices import port_kind
 from workbench.ui.argument_rows import editor_of, inspector_view
 from workbench.ui.inspector_views import ArgRow, InspectorView
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from workbench.graph import load_graph, load_recipe
-from workbench.graph.layout import Document, Layout
+from workbench.graph.storage.layout import Document, Layout
 from workbench.ui.autosave import KEPT_DAYS, Autosave, Restored, is_open, remove_old, state_folder
 from workbench.ui.history import HistoryStep
 from workbench.ui.owner import new_owner

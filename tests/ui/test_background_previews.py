@@ -14,7 +14,7 @@ from PIL import Image
 from tests.ui.screen import Screen, edit
 from workbench.errors import WorkerLostError, WorkerTimeoutError
 from workbench.graph import load_recipe
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
 from workbench.preview import preview_statistics
 from workbench.ui import background_previews
 from workbench.ui.background_results import KINDS

@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.ui.hosts import small
 from tests.ui.screen import Make, Screen
 from workbench.catalog import load_catalog
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 
 
 def labels(screen: Screen) -> list[str]:

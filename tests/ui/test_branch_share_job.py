@@ -8,7 +8,7 @@ from typing import Any
 from tests.helpers import with_settings
 from tests.region_graphs import CATALOG, branching_graph, decided_by_light
 from tests.ui.screen import Make, Screen
-from workbench.graph.chance import set_probability
+from workbench.graph.control_flow.chance import set_probability
 from workbench.ui.branch_share_job import USUAL_BATCHES
 from workbench.ui.view_state import FILTERED_TILE, MOST_COUNTED
 

@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 from tests.region_graphs import CATALOG
 from tests.ui.hosts import PATIENCE, Host, await_picture, part
 from workbench.graph import Settings, load_recipe
-from workbench.graph.one_of import add_option, choose_one_of
-from workbench.graph.some_of import set_count, with_fitting_draw
+from workbench.graph.control_flow.one_of import add_option, choose_one_of
+from workbench.graph.control_flow.some_of import set_count, with_fitting_draw
 
 pytestmark = pytest.mark.browser
 

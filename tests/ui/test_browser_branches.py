@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.region_graphs import CATALOG, branching_graph
 from tests.ui.hosts import PATIENCE, Host, await_picture, part
-from workbench.graph.chance import set_probability
+from workbench.graph.control_flow.chance import set_probability
 
 pytestmark = pytest.mark.browser
 

@@ -16,7 +16,7 @@ from tests.ui.hosts import Host, PanelHost, await_picture, part, preview_mode, s
 from tests.ui.test_accessibility import serious_faults
 from workbench.catalog import load_catalog
 from workbench.graph import dump_graph
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 
 pytestmark = pytest.mark.browser
 DARK = set_arg(small(), load_catalog(), "color", "brightness", 0.0)

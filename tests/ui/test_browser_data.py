@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.ui.hosts import PATIENCE, Host, await_picture, part, small
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
 from workbench.samples.records import add_to_tar
 
 pytestmark = pytest.mark.browser

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part, small
 from workbench.catalog import load_catalog
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 
 pytestmark = pytest.mark.browser
 

@@ -13,7 +13,7 @@ import workbench as wb
 from tests.ui.hosts import PATIENCE, Host, PanelHost, await_picture, part, small
 from tests.ui.test_browser_speed import TINY, ended, turn_to
 from workbench.graph import dump_graph
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
 
 pytestmark = pytest.mark.browser
 

@@ -23,7 +23,7 @@ from tests.ui.hosts import (
 from tests.ui.preview_page import fixed, preview, show, slide
 from workbench.catalog import load_catalog
 from workbench.errors import WorkerTimeoutError
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 from workbench.ui import background_previews
 
 pytestmark = pytest.mark.browser

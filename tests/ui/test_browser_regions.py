@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part, small
 from workbench.catalog import load_catalog
-from workbench.graph.regions import wrap_in_region
+from workbench.graph.control_flow.regions import wrap_in_region
 
 pytestmark = pytest.mark.browser
 

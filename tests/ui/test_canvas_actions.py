@@ -14,10 +14,10 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError, WorkbenchError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.bounds import MOST_CANVAS_NODES
-from workbench.graph.compose import edge_id
-from workbench.graph.fragment import copy_fragment
-from workbench.graph.layout import Document, Layout
+from workbench.graph.edits.compose import edge_id
+from workbench.graph.edits.fragment import copy_fragment
+from workbench.graph.model.bounds import MOST_CANVAS_NODES
+from workbench.graph.storage.layout import Document, Layout
 from workbench.ui.actions import canvas, inspector, parse_action
 from workbench.ui.actions.base import tag_of
 from workbench.ui.canvas_actions import apply_canvas_edit, folded_generators_in_scope

@@ -10,7 +10,7 @@ import pytest
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
-from workbench.graph.layout import Document, Frame, Note, dump_document, load_document
+from workbench.graph.storage.layout import Document, Frame, Note, dump_document, load_document
 from workbench.ui.actions import canvas, parse_action
 from workbench.ui.canvas_actions import apply_canvas_edit
 from workbench.ui.canvas_annotations import copied_text, frame_entries, note_entries

@@ -9,11 +9,11 @@ import pytest
 
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe, load_recipes
-from workbench.graph.devices import infer_devices
-from workbench.graph.edit import set_setting
-from workbench.graph.faults import Fault
-from workbench.graph.fragment import duplicate
-from workbench.graph.layout import Layout
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.edits.fragment import duplicate
+from workbench.graph.model.faults import Fault
+from workbench.graph.storage.layout import Layout
+from workbench.graph.types.devices import infer_devices
 from workbench.ui.canvas_views import edge_entries, node_entries, on_drawn_nodes, operator_entries
 from workbench.ui.views import EdgeEntry, NodeEntry
 

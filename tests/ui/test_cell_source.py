@@ -11,9 +11,9 @@ import pytest
 from tests.thorough import one_in
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipes
-from workbench.graph.code_of import ordered
-from workbench.graph.layout import Document, Layout
-from workbench.graph.read import reading
+from workbench.graph.builder.code_of import ordered
+from workbench.graph.builder.read import reading
+from workbench.graph.storage.layout import Document, Layout
 from workbench.sources import open_datasets
 from workbench.ui.cell_source import MOST_FILES, WIDTH, cell_source
 from workbench.ui.graph_argument import to_document, to_graph

@@ -4,8 +4,8 @@ import pytest
 
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
-from workbench.graph.edit import set_setting
-from workbench.graph.layout import Document
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.storage.layout import Document
 from workbench.ui.compared_graph import MOST_STEPS, ComparedGraphs
 from workbench.ui.history import History
 

@@ -9,11 +9,11 @@ import pytest
 from tests.ui.screen import Make, Screen
 from workbench.catalog import load_catalog
 from workbench.graph import Port, load_recipe
-from workbench.graph.chance import CONDITION
-from workbench.graph.conditions import LabelIs, SizeIs, condition_of
-from workbench.graph.connect import connect
-from workbench.graph.edit import set_setting
-from workbench.graph.regions import wrap_in_region
+from workbench.graph.control_flow.chance import CONDITION
+from workbench.graph.control_flow.conditions import LabelIs, SizeIs, condition_of
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.connect import connect
+from workbench.graph.edits.edit import set_setting
 from workbench.ui.view_model import ViewModel
 
 CATALOG = load_catalog()

@@ -13,8 +13,8 @@ from tests.region_graphs import CATALOG, REGION_GRAPHS
 from tests.thorough import examples
 from tests.ui.frontend_module import run_module
 from workbench.graph import Graph
-from workbench.graph.devices import infer_devices
-from workbench.graph.layout import Layout
+from workbench.graph.storage.layout import Layout
+from workbench.graph.types.devices import infer_devices
 from workbench.ui.canvas_views import edge_entries, node_entries
 
 Box = Mapping[str, Any]

@@ -12,7 +12,7 @@ from tests.ui.hosts import small
 from tests.ui.screen import Make, Screen, edit
 from tests.ui.test_background_previews import until
 from workbench.catalog import load_catalog
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 from workbench.ui.view_model import ViewModel
 
 SHEET = "inspector", "effect"

@@ -9,7 +9,7 @@ from typing import Any
 from tests.ui.hosts import small
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
-from workbench.graph.edit import randomise_arg, set_arg
+from workbench.graph.edits.edit import randomise_arg, set_arg
 from workbench.graph.model import Graph
 from workbench.preview import Effect
 from workbench.ui.effect_variations import effect_remark, variations

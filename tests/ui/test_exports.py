@@ -14,7 +14,7 @@ from tests.ui.screen import Screen
 from workbench.emit import emit_script
 from workbench.emit.targets import export, target_names
 from workbench.graph import load_recipe
-from workbench.graph.connect import set_output
+from workbench.graph.edits.connect import set_output
 from workbench.roots import Roots
 from workbench.ui.exports import zip_archive
 from workbench.ui.view_model import ViewModel

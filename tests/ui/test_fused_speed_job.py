@@ -12,9 +12,9 @@ from tests.ui.screen import Make
 from workbench.catalog import load_catalog
 from workbench.errors import CancelledError, DataError
 from workbench.graph import load_recipe
-from workbench.graph.chance import set_probability
-from workbench.graph.edit import set_arg, set_setting
-from workbench.graph.regions import wrap_in_region
+from workbench.graph.control_flow.chance import set_probability
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.ui import fused_speed_job
 from workbench.ui.fused_speed_job import FusedSpeed
 

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from workbench.graph import Graph
-from workbench.graph.layout import Document
+from workbench.graph.storage.layout import Document
 from workbench.ui.history import BURST, LIMIT, History
 
 

@@ -13,7 +13,7 @@ from workbench.catalog import load_catalog
 from workbench.catalog.templates import load_templates
 from workbench.errors import CatalogError, GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.layout import Document
+from workbench.graph.storage.layout import Document
 from workbench.ui.actions import canvas
 from workbench.ui.insertions import apply_insertion, fault_of_insertion
 from workbench.ui.view_model import ViewModel

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.ui.hosts import Host, await_picture, await_python, part, preview_control, small
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, Port, check_graph
-from workbench.graph.edit import insert_node, set_arg
+from workbench.graph.edits.edit import insert_node, set_arg
 
 pytestmark = pytest.mark.browser
 CATALOG = load_catalog()

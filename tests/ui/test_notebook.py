@@ -12,8 +12,8 @@ import traitlets
 
 import workbench as wb
 from workbench.catalog import load_catalog
-from workbench.graph.edit import set_arg
-from workbench.graph.io import load_graph
+from workbench.graph.edits.edit import set_arg
+from workbench.graph.storage.io import load_graph
 from workbench.ui import notebook, notebook_part
 from workbench.ui.components import COMPONENTS, TABS
 from workbench.ui.notebook import Workbench

@@ -14,8 +14,8 @@ import pytest
 import workbench as wb
 from tests.ui.screen import PATIENCE
 from workbench.errors import EngineClosedError, GraphEditError, GraphExportError, GraphFaultsError
+from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.model import Graph
-from workbench.graph.node_handle import NodeHandle
 from workbench.ui.notebook_code import LiveNode
 
 

@@ -9,7 +9,7 @@ from tests.ui.screen import Make, edit
 from tests.ui.test_background_previews import until
 from workbench.catalog import load_catalog
 from workbench.catalog.auto_augment import learnt_policies
-from workbench.graph.regions import wrap_in_region
+from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.ui.random_views import json_value
 
 CATALOG = load_catalog()

@@ -10,8 +10,8 @@ from workbench.engine.machine import describe_machine
 from workbench.engine.process_memory import MemoryUse
 from workbench.engine.undecodable_samples import Sample
 from workbench.graph import Node, Port, check_graph, load_recipe, load_recipes
-from workbench.graph.devices import infer_devices
-from workbench.graph.layout import Layout
+from workbench.graph.storage.layout import Layout
+from workbench.graph.types.devices import infer_devices
 from workbench.preview import PreviewRequest, PreviewResult, Tile
 from workbench.ui import presenters
 from workbench.ui.argument_rows import inspector_view

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.graph import load_recipe
-from workbench.graph.layout import Document
+from workbench.graph.storage.layout import Document
 from workbench.roots import Roots
 from workbench.ui.autosave import Autosave, sessions_folder
 from workbench.ui.history import HistoryStep

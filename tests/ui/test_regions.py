@@ -23,9 +23,9 @@ from tests.ui.branched_graph import (
 )
 from tests.ui.screen import Make
 from workbench.graph import dump_graph
-from workbench.graph.edit import set_arg
-from workbench.graph.layout import load_document
-from workbench.graph.regions import wrap_in_region
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.edit import set_arg
+from workbench.graph.storage.layout import load_document
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from workbench.engine.importing import from_file
 from workbench.engine.machine import describe_machine
 from workbench.errors import GraphEditError
 from workbench.graph import check_graph
-from workbench.graph.layout import Document
-from workbench.graph.rename import rename_node
+from workbench.graph.edits.rename import rename_node
+from workbench.graph.storage.layout import Document
 from workbench.ui.actions.canvas import AddTemplate, RemoveBlock, SaveBlock
 from workbench.ui.autosave import state_folder
 from workbench.ui.insertions import apply_insertion

@@ -9,9 +9,9 @@ from workbench.engine.machine import describe_machine
 from workbench.engine.undecodable_samples import Sample
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
-from workbench.graph.edit import set_setting
-from workbench.graph.layout import Document
-from workbench.graph.saved_draws import MOST_SAVED, SavedDraw
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.storage.layout import Document
+from workbench.graph.storage.saved_draws import MOST_SAVED, SavedDraw
 from workbench.preview import PreviewResult, Tile
 from workbench.ui.closeup import CloseupSample
 from workbench.ui.preview_views import SavedDrawEntry

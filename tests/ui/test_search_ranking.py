@@ -17,7 +17,7 @@ from workbench.catalog import load_catalog
 from workbench.catalog.regions import REGIONS
 from workbench.catalog.templates import load_templates
 from workbench.graph import Graph, load_recipe
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
 from workbench.ui.actions import canvas
 from workbench.ui.canvas_views import operator_entries
 from workbench.ui.presenters import recipe_entries

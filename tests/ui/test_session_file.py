@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers import WRITABLE
 from workbench.graph import Graph, Node, load_graph, load_recipe
-from workbench.graph.layout import Document, Layout
+from workbench.graph.storage.layout import Document, Layout
 from workbench.ui.history import HistoryStep
 from workbench.ui.session_file import STEPS, Session, SessionSerializer, load_session
 

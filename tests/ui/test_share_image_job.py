@@ -13,7 +13,7 @@ from tests.helpers import chain_graph, with_settings
 from workbench.engine import Engine
 from workbench.engine.call_handle import Caller
 from workbench.errors import CancelledError, PipelineError
-from workbench.graph.layout import Document
+from workbench.graph.storage.layout import Document
 from workbench.preview import PreviewRequest
 from workbench.preview.share import read_shared
 from workbench.ui.share_image_job import ShareImageJob

@@ -10,8 +10,8 @@ from hypothesis import given
 from tests.helpers import GRAPHS, chain_graph
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, load_recipe
-from workbench.graph.edit import randomise_arg, set_arg, set_setting
-from workbench.graph.layout import Document, Layout, dump_document, load_document
+from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
+from workbench.graph.storage.layout import Document, Layout, dump_document, load_document
 from workbench.ui.actions import canvas, parse_action
 from workbench.ui.canvas_actions import apply_canvas_edit
 from workbench.ui.components import ACTIONS

@@ -15,10 +15,10 @@ from tests.ui.screen import Screen
 from workbench.emit import emit_script
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, dump_graph, load_graph, load_recipe
-from workbench.graph.edit import set_setting
-from workbench.graph.fragment import copy_fragment
-from workbench.graph.function_node import node
-from workbench.graph.own_code import trust_graph
+from workbench.graph.builder.function_node import node
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.edits.fragment import copy_fragment
+from workbench.graph.user_functions.own_code import trust_graph
 from workbench.preview.share import write_shared
 from workbench.ui.owner import new_owner
 from workbench.ui.view_model import ViewModel

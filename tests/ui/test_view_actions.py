@@ -8,7 +8,7 @@ from workbench.catalog import load_catalog
 from workbench.engine.machine import describe_machine
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
-from workbench.graph.layout import Document
+from workbench.graph.storage.layout import Document
 from workbench.ui.actions import panels, parse_action
 from workbench.ui.closeup import CloseupSample
 from workbench.ui.components import ACTIONS

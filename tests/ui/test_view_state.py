@@ -3,7 +3,7 @@
 from workbench.catalog import load_catalog
 from workbench.errors import WorkbenchError
 from workbench.graph import load_recipe
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 from workbench.ui.view_state import failure_of, shuffles_files
 
 

@@ -23,10 +23,10 @@ from workbench.engine.registry import sendable, task
 from workbench.engine.runner import Runner
 from workbench.engine.timing import empty_pipeline_time, time_node
 from workbench.engine.worker import Worker
-from workbench.graph.devices import infer_devices
 from workbench.graph.model import Graph
-from workbench.graph.node_order import ancestors
-from workbench.graph.ports import output_ports, used_inputs
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.model.ports import output_ports, used_inputs
+from workbench.graph.types.devices import infer_devices
 from workbench.sources import Datasets
 
 

@@ -9,12 +9,12 @@ from typing import Literal
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
-from workbench.graph.active import active_graph
-from workbench.graph.check import stopping_faults
-from workbench.graph.dataset_parameters import sequence_length
-from workbench.graph.devices import gives_pixels, infer_devices
+from workbench.graph.checks.check import stopping_faults
+from workbench.graph.execution.active import active_graph
+from workbench.graph.execution.dataset_parameters import sequence_length
 from workbench.graph.model import DecodeDevice, Executor, Graph, Node, Port, Source
-from workbench.graph.node_order import ancestors
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.types.devices import gives_pixels, infer_devices
 
 Regime = Literal["decode", "pipeline"]
 """``decode`` runs up to the decoder, ``pipeline`` all of the graph."""

@@ -11,10 +11,10 @@ from typing import Any
 
 from workbench.bench.config import LOAD, REGIMES, UNMAPPED, Config, Regime, config_of
 from workbench.errors import GraphFormatError
-from workbench.graph.dataset_parameters import parameters
-from workbench.graph.io import dump_json, graph_to_json
+from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Graph, Settings
-from workbench.graph.recipes import load_recipe
+from workbench.graph.storage.io import dump_json, graph_to_json
+from workbench.graph.storage.recipes import load_recipe
 from workbench.sources import PARAMETER
 
 

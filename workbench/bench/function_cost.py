@@ -13,7 +13,7 @@ from workbench.catalog.own_code import OWN_CODE
 from workbench.emit.code import Code
 from workbench.emit.script import emit_script
 from workbench.errors import GraphError
-from workbench.graph.active import active_graph, set_muted
+from workbench.graph.execution.active import active_graph, set_muted
 from workbench.graph.model import Graph, Node
 
 

@@ -12,8 +12,8 @@ from workbench.bench.stats import ratio
 from workbench.bench.workload import ScriptJob
 from workbench.emit.script import emit_script
 from workbench.engine.worker_progress import Progress
-from workbench.graph.fused import fuse
 from workbench.graph.model import Graph
+from workbench.graph.variants.fused import fuse
 from workbench.sources import Data
 
 BRANCHED, FUSED = "with the if", "fused"

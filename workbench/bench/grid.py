@@ -13,8 +13,8 @@ from workbench.bench.config import Config, config_of, takes_dont_use_mmap
 from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
 from workbench.errors import ArgumentError
+from workbench.graph.execution.pipelines import executor_faults, pipeline_faults
 from workbench.graph.model import DecodeDevice, Executor, Graph
-from workbench.graph.pipelines import executor_faults, pipeline_faults
 
 KNOBS = (
     *("hw_decoder_load", "threads", "batch_size", "prefetch", "pipelines", "executor"),

@@ -21,7 +21,7 @@ from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.engine.worker_progress import WorkerProgress
 from workbench.errors import CancelledError, EngineError
-from workbench.graph.dataset_parameters import sequence_length
+from workbench.graph.execution.dataset_parameters import sequence_length
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Datasets
 

@@ -27,8 +27,8 @@ from workbench.engine.gpu import Gpu, cuda_uuids
 from workbench.engine.machine import describe_machine, usable_cores
 from workbench.engine.worker_progress import Progress
 from workbench.errors import EngineError
-from workbench.graph.bounds import SETTINGS
 from workbench.graph.model import DecodeDevice, Graph
+from workbench.graph.model.bounds import SETTINGS
 from workbench.sources import Data
 
 Affinity = Literal["none", "split"]

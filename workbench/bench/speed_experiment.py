@@ -37,9 +37,14 @@ from workbench.engine.machine import Machine, describe_machine
 from workbench.engine.usable_data import UsableData, is_file_fault
 from workbench.engine.worker_progress import Progress, WorkerProgress
 from workbench.errors import CancelledError, EngineError
-from workbench.graph.active import active_graph, without_loose
-from workbench.graph.check import stopping_faults
-from workbench.graph.dataset_parameters import parameters, read_as, require_datasets, with_datasets
+from workbench.graph.checks.check import stopping_faults
+from workbench.graph.execution.active import active_graph, without_loose
+from workbench.graph.execution.dataset_parameters import (
+    parameters,
+    read_as,
+    require_datasets,
+    with_datasets,
+)
 from workbench.graph.model import Graph
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
 

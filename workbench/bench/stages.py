@@ -35,10 +35,10 @@ from workbench.catalog import Catalog
 from workbench.emit.script import emit_script
 from workbench.engine.worker_progress import Progress
 from workbench.errors import CancelledError, EngineError
-from workbench.graph.devices import decodes, infer_devices, is_generator
 from workbench.graph.model import Graph, Node, Source
-from workbench.graph.node_order import ancestors, topological
-from workbench.graph.ports import output_ports
+from workbench.graph.model.node_order import ancestors, topological
+from workbench.graph.model.ports import output_ports
+from workbench.graph.types.devices import decodes, infer_devices, is_generator
 
 ALONE_LIMIT = 300.0
 

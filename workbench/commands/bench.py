@@ -29,8 +29,8 @@ from workbench.commands.options import (
     refuse_overwriting_source,
     report_errors,
 )
-from workbench.graph.bounds import SETTINGS
 from workbench.graph.model import DecodeDevice
+from workbench.graph.model.bounds import SETTINGS
 from workbench.sources import Datasets
 
 OPERATORS = "operators"
@@ -122,7 +122,7 @@ def bench(
     from workbench.bench.measurement_config import config_within
     from workbench.bench.operators import OperatorExperiment, workers_of
     from workbench.bench.peers import PEERS, peers_named
-    from workbench.graph.edit import set_setting
+    from workbench.graph.edits.edit import set_setting
 
     refuse_overwriting_source(graph, record, picture)
     chosen = {"batch_size": batch_size, "num_threads": threads, "pipelines": pipelines}

@@ -21,7 +21,7 @@ from workbench.commands.options import (
     require_filled,
     writable_file,
 )
-from workbench.graph.faults import Fault, Faults
+from workbench.graph.model.faults import Fault, Faults
 from workbench.sources import Dataset
 
 if TYPE_CHECKING:
@@ -131,8 +131,8 @@ def check(
 def _read_by(source: str, data: Dataset) -> tuple[Dataset, Faults]:
     """The data as a graph reads them, and the warnings about it. Raises GraphFaultsError."""
     from workbench.catalog import load_catalog
-    from workbench.graph.check import require_sound
-    from workbench.graph.dataset_parameters import parameters, read_as
+    from workbench.graph.checks.check import require_sound
+    from workbench.graph.execution.dataset_parameters import parameters, read_as
 
     graph = load_source_graph(source)
     names = list(parameters(graph.nodes))

@@ -152,7 +152,7 @@ def import_command(
     """
     from workbench.engine.importing import from_file
     from workbench.files import write_text
-    from workbench.graph.layout import dump_document
+    from workbench.graph.storage.layout import dump_document
     from workbench.sources import open_dataset
 
     path, name = source

@@ -73,7 +73,7 @@ def optimise(
     from workbench.emit import emit_script
     from workbench.files import write_text
     from workbench.graph import dump_graph
-    from workbench.graph.edit import set_setting
+    from workbench.graph.edits.edit import set_setting
     from workbench.optimiser import OptimisationExperiment, optimisation_of
 
     graph = options.graph

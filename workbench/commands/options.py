@@ -22,12 +22,12 @@ from workbench.errors import (
     WorkbenchError,
 )
 from workbench.files import require_place
-from workbench.graph.active import loose_nodes, muted_nodes, without_loose
-from workbench.graph.dataset_parameters import parameter_of, parameters
-from workbench.graph.faults import Faults
+from workbench.graph.execution.active import loose_nodes, muted_nodes, without_loose
+from workbench.graph.execution.dataset_parameters import parameter_of, parameters
 from workbench.graph.model import Graph, is_name
-from workbench.graph.own_code import trust_graph
-from workbench.graph.source_targets import with_opened
+from workbench.graph.model.faults import Faults
+from workbench.graph.user_functions.own_code import trust_graph
+from workbench.graph.variants.source_targets import with_opened
 from workbench.sources import (
     PARAMETER,
     Dataset,
@@ -149,7 +149,7 @@ def require_filled(dataset: Dataset, hint: str = "'--data'") -> None:
 
 def graph_warnings(graph: Graph, data: Datasets) -> Faults:
     """``check_warnings`` of a graph and of the data that it reads, ``read_as``."""
-    from workbench.graph.check_warnings import check_warnings
+    from workbench.graph.checks.check_warnings import check_warnings
     from workbench.sources import data_facts
 
     facts = {name: data_facts(dataset) for name, dataset in data.items()}

@@ -16,7 +16,7 @@ from workbench.commands.measuring import (
     require_measured,
     run_with_bar,
 )
-from workbench.graph.bounds import FILES, SETTINGS
+from workbench.graph.model.bounds import FILES, SETTINGS
 
 
 @click.command()

@@ -27,7 +27,7 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     from workbench.bench.report_text import interrupted_words
     from workbench.bench.stage_report import stages_of
     from workbench.bench.stages import StageCostExperiment
-    from workbench.graph.edit import set_setting
+    from workbench.graph.edits.edit import set_setting
 
     graph = set_setting(options.graph, device=options.device) if options.device else options.graph
     run = StageCostExperiment(

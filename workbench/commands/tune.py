@@ -16,8 +16,8 @@ from workbench.commands.measuring import (
     run_with_bar,
 )
 from workbench.commands.options import writable_file
-from workbench.graph.bounds import FILES, SETTINGS
 from workbench.graph.model import CHOICES, DecodeDevice
+from workbench.graph.model.bounds import FILES, SETTINGS
 
 if TYPE_CHECKING:
     from workbench.bench.config import Config

@@ -11,10 +11,10 @@ from functools import partial
 
 from workbench.emit.follower_writer import FollowerWriter
 from workbench.emit.python import call
-from workbench.graph.geometry import GeometryStep
-from workbench.graph.mixes import Mix
+from workbench.graph.annotations.geometry import GeometryStep
+from workbench.graph.annotations.mixes import Mix
+from workbench.graph.annotations.target_formats import box_format
 from workbench.graph.model import Port
-from workbench.graph.target_formats import box_format
 
 _WHOLE = "types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])"
 """A box of the whole image. It stands behind the others, so that there is always one."""

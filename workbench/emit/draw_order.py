@@ -13,7 +13,7 @@ from workbench.emit.emitter import Emitter
 from workbench.emit.own_code import plugin_imports
 from workbench.emit.python import INDENT, call, literal
 from workbench.emit.template_parts import pipeline_decorator, reached_nodes, return_statement
-from workbench.graph.dataset_parameters import parameters
+from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, Port
 from workbench.sources import SourceKind
 

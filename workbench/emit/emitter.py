@@ -43,15 +43,21 @@ from workbench.emit.own_code import (
 )
 from workbench.emit.python import INDENT, LINE, assigned, call, identifier, written
 from workbench.emit.regions import load_region
-from workbench.graph.box_layout import clip_function
-from workbench.graph.dataset_parameters import parameter_of, parameters, reader_name
-from workbench.graph.devices import device_of, infer_devices, is_decoder, port_device, transfers
+from workbench.graph.annotations.box_layout import clip_function
+from workbench.graph.execution.dataset_parameters import parameter_of, parameters, reader_name
+from workbench.graph.execution.pipelines import SHARD_SEED
 from workbench.graph.model import Body, Graph, Node, Port, Source
-from workbench.graph.node_order import running_order
-from workbench.graph.pipelines import SHARD_SEED
-from workbench.graph.ports import outputs_of, positional_ports, variables_read
-from workbench.graph.subscript_index import index_text, parse_index
-from workbench.graph.type_promotion import operands
+from workbench.graph.model.node_order import running_order
+from workbench.graph.model.ports import outputs_of, positional_ports, variables_read
+from workbench.graph.model.subscript_index import index_text, parse_index
+from workbench.graph.types.devices import (
+    device_of,
+    infer_devices,
+    is_decoder,
+    port_device,
+    transfers,
+)
+from workbench.graph.types.type_promotion import operands
 from workbench.sources import load_source
 
 TURN_SEED = 100_000

@@ -9,12 +9,12 @@ from workbench.catalog.geometry import GeometryRule
 from workbench.catalog.spec import ArgSpec
 from workbench.emit.python import INDENT, LINE, literal
 from workbench.errors import GraphError
-from workbench.graph.devices import device_of
-from workbench.graph.followers import path_of
-from workbench.graph.geometry import GeometryStep, cut_before, value_of
-from workbench.graph.mixes import Mix
+from workbench.graph.annotations.followers import path_of
+from workbench.graph.annotations.geometry import GeometryStep, cut_before, value_of
+from workbench.graph.annotations.mixes import Mix
 from workbench.graph.model import Node, Port
-from workbench.graph.shapes import infer_types
+from workbench.graph.types.devices import device_of
+from workbench.graph.types.shapes import infer_types
 
 if TYPE_CHECKING:
     from workbench.emit.emitter import Emitter

@@ -11,9 +11,9 @@ from workbench.emit.follower_writer import FollowerWriter
 from workbench.emit.mask_followers import MaskWriter
 from workbench.emit.naming import unique_names
 from workbench.emit.python import literal
-from workbench.graph.follower_regions import CARRIED_INPUTS
+from workbench.graph.annotations.follower_regions import CARRIED_INPUTS
+from workbench.graph.annotations.target_formats import is_relative
 from workbench.graph.model import Node, Port
-from workbench.graph.target_formats import is_relative
 
 if TYPE_CHECKING:
     from workbench.emit.emitter import Emitter

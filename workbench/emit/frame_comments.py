@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workbench.emit.code import Code
 from workbench.emit.targets import Export
-from workbench.graph.layout import Frame
+from workbench.graph.storage.layout import Frame
 
 
 def with_frame_comments(export: Export, frames: Iterable[Frame]) -> Export:

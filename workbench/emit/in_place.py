@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from workbench.catalog.spec import Catalog, Device, OpSpec
 from workbench.emit.python import INDENT, LINE
-from workbench.graph.devices import device_of
 from workbench.graph.model import Body, Node, Port, edges_of
+from workbench.graph.types.devices import device_of
 
 _DECIDES = {"if": "condition"}
 _CHAINED = frozenset({"math.bitor", "math.bitand"})

@@ -14,8 +14,8 @@ from workbench.catalog.spec import Value
 from workbench.emit.follower_writer import FollowerWriter
 from workbench.emit.python import call
 from workbench.errors import GraphError
-from workbench.graph.geometry import GeometryStep
-from workbench.graph.mixes import Mix
+from workbench.graph.annotations.geometry import GeometryStep
+from workbench.graph.annotations.mixes import Mix
 from workbench.graph.model import Node, Port
 
 _AS: dict[str, str] = {

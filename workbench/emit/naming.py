@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.catalog.spec import Catalog, OpSpec, PortSpec
-from workbench.graph.devices import is_generator
+from workbench.graph.control_flow.repeat import OP as REPEAT
+from workbench.graph.control_flow.repeat import most_turns
 from workbench.graph.model import Body, Graph, Node, Port, Source
-from workbench.graph.node_order import running_order
-from workbench.graph.ports import output_ports, outputs_of, variables_read
-from workbench.graph.repeat import OP as REPEAT
-from workbench.graph.repeat import most_turns
+from workbench.graph.model.node_order import running_order
+from workbench.graph.model.ports import output_ports, outputs_of, variables_read
+from workbench.graph.types.devices import is_generator
 
 _KIND_NAMES = {"image": "images", "label": "labels", "mask": "masks"}
 RESERVED = frozenset(dir(builtins)) | {

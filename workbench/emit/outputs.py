@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphExportError
-from workbench.graph.followers import follows
+from workbench.graph.annotations.followers import follows
 from workbench.graph.model import Graph, Node, Source
-from workbench.graph.shapes import infer_types
-from workbench.graph.tensor_type import TensorType
+from workbench.graph.types.shapes import infer_types
+from workbench.graph.types.tensor_type import TensorType
 
 _SHARD = {"shard_id": "shard_id", "num_shards": "num_shards", "pad_last_batch": "True"}
 """Arguments of a reader of one shard. Without padding the shuffle buffer carries samples over from

@@ -12,7 +12,7 @@ from workbench.catalog.spec import Value
 from workbench.emit.python import call, identifier, literal
 from workbench.errors import GraphError, GraphExportError
 from workbench.graph.model import Node
-from workbench.graph.own_code import is_trusted, source_problem
+from workbench.graph.user_functions.own_code import is_trusted, source_problem
 
 _FUNCTION_ALONE = ("function", "source", "num_outputs", "output_layouts", "setup_fn")
 """Arguments of a node that are none of a call of ``numba_function``."""

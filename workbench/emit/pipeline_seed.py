@@ -15,7 +15,7 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.own_code import CALLING
 from workbench.emit.pipeline_import.seed_sequence import drawn_seeds
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.ports import positional_ports
+from workbench.graph.model.ports import positional_ports
 
 _MOST = 500
 """Nodes that are looked through one inside the other."""

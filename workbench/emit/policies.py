@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from workbench.catalog.auto_augment import OWN_POLICY
 from workbench.emit.python import INDENT, LINE, literal
 from workbench.graph.model import Node
-from workbench.graph.policy import Operation, bins_of, operations_of
-from workbench.graph.values import elements
+from workbench.graph.model.policy import Operation, bins_of, operations_of
+from workbench.graph.model.values import elements
 
 _MODULE = "augmentations"
 _LEARNT = {

@@ -31,11 +31,11 @@ from workbench.emit.policies import has_policy, longest
 from workbench.emit.python import INDENT, call, literal, signature
 from workbench.emit.tap_names import in_turn
 from workbench.emit.template_parts import has_regions, pipeline_decorator, policy_imports
-from workbench.graph.dataset_parameters import parameters
+from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.node_order import topological
-from workbench.graph.ports import output_ports
-from workbench.graph.shapes import infer_types
+from workbench.graph.model.node_order import topological
+from workbench.graph.model.ports import output_ports
+from workbench.graph.types.shapes import infer_types
 
 SAMPLE = Port("", "sample")
 """What is fed with the place of each sample in the batch, for parts with regions."""

@@ -22,9 +22,9 @@ from workbench.emit.template_parts import (
     shard_seed,
     sound_part,
 )
-from workbench.graph.dataset_parameters import sequence_length
+from workbench.graph.execution.dataset_parameters import sequence_length
+from workbench.graph.execution.pipelines import SHARD_SEED
 from workbench.graph.model import GRAPH, Graph
-from workbench.graph.pipelines import SHARD_SEED
 
 _HEAD = '''\
 """$title

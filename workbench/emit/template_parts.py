@@ -29,13 +29,13 @@ from workbench.emit.policies import IMPORTS as POLICY_IMPORTS
 from workbench.emit.policies import MODULES, has_policy
 from workbench.emit.python import INDENT, LINE, call, constant, signature
 from workbench.emit.views import written_views
-from workbench.graph.active import active_graph
-from workbench.graph.check import require_sound
-from workbench.graph.check_warnings import check_warnings
-from workbench.graph.dataset_parameters import parameters
+from workbench.graph.checks.check import require_sound
+from workbench.graph.checks.check_warnings import check_warnings
+from workbench.graph.execution.active import active_graph
+from workbench.graph.execution.dataset_parameters import parameters
+from workbench.graph.execution.pipelines import SHARD_SEED
 from workbench.graph.model import Graph, Node, Settings
-from workbench.graph.node_order import ancestors, topological
-from workbench.graph.pipelines import SHARD_SEED
+from workbench.graph.model.node_order import ancestors, topological
 from workbench.sources import DataFacts, SourceKind
 
 _FACTS: ContextVar[Mapping[str, DataFacts]] = ContextVar("facts")

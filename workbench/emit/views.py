@@ -17,7 +17,7 @@ from workbench.emit.naming import IMAGES, ViewCall, name_chain
 from workbench.emit.own_code import nodes_within
 from workbench.emit.python import INDENT, signature
 from workbench.graph.model import Node, Port, Source
-from workbench.graph.shapes import infer_types
+from workbench.graph.types.shapes import infer_types
 
 if TYPE_CHECKING:
     from workbench.emit.emitter import Emitter

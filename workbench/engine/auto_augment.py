@@ -26,8 +26,8 @@ from workbench.emit.draw_order import emit_draw_order
 from workbench.emit.pipeline_import.seed_sequence import drawn_seeds
 from workbench.emit.policies import policy_module
 from workbench.engine.pipelines import CompiledSource
-from workbench.graph.active import active_graph
-from workbench.graph.check import stopping_faults
+from workbench.graph.checks.check import stopping_faults
+from workbench.graph.execution.active import active_graph
 from workbench.graph.model import Graph, Node
 
 _DRAWING = ("rand_augment", "trivial_augment", "auto_augment", "core._augmentation")

@@ -20,9 +20,9 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.preview_stage import SAMPLE, StageCode, emit_stage
 from workbench.engine.pipelines import CompiledSource
 from workbench.engine.plan import Plan
-from workbench.graph.dataset_parameters import parameters
+from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Body, Graph, Node, Source
-from workbench.graph.node_order import ancestors
+from workbench.graph.model.node_order import ancestors
 
 _CONSECUTIVE = frozenset(name for name, spec in REGIONS.items() if spec.consecutive)
 

@@ -21,9 +21,9 @@ import numpy as np
 from msgspec.msgpack import Ext
 
 from workbench.engine.registry import find_registered, name_of
-from workbench.graph.io import graph_from_json, graph_to_json
 from workbench.graph.model import Graph, is_text
-from workbench.graph.own_code import without_untrusted
+from workbench.graph.storage.io import graph_from_json, graph_to_json
+from workbench.graph.user_functions.own_code import without_untrusted
 
 _TUPLE, _PATH, _TEXT, _ARRAY = 1, 2, 3, 4
 """MessagePack's extension types for what it has no type for."""

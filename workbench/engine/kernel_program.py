@@ -27,9 +27,9 @@ from workbench.errors import (
     GraphExportError,
     GraphFaultsError,
 )
-from workbench.graph.check import check_graph
-from workbench.graph.dataset_parameters import require_datasets
-from workbench.graph.edit import set_setting
+from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.execution.dataset_parameters import require_datasets
 from workbench.graph.model import GRAPH, Graph
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
 

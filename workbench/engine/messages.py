@@ -18,7 +18,7 @@ import msgspec
 from workbench import errors
 from workbench.engine.codec import Codec, codec_of
 from workbench.errors import WorkbenchError
-from workbench.graph.faults import Fault
+from workbench.graph.model.faults import Fault
 
 
 class Call(msgspec.Struct, tag="call", array_like=True, frozen=True):

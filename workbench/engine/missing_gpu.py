@@ -8,11 +8,11 @@ from workbench.catalog import load_catalog
 from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine, describe_machine
 from workbench.errors import GraphFaultsError
-from workbench.graph.active import active_graph
-from workbench.graph.check import Fault
-from workbench.graph.devices import infer_devices
-from workbench.graph.edit import set_setting
+from workbench.graph.checks.check import Fault
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.execution.active import active_graph
 from workbench.graph.model import Graph
+from workbench.graph.types.devices import infer_devices
 
 
 def require_gpu_where_asked(graph: Graph, machine: Machine | None = None) -> None:

@@ -19,7 +19,7 @@ from workbench.catalog.own_code import NUMBA_FUNCTION
 from workbench.catalog.spec import Value
 from workbench.emit.pipeline_import.own_code import sources_together
 from workbench.errors import GraphEditError
-from workbench.graph.function_source import function_source
+from workbench.graph.user_functions.function_source import function_source
 
 _PLUGIN = "nvidia.dali.plugin.numba"
 _PARTS = ("", ".fn", ".fn.experimental", ".experimental")

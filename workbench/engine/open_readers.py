@@ -19,7 +19,7 @@ from workbench.engine.reader_cursor import ReaderCursor
 from workbench.engine.root_guard import CHANGED, outside_roots, require_inside, require_shown
 from workbench.engine.undecodable_samples import Sample, check_samples, replace_samples
 from workbench.graph.model import Source
-from workbench.graph.ports import output_ports
+from workbench.graph.model.ports import output_ports
 from workbench.sources import Dataset, Datasets
 
 _KEPT_READERS = 2

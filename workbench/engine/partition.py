@@ -13,8 +13,8 @@ from typing import Literal
 
 from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
-from workbench.graph.devices import decodes, is_decoder
 from workbench.graph.model import Node, Source
+from workbench.graph.types.devices import decodes, is_decoder
 
 PartKind = Literal["source", "decoder", "region", "automatic", "operators"]
 

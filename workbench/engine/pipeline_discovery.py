@@ -35,8 +35,8 @@ from workbench.engine.script_sandbox import source_location
 from workbench.engine.stand_ins import Settings, StandIn, StandIns
 from workbench.engine.written_calls import MISSING, written_value
 from workbench.errors import ImportFailedError
-from workbench.graph.bounds import SETTINGS
 from workbench.graph.model import Graph
+from workbench.graph.model.bounds import SETTINGS
 from workbench.sources import PARAMETER, SourceKind, load_source, source_kinds
 
 BUILDER = "build_pipeline"

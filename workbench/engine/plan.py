@@ -18,11 +18,11 @@ from workbench.emit.own_code import nodes_calling, nodes_within
 from workbench.emit.policies import has_policy
 from workbench.engine.auto_augment import automatic_draws
 from workbench.engine.partition import partition
-from workbench.graph.dataset_parameters import parameter_of
-from workbench.graph.devices import infer_devices
+from workbench.graph.execution.dataset_parameters import parameter_of
 from workbench.graph.model import Graph, Node, Port, Source
-from workbench.graph.node_order import ancestors, topological
-from workbench.graph.ports import output_ports, variables_read
+from workbench.graph.model.node_order import ancestors, topological
+from workbench.graph.model.ports import output_ports, variables_read
+from workbench.graph.types.devices import infer_devices
 from workbench.sources import Dataset, Datasets
 
 

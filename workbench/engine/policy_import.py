@@ -14,7 +14,7 @@ from workbench.catalog.auto_augment import NAMED, OWN_POLICY, POLICY_BINS
 from workbench.catalog.spec import Value
 from workbench.engine.auto_augment import policy_of
 from workbench.graph.model import Node
-from workbench.graph.policy import mended_policy, policy_fault
+from workbench.graph.model.policy import mended_policy, policy_fault
 
 _MAGNITUDES: tuple[dict[str, Value], ...] = ({}, {"magnitudes": "learnt"})
 _LIMITS = {"translate_x": 1, "translate_y": 0}

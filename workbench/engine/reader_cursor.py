@@ -29,7 +29,7 @@ from workbench.engine.image_targets import header_findings, mask_fault, undecoda
 from workbench.engine.machine import describe_machine
 from workbench.engine.pipelines import CompiledSource
 from workbench.errors import DataError, PipelineError
-from workbench.graph.dataset_parameters import parameter_of
+from workbench.graph.execution.dataset_parameters import parameter_of
 from workbench.graph.model import Settings, Source
 from workbench.sources import (
     Dataset,

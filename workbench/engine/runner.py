@@ -37,10 +37,10 @@ from workbench.engine.undecodable_samples import (
     replace_samples,
 )
 from workbench.errors import PipelineError
-from workbench.graph.dataset_parameters import parameter_of, read_as, with_datasets
+from workbench.graph.execution.dataset_parameters import parameter_of, read_as, with_datasets
+from workbench.graph.execution.pipelines import pipeline_of_batch, single_pipelines
 from workbench.graph.model import Graph, Node, Port, Source, region_of
-from workbench.graph.pipelines import pipeline_of_batch, single_pipelines
-from workbench.graph.ports import output_ports
+from workbench.graph.model.ports import output_ports
 from workbench.sources import Data, Datasets, open_datasets
 
 _KEPT_BUILT = 4

@@ -20,7 +20,7 @@ from workbench.engine.machine import usable_cores
 from workbench.engine.pipelines import CompiledSource
 from workbench.engine.plan import Plan, draws_random_numbers
 from workbench.graph.model import Node, Port
-from workbench.graph.ports import output_ports, used_inputs
+from workbench.graph.model.ports import output_ports, used_inputs
 
 THREADS = min(8, usable_cores())
 GPU_THREADS = min(2, usable_cores())

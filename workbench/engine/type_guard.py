@@ -15,10 +15,10 @@ from workbench.emit.own_code import nodes_within
 from workbench.engine.batch_store import Batch
 from workbench.engine.plan import Plan
 from workbench.errors import PipelineError
-from workbench.graph.check_types import NORMALIZES, per_channel_faults, type_faults
+from workbench.graph.checks.check_types import NORMALIZES, per_channel_faults, type_faults
 from workbench.graph.model import Node, Port, Source
-from workbench.graph.shapes import infer_types, infer_types_from
-from workbench.graph.tensor_type import TensorType
+from workbench.graph.types.shapes import infer_types, infer_types_from
+from workbench.graph.types.tensor_type import TensorType
 
 
 def require_fitting(

@@ -42,7 +42,7 @@ from workbench.engine.process_memory import MemoryUse, give_back_free, resident_
 from workbench.engine.registry import find_registered, know_packages, task
 from workbench.engine.runner import Runner
 from workbench.errors import CancelledError, EngineError, WorkbenchError
-from workbench.graph.own_code import trust_whatever_comes
+from workbench.graph.user_functions.own_code import trust_whatever_comes
 from workbench.system_limits import describe_refusal
 
 _IDLE = 0.3

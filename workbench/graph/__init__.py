@@ -1,12 +1,12 @@
 """What the user composed: frozen graphs, pure edits, checks, JSON and recipes. No DALI here."""
 
-from workbench.graph.check import Fault, check_graph, require_sound
-from workbench.graph.data_node import DataNode
-from workbench.graph.graph_methods import outputs
-from workbench.graph.io import dump_graph, load_graph, read_graph
+from workbench.graph.builder.data_node import DataNode
+from workbench.graph.builder.graph_methods import outputs
+from workbench.graph.builder.read import fn, random, read
+from workbench.graph.checks.check import Fault, check_graph, require_sound
 from workbench.graph.model import Edge, Graph, Node, Port, Settings
-from workbench.graph.read import fn, random, read
-from workbench.graph.recipes import load_recipe, load_recipes
+from workbench.graph.storage.io import dump_graph, load_graph, read_graph
+from workbench.graph.storage.recipes import load_recipe, load_recipes
 
 __all__ = [
     "DataNode",

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
-from workbench.graph.devices import image_outputs
 from workbench.graph.model import Graph
+from workbench.graph.types.devices import image_outputs
 from workbench.preview.pixel_difference import DifferenceSums, psnr_of
 from workbench.preview.value_scaling import Scaling, scale_on_host, scaling_of
 from workbench.sources import Datasets

@@ -27,8 +27,7 @@ from workbench.engine.machine import Machine
 from workbench.engine.process import Engine
 from workbench.engine.worker_progress import Progress
 from workbench.errors import CancelledError, EngineError
-from workbench.graph.check import require_sound
-from workbench.graph.difference import graph_differences
+from workbench.graph.checks.check import require_sound
 from workbench.graph.model import Graph
 from workbench.graph.rewrites import (
     Class,
@@ -38,6 +37,7 @@ from workbench.graph.rewrites import (
     load_rewrites,
     rewritten,
 )
+from workbench.graph.variants.difference import graph_differences
 from workbench.optimiser.difference import Difference, compare_outputs
 from workbench.optimiser.proposal import LEAST_PSNR, Proposal
 from workbench.sources import Data

@@ -10,10 +10,10 @@ from workbench.arguments import Kind, checked
 from workbench.catalog import load_catalog
 from workbench.catalog.own_code import OWN_CODE
 from workbench.engine.call_handle import Caller, ReportListener
-from workbench.graph.check import require_sound
-from workbench.graph.devices import image_outputs
-from workbench.graph.function_randomness import undetermined
+from workbench.graph.checks.check import require_sound
 from workbench.graph.model import Graph
+from workbench.graph.types.devices import image_outputs
+from workbench.graph.user_functions.function_randomness import undetermined
 from workbench.preview.branch_shares import BranchShares, count_branches
 from workbench.preview.card_pictures import CardPicture, CardPictures, render_card_pictures
 from workbench.preview.contact_sheet import small_jpeg

@@ -14,9 +14,9 @@ from workbench.engine.call_handle import Caller
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
-from workbench.graph.active import active_graph
+from workbench.graph.execution.active import active_graph
 from workbench.graph.model import Graph, region_of
-from workbench.graph.node_order import ancestors, topological
+from workbench.graph.model.node_order import ancestors, topological
 from workbench.preview.class_names import names_of_labels
 from workbench.preview.request import GraphRun, PreviewRequest
 from workbench.preview.value_text import label_port, labels_of

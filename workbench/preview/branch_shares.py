@@ -17,14 +17,14 @@ from workbench.emit.tap_names import scope_of
 from workbench.engine.branch_counts import BranchCounter
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
-from workbench.graph.active import active_graph
-from workbench.graph.chance import probability_of
+from workbench.graph.control_flow.chance import probability_of
+from workbench.graph.control_flow.one_of import weights_of
+from workbench.graph.control_flow.repeat import OP as REPEAT
+from workbench.graph.control_flow.repeat import TIMES, most_turns
+from workbench.graph.control_flow.some_of import shares_of_some
+from workbench.graph.execution.active import active_graph
 from workbench.graph.model import Graph, Node, region_of
-from workbench.graph.node_order import ancestors, topological
-from workbench.graph.one_of import weights_of
-from workbench.graph.repeat import OP as REPEAT
-from workbench.graph.repeat import TIMES, most_turns
-from workbench.graph.some_of import shares_of_some
+from workbench.graph.model.node_order import ancestors, topological
 from workbench.preview.branches import branches_of
 from workbench.preview.request import PreviewRequest
 

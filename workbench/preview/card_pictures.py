@@ -20,9 +20,9 @@ from workbench.engine.registry import task
 from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
-from workbench.graph.devices import port_kind
 from workbench.graph.model import Node, Port
-from workbench.graph.ports import outputs_of
+from workbench.graph.model.ports import outputs_of
+from workbench.graph.types.devices import port_kind
 from workbench.preview.contact_sheet import encode, grid_of
 from workbench.preview.output_tiles import pictures_of, scaling_for
 from workbench.preview.render import Box

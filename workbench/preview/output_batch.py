@@ -15,7 +15,7 @@ from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.figures import plot_pictures
-from workbench.graph.devices import is_generator
+from workbench.graph.types.devices import is_generator
 from workbench.preview.request import PreviewRequest, run_request
 from workbench.preview.value_text import augmentations_of
 

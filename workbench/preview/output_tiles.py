@@ -14,9 +14,9 @@ from workbench.catalog.spec import SHOWN_KINDS
 from workbench.engine.batch_store import Batch
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
-from workbench.graph.devices import port_kind
 from workbench.graph.model import Port
-from workbench.graph.node_order import ancestors
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.types.devices import port_kind
 from workbench.preview.contact_sheet import Encoder, gpu_encoder
 from workbench.preview.frame_strip import as_pictures
 from workbench.preview.request import GraphRun

@@ -18,9 +18,9 @@ from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker, memory_use
 from workbench.errors import GraphError
 from workbench.figures import plot_pictures
-from workbench.graph.check_warnings import check_warnings
-from workbench.graph.faults import Fault
+from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.model import Port
+from workbench.graph.model.faults import Fault
 from workbench.preview.augmentations import (
     Augmentation,
     augmentation_keys,

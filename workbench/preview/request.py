@@ -20,14 +20,14 @@ from workbench.emit.naming import is_batch_generator
 from workbench.engine.run_result import Result
 from workbench.engine.worker import Worker
 from workbench.errors import DataError, GraphError
-from workbench.graph.active import active_graph
-from workbench.graph.dataset_parameters import with_datasets
-from workbench.graph.devices import decodes, image_outputs
+from workbench.graph.execution.active import active_graph
+from workbench.graph.execution.dataset_parameters import with_datasets
+from workbench.graph.execution.step_followers import with_step_followers
 from workbench.graph.model import GRAPH, Graph, Node, Port, Source, region_of
-from workbench.graph.node_order import ancestors, topological
-from workbench.graph.ports import output_ports
-from workbench.graph.saved_draws import SavedDraw
-from workbench.graph.step_followers import with_step_followers
+from workbench.graph.model.node_order import ancestors, topological
+from workbench.graph.model.ports import output_ports
+from workbench.graph.storage.saved_draws import SavedDraw
+from workbench.graph.types.devices import decodes, image_outputs
 from workbench.sources import Data, Datasets, open_datasets
 
 SHOWN = ("original", "augmented", "both", "difference")

@@ -23,8 +23,8 @@ from PIL import (
 
 from workbench.engine.call_handle import Caller
 from workbench.errors import GraphFormatError, SaveError
-from workbench.graph.io import load_graph
 from workbench.graph.model import Graph
+from workbench.graph.storage.io import load_graph
 from workbench.preview.render import Box, PreviewResult
 from workbench.preview.request import PreviewRequest
 

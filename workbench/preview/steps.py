@@ -19,9 +19,9 @@ from workbench.engine.timing import NodeTime, empty_pipeline_time, time_node
 from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
-from workbench.graph.devices import is_generator, port_kind
 from workbench.graph.model import Node, Port
-from workbench.graph.ports import outputs_of
+from workbench.graph.model.ports import outputs_of
+from workbench.graph.types.devices import is_generator, port_kind
 from workbench.preview.contact_sheet import compose, encode, grid_of
 from workbench.preview.frame_strip import as_pictures, value_layout
 from workbench.preview.output_tiles import scaling_for

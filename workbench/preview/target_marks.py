@@ -18,12 +18,12 @@ from workbench.catalog.followers import FOLLOWERS
 from workbench.catalog.spec import PortKind
 from workbench.engine.worker import Worker
 from workbench.errors import DataError, GraphError
-from workbench.graph.devices import port_kind
-from workbench.graph.followers import follows
-from workbench.graph.geometry import frame_of, geometry_path
+from workbench.graph.annotations.followers import follows
+from workbench.graph.annotations.geometry import frame_of, geometry_path
+from workbench.graph.annotations.target_formats import box_format, is_relative
 from workbench.graph.model import Node, Port, Source
-from workbench.graph.node_order import ancestors
-from workbench.graph.target_formats import box_format, is_relative
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.types.devices import port_kind
 from workbench.preview.marks import Marks, TargetMark, draw_marks
 from workbench.preview.mask_marks import fitting_mask
 from workbench.preview.request import GraphRun

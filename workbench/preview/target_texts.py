@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.engine.worker import Worker
-from workbench.graph.devices import infer_devices, port_kind
 from workbench.graph.model import Port, Source
+from workbench.graph.types.devices import infer_devices, port_kind
 from workbench.preview.class_names import class_names_of
 from workbench.preview.request import GraphRun
 from workbench.preview.value_text import number_text

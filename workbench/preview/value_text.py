@@ -17,9 +17,9 @@ from PIL import Image, UnidentifiedImageError
 from workbench.catalog.spec import Catalog
 from workbench.engine.applied_augmentations import Augmented
 from workbench.engine.batch_store import Batch
-from workbench.graph.devices import infer_devices, is_generator
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.ports import outputs_of
+from workbench.graph.model.ports import outputs_of
+from workbench.graph.types.devices import infer_devices, is_generator
 from workbench.preview.request import GraphRun
 
 _FEW_VALUES = 6

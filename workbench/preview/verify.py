@@ -32,9 +32,9 @@ from workbench.engine.worker import Worker
 from workbench.engine.worker_progress import Progress, WorkerProgress
 from workbench.errors import ArgumentError, CancelledError, EngineError, PipelineError
 from workbench.figures import plot_counts
-from workbench.graph.active import active_graph
-from workbench.graph.check import require_sound
-from workbench.graph.dataset_parameters import parameters, read_as, with_datasets
+from workbench.graph.checks.check import require_sound
+from workbench.graph.execution.active import active_graph
+from workbench.graph.execution.dataset_parameters import parameters, read_as, with_datasets
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.preview.exported_script import ExportedScript, ScriptError, read_batch
 from workbench.roots import Roots

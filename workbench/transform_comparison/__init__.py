@@ -23,7 +23,7 @@ from workbench.errors import (
     ImportFailedError,
     WorkerLostError,
 )
-from workbench.graph.data_node import flow
+from workbench.graph.builder.data_node import flow
 from workbench.graph.model import Graph, Source
 from workbench.sources import (
     PARAMETER,

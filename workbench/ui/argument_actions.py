@@ -11,10 +11,10 @@ from typing import Any
 from workbench.catalog.spec import ArgSpec, Catalog, Value
 from workbench.catalog.structure import STRUCTURE
 from workbench.errors import GraphEditError
-from workbench.graph import edit
-from workbench.graph.connect import connect
+from workbench.graph.edits import edit
+from workbench.graph.edits.connect import connect
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.values import describe_kind, kind_fault
+from workbench.graph.model.values import describe_kind, kind_fault
 from workbench.ui.actions import inspector
 from workbench.ui.random_views import CHOICE
 

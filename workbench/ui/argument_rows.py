@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Literal
 
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec
-from workbench.graph.chance import probability_of
-from workbench.graph.check import Fault
-from workbench.graph.connect import possible_feeders
-from workbench.graph.devices import gives_pixels, is_generator
-from workbench.graph.generators import element_for
+from workbench.graph.checks.check import Fault
+from workbench.graph.control_flow.chance import probability_of
+from workbench.graph.control_flow.one_of import weights_of
+from workbench.graph.edits.connect import possible_feeders
+from workbench.graph.edits.generators import element_for
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.one_of import weights_of
+from workbench.graph.types.devices import gives_pixels, is_generator
 from workbench.ui.condition_actions import condition_entry
 from workbench.ui.inspector_views import ArgRow, InspectorView, RandomView
 from workbench.ui.own_code_views import caution_of

@@ -13,7 +13,7 @@ from typing import Any
 from workbench.catalog.spec import Catalog
 from workbench.engine.call_handle import Caller
 from workbench.errors import GraphError, WorkbenchError
-from workbench.graph.step_followers import with_step_followers
+from workbench.graph.execution.step_followers import with_step_followers
 from workbench.preview import (
     CardPictures,
     Pixels,

@@ -13,21 +13,22 @@ from typing import assert_never
 from workbench.catalog.regions import REGIONS
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
-from workbench.graph import compose, one_of, some_of
-from workbench.graph.active import set_muted
-from workbench.graph.connect import connect, disconnect, port_taken_reason, set_output
-from workbench.graph.devices import is_generator, port_kind
-from workbench.graph.edit import chain, move_node
-from workbench.graph.else_if import add_elif
-from workbench.graph.follower_edits import with_followers
-from workbench.graph.fragment import duplicate, paste_fragment
-from workbench.graph.fused import fuse
-from workbench.graph.layout import Document, Layout
+from workbench.graph.annotations.follower_edits import with_followers
+from workbench.graph.control_flow import one_of, some_of
+from workbench.graph.control_flow.else_if import add_elif
+from workbench.graph.control_flow.regions import unwrap_region, wrap_in_region
+from workbench.graph.control_flow.set_condition import set_condition
+from workbench.graph.edits import compose
+from workbench.graph.edits.connect import connect, disconnect, port_taken_reason, set_output
+from workbench.graph.edits.edit import chain, move_node
+from workbench.graph.edits.fragment import duplicate, paste_fragment
+from workbench.graph.edits.remove import remove_nodes
+from workbench.graph.edits.rename import rename_node, rename_output
+from workbench.graph.execution.active import set_muted
 from workbench.graph.model import Graph, Port
-from workbench.graph.regions import unwrap_region, wrap_in_region
-from workbench.graph.remove import remove_nodes
-from workbench.graph.rename import rename_node, rename_output
-from workbench.graph.set_condition import set_condition
+from workbench.graph.storage.layout import Document, Layout
+from workbench.graph.types.devices import is_generator, port_kind
+from workbench.graph.variants.fused import fuse
 from workbench.ui import canvas_annotations as remarks
 from workbench.ui import canvas_positions as positions
 from workbench.ui.actions import canvas

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.errors import GraphEditError
-from workbench.graph.fragment import copy_fragment, with_generators
-from workbench.graph.io import parse_json
-from workbench.graph.layout import (
+from workbench.graph.edits.fragment import copy_fragment, with_generators
+from workbench.graph.model import Graph, is_text
+from workbench.graph.storage.io import parse_json
+from workbench.graph.storage.layout import (
     LONGEST_NOTE,
     LONGEST_TITLE,
     MOST_REMARKS,
@@ -21,7 +22,6 @@ from workbench.graph.layout import (
     load_document,
     positions_from_json,
 )
-from workbench.graph.model import Graph, is_text
 from workbench.ui.actions import canvas
 from workbench.ui.views import FrameEntry, NoteEntry
 

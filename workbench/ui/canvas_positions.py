@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.graph.layout import Document, Position, positions_from_json
+from workbench.graph.storage.layout import Document, Position, positions_from_json
 from workbench.ui.edited_bodies import scope_of
 
 _APART = 96

@@ -9,16 +9,16 @@ from dataclasses import replace
 
 from workbench.catalog.own_code import OWN_CODE
 from workbench.catalog.spec import OPAQUE, Catalog, Device, OpSpec, PortSpec
-from workbench.graph.active import loose_nodes
-from workbench.graph.check import Fault
-from workbench.graph.compose import edge_id
-from workbench.graph.devices import device_of, is_generator, port_kind
-from workbench.graph.edit import is_movable
-from workbench.graph.faults import WARNINGS
-from workbench.graph.layout import Layout
+from workbench.graph.checks.check import Fault
+from workbench.graph.edits.compose import edge_id
+from workbench.graph.edits.edit import is_movable
+from workbench.graph.execution.active import loose_nodes
 from workbench.graph.model import Edge, Graph, Node, Port
-from workbench.graph.node_order import topological
-from workbench.graph.ports import outputs_of, positional_ports
+from workbench.graph.model.faults import WARNINGS
+from workbench.graph.model.node_order import topological
+from workbench.graph.model.ports import outputs_of, positional_ports
+from workbench.graph.storage.layout import Layout
+from workbench.graph.types.devices import device_of, is_generator, port_kind
 from workbench.ui.canvas_actions import all_folded_generators, folded_generators_in_scope
 from workbench.ui.node_summary import changed_values, role_of
 from workbench.ui.own_code_views import caution_note

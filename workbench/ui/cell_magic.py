@@ -18,7 +18,7 @@ from IPython.display import display
 from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.engine.importing import from_file
 from workbench.errors import ImportFailedError
-from workbench.graph.dataset_parameters import parameters
+from workbench.graph.execution.dataset_parameters import parameters
 from workbench.sources import Datasets, load_source, open_datasets, taken_as
 from workbench.ui.notebook import Workbench
 

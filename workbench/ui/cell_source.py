@@ -7,10 +7,10 @@ from dataclasses import replace
 from textwrap import fill
 
 from workbench.errors import GraphEditError
-from workbench.graph.code_of import code_of
-from workbench.graph.io import parse_json
-from workbench.graph.layout import Document, dump_document
-from workbench.graph.method_calls import NotWritableError
+from workbench.graph.builder.code_of import code_of
+from workbench.graph.builder.method_calls import NotWritableError
+from workbench.graph.storage.io import parse_json
+from workbench.graph.storage.layout import Document, dump_document
 from workbench.sources import PARAMETER, Dataset, Datasets
 from workbench.ui.graph_argument import BESIDE
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import WorkbenchError
-from workbench.graph.devices import decodes, image_outputs
 from workbench.graph.model import Graph, Source
+from workbench.graph.types.devices import decodes, image_outputs
 from workbench.preview import Picture, Pixels
 from workbench.sources import load_source
 from workbench.ui.binary_payload import pack_payload

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.errors import GraphEditError
-from workbench.graph.fragment import with_generators
+from workbench.graph.edits.fragment import with_generators
 from workbench.ui.actions import canvas
 from workbench.ui.view_state import ViewState
 from workbench.ui.views import TextFile

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphError
-from workbench.graph.devices import image_outputs
+from workbench.graph.types.devices import image_outputs
 from workbench.preview import Picture, PreviewRequest, preview_picture
 from workbench.ui.background_previews import closeup_request
 from workbench.ui.background_results import BackgroundResults

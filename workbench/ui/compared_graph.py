@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from workbench.errors import GraphEditError, GraphFormatError
-from workbench.graph.layout import Document
-from workbench.graph.recipes import load_recipe, load_recipes
+from workbench.graph.storage.layout import Document
+from workbench.graph.storage.recipes import load_recipe, load_recipes
 from workbench.ui.history import History
 from workbench.ui.preview_views import ComparisonChoice
 

@@ -10,12 +10,12 @@ from typing import Any
 from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
 from workbench.errors import DataError, GraphEditError, WorkbenchError
-from workbench.graph.check import Fault, stopping_faults
-from workbench.graph.dataset_parameters import with_datasets
-from workbench.graph.difference import GraphDifference, graph_differences
-from workbench.graph.layout import Document
+from workbench.graph.checks.check import Fault, stopping_faults
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph
-from workbench.graph.shared_seeds import differing_random_nodes, with_seeds_of
+from workbench.graph.storage.layout import Document
+from workbench.graph.variants.difference import GraphDifference, graph_differences
+from workbench.graph.variants.shared_seeds import differing_random_nodes, with_seeds_of
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch, preview_distances
 from workbench.preview.distance import TileDistance
 from workbench.roots import Roots

@@ -8,9 +8,9 @@ from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
-from workbench.graph.chance import CONDITION
-from workbench.graph.condition_sources import condition_sources
-from workbench.graph.conditions import (
+from workbench.graph.control_flow.chance import CONDITION
+from workbench.graph.control_flow.condition_sources import condition_sources
+from workbench.graph.control_flow.conditions import (
     COMPARISONS,
     KINDS,
     MEASURES,
@@ -22,12 +22,12 @@ from workbench.graph.conditions import (
     SizeIs,
     condition_of,
 )
-from workbench.graph.devices import is_generator
-from workbench.graph.else_if import elif_of
-from workbench.graph.fused import fused_refusal
-from workbench.graph.lead_in import origin_of
+from workbench.graph.control_flow.else_if import elif_of
+from workbench.graph.control_flow.set_condition import set_condition
+from workbench.graph.edits.lead_in import origin_of
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.set_condition import set_condition
+from workbench.graph.types.devices import is_generator
+from workbench.graph.variants.fused import fused_refusal
 from workbench.ui.actions.inspector import SetCondition
 from workbench.ui.inspector_views import ConditionEntry
 

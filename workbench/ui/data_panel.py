@@ -18,7 +18,12 @@ from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.root_guard import require_listed
 from workbench.engine.worker_progress import NO_ANSWER
 from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
-from workbench.graph.dataset_parameters import missing_ports, parameter_of, parameters, read_as
+from workbench.graph.execution.dataset_parameters import (
+    missing_ports,
+    parameter_of,
+    parameters,
+    read_as,
+)
 from workbench.graph.model import Graph
 from workbench.health import FolderCheck, FolderFacts, check_folder
 from workbench.health.html_report import html_report

@@ -10,9 +10,9 @@ import msgspec
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
-from workbench.graph.follower_edits import with_class_count
-from workbench.graph.io import load_graph
-from workbench.graph.layout import Document
+from workbench.graph.annotations.follower_edits import with_class_count
+from workbench.graph.storage.io import load_graph
+from workbench.graph.storage.layout import Document
 from workbench.ui.actions import ApplyFix, bar, canvas, inspector
 from workbench.ui.canvas_actions import apply_canvas_edit
 from workbench.ui.data_views import DataView

@@ -8,8 +8,8 @@ from itertools import product
 from typing import Any
 
 from workbench.catalog.spec import Catalog, Value
-from workbench.graph.check import check_graph
-from workbench.graph.edit import set_arg
+from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.edit import set_arg
 from workbench.graph.model import Graph, Node
 from workbench.preview import Effect
 from workbench.ui.binary_payload import pack_payload

@@ -14,8 +14,8 @@ from workbench.emit.frame_comments import with_frame_comments
 from workbench.emit.targets import Export, export, load_target, target_names
 from workbench.errors import GraphEditError, GraphExportError, OverwriteError
 from workbench.files import encode_text
-from workbench.graph.layout import Document, Frame, Layout, dump_document
 from workbench.graph.model import Graph
+from workbench.graph.storage.layout import Document, Frame, Layout, dump_document
 from workbench.health import FolderCheck
 from workbench.roots import Roots
 from workbench.ui.actions import bar, panels

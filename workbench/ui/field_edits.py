@@ -7,7 +7,7 @@ from typing import Any
 from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
 from workbench.errors import GraphEditError
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
 from workbench.ui.actions import GoToStep, Redo, Undo
 from workbench.ui.components import TABS
 from workbench.ui.history import History

@@ -12,12 +12,12 @@ from workbench.catalog.regions import REGIONS
 from workbench.catalog.spec import Catalog, Device
 from workbench.catalog.templates import load_templates
 from workbench.engine.machine import Machine
-from workbench.graph.bounds import SETTINGS
-from workbench.graph.check import Fault
-from workbench.graph.devices import infer_devices
+from workbench.graph.checks.check import Fault
 from workbench.graph.fixes import Fix, fixes
-from workbench.graph.layout import Layout, dump_document
 from workbench.graph.model import Graph
+from workbench.graph.model.bounds import SETTINGS
+from workbench.graph.storage.layout import Layout, dump_document
+from workbench.graph.types.devices import infer_devices
 from workbench.ui import presenters, views
 from workbench.ui.argument_rows import inspector_view
 from workbench.ui.canvas_annotations import copied_text, frame_entries, note_entries

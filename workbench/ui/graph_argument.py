@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import GraphFormatError
-from workbench.graph.io import dump_json, graph_from_json, graph_to_json, read_graph
-from workbench.graph.layout import Document, load_document
 from workbench.graph.model import Graph, is_text
-from workbench.graph.recipes import load_recipe, load_recipe_document, load_recipes
+from workbench.graph.storage.io import dump_json, graph_from_json, graph_to_json, read_graph
+from workbench.graph.storage.layout import Document, load_document
+from workbench.graph.storage.recipes import load_recipe, load_recipe_document, load_recipes
 from workbench.preview.share import read_picture
 
 BESIDE = {"layout", "draws", "origins"}

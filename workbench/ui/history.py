@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from workbench.graph.layout import Document, Layout
 from workbench.graph.model import Graph
+from workbench.graph.storage.layout import Document, Layout
 from workbench.ui.step_labels import step_label
 
 LIMIT = 1000

@@ -7,20 +7,20 @@ from collections import Counter
 from workbench.catalog.spec import Catalog
 from workbench.catalog.templates import load_templates
 from workbench.errors import CatalogError, GraphEditError
-from workbench.graph import compose
-from workbench.graph.bounds import MOST_CANVAS_NODES
-from workbench.graph.check import Fault, check_graph
-from workbench.graph.devices import image_outputs
-from workbench.graph.edit import insert_node
-from workbench.graph.layout import Document
+from workbench.graph.checks.check import Fault, check_graph
+from workbench.graph.edits import compose
+from workbench.graph.edits.edit import insert_node
+from workbench.graph.fixes.unfed_inputs import feed_node
 from workbench.graph.model import Graph, Port
-from workbench.graph.templates import (
+from workbench.graph.model.bounds import MOST_CANVAS_NODES
+from workbench.graph.snippets.templates import (
     Part,
     branch_template,
     insert_template,
     insert_template_on_edge,
 )
-from workbench.graph.unfed_inputs import feed_node
+from workbench.graph.storage.layout import Document
+from workbench.graph.types.devices import image_outputs
 from workbench.ui.actions import canvas
 from workbench.ui.saved_blocks import PREFIX, find_block
 

@@ -7,11 +7,11 @@ from typing import assert_never
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
-from workbench.graph import one_of, some_of
-from workbench.graph.body_titles import set_body_title
-from workbench.graph.chance import set_probability
+from workbench.graph.control_flow import one_of, some_of
+from workbench.graph.control_flow.chance import set_probability
 from workbench.graph.model import Graph
-from workbench.graph.policy import own_policy
+from workbench.graph.model.body_titles import set_body_title
+from workbench.graph.model.policy import own_policy
 from workbench.ui import argument_actions as of_argument
 from workbench.ui.actions import inspector
 from workbench.ui.condition_actions import ask_condition

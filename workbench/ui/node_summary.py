@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.catalog.spec import ArgSpec, OpSpec
-from workbench.graph.devices import is_generator
 from workbench.graph.model import Node
-from workbench.graph.policy import policy_text
+from workbench.graph.model.policy import policy_text
+from workbench.graph.types.devices import is_generator
 from workbench.ui.views import Role
 
 _ROLES: dict[str, Role] = {

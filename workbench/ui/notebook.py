@@ -20,10 +20,10 @@ from IPython.display import display
 
 from workbench.arguments import PATH, PATHS, TEXT, checked
 from workbench.errors import ArgumentError, UnknownNameError
-from workbench.graph.dataset_parameters import parameters
-from workbench.graph.io import dump_graph
+from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Graph
-from workbench.graph.own_code import trust_graph
+from workbench.graph.storage.io import dump_graph
+from workbench.graph.user_functions.own_code import trust_graph
 from workbench.roots import Roots
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
 from workbench.sources.kinds.images.file_list import require_files

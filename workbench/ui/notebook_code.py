@@ -17,9 +17,9 @@ from workbench.engine.kernel_program import KernelLoader, build_pipeline, make_l
 from workbench.engine.missing_gpu import require_gpu_where_asked
 from workbench.engine.progress_bar import one_line_interrupt
 from workbench.errors import EngineClosedError, GraphEditError, UnknownNameError
-from workbench.graph.bounds import SETTINGS
-from workbench.graph.data_node import plain_value
-from workbench.graph.node_handle import NodeHandle
+from workbench.graph.builder.data_node import plain_value
+from workbench.graph.builder.node_handle import NodeHandle
+from workbench.graph.model.bounds import SETTINGS
 from workbench.preview import OutputBatch, PreviewRequest, preview_outputs
 from workbench.ui.cell_source import cell_source
 from workbench.ui.notebook_runs import RunAccess

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from workbench.catalog.own_code import OWN_CODE
-from workbench.graph.function_randomness import Undetermined, undetermined
 from workbench.graph.model import Node
+from workbench.graph.user_functions.function_randomness import Undetermined, undetermined
 
 
 def caution_of(node: Node) -> str:

@@ -9,7 +9,7 @@ from workbench.catalog.spec import Value
 from workbench.emit.policies import has_policy
 from workbench.engine.call_handle import Caller
 from workbench.graph.model import Graph, Port
-from workbench.graph.policy import forced
+from workbench.graph.model.policy import forced
 from workbench.preview import Effect, PreviewRequest, preview_effect
 from workbench.ui.background_results import BackgroundResults
 from workbench.ui.binary_payload import pack_payload

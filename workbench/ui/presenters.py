@@ -6,8 +6,8 @@ from base64 import b64encode
 from collections.abc import Sequence
 
 from workbench.engine.machine import Machine
-from workbench.graph.check import Fault
-from workbench.graph.recipes import load_recipes, sample_words
+from workbench.graph.checks.check import Fault
+from workbench.graph.storage.recipes import load_recipes, sample_words
 from workbench.preview import PreviewRequest, PreviewResult, Tile
 from workbench.preview.marks import TargetMark
 from workbench.ui.binary_payload import pack_payload

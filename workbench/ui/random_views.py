@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
-from workbench.graph.devices import is_generator
-from workbench.graph.generators import generators_for
+from workbench.graph.edits.generators import generators_for
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.types.devices import is_generator
 from workbench.ui.inspector_views import RandomView
 from workbench.ui.views import Json
 

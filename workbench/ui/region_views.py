@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from workbench.catalog.spec import Catalog
-from workbench.graph import some_of
-from workbench.graph.check import Fault
-from workbench.graph.layout import Layout
+from workbench.graph.checks.check import Fault
+from workbench.graph.control_flow import some_of
+from workbench.graph.control_flow.repeat import OP as REPEAT
+from workbench.graph.control_flow.repeat import TIMES, most_turns
 from workbench.graph.model import Body, Graph, Node, Port, region_of
-from workbench.graph.repeat import OP as REPEAT
-from workbench.graph.repeat import TIMES, most_turns
+from workbench.graph.storage.layout import Layout
 from workbench.ui.condition_actions import condition_words
 from workbench.ui.random_views import distribution, random_view
 from workbench.ui.views import BodyEntry, ScopeBody, ScopeEntry

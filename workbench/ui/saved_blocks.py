@@ -1,6 +1,6 @@
 """Blocks that a person saved, each a file in the state folder, to be put into any graph.
 
-$XDG_STATE_HOME/dali-workbench/blocks/<name>.json      see ``workbench.graph.blocks``
+$XDG_STATE_HOME/dali-workbench/blocks/<name>.json      see ``workbench.graph.snippets.blocks``
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from urllib.parse import quote
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.files import write_text
-from workbench.graph.blocks import Block, dump_block, load_block, make_block
+from workbench.graph.snippets.blocks import Block, dump_block, load_block, make_block
 from workbench.ui.actions import canvas
 from workbench.ui.autosave import state_folder
 from workbench.ui.view_state import ViewState

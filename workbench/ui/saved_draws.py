@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.errors import GraphEditError
-from workbench.graph.edit import set_setting
-from workbench.graph.layout import Document
-from workbench.graph.saved_draws import MOST_SAVED, SavedDraw
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.storage.layout import Document
+from workbench.graph.storage.saved_draws import MOST_SAVED, SavedDraw
 from workbench.preview import PreviewResult
 from workbench.ui.closeup import CloseupSample
 from workbench.ui.preview_views import SavedDrawEntry

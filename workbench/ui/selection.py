@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.catalog.spec import Catalog
-from workbench.graph.chance import CONDITION
-from workbench.graph.layout import Document
+from workbench.graph.control_flow.chance import CONDITION
 from workbench.graph.model import Graph, region_of
-from workbench.graph.node_order import ancestors
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.storage.layout import Document
 from workbench.ui.canvas_actions import all_folded_generators
 from workbench.ui.region_views import drawn_around, is_drawn, nearest_existing_scope
 from workbench.ui.step_labels import changed_nodes

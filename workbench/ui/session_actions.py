@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, assert_never
 
 from workbench.errors import GraphEditError, WorkbenchError
-from workbench.graph.layout import Document
+from workbench.graph.storage.layout import Document
 from workbench.preview import PreviewResult
 from workbench.roots import Roots
 from workbench.ui.actions import bar

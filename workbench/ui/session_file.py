@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import GraphFormatError
-from workbench.graph.io import dump_json, parse_json
-from workbench.graph.layout import Document, dump_document, load_document
+from workbench.graph.storage.io import dump_json, parse_json
+from workbench.graph.storage.layout import Document, dump_document, load_document
 from workbench.ui.history import HistoryStep
 
 STEPS = 100

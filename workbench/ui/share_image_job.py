@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from workbench.engine.process import Engine
 from workbench.errors import CancelledError, EngineError, SaveError, WorkbenchError
-from workbench.graph.layout import Document, dump_document
+from workbench.graph.storage.layout import Document, dump_document
 from workbench.preview import PreviewRequest
 from workbench.preview.share import draw_sheet, share_sheet, write_shared
 

@@ -11,9 +11,9 @@ from dataclasses import fields, replace
 from typing import Any
 
 from workbench.catalog.auto_augment import OWN_POLICY
-from workbench.graph.layout import Document, Layout
 from workbench.graph.model import Graph, Node, Port, Settings
-from workbench.graph.policy import policy_change
+from workbench.graph.model.policy import policy_change
+from workbench.graph.storage.layout import Document, Layout
 
 _LONGEST = 60
 _NAMED = 3

@@ -8,13 +8,13 @@ from __future__ import annotations
 from workbench.catalog.spec import Catalog
 from workbench.catalog.templates import load_templates
 from workbench.errors import GraphEditError
-from workbench.graph.compatible_ops import incompatible_ops, incompatible_templates
-from workbench.graph.compose import edge_id
-from workbench.graph.connect import connect_targets, require_given
-from workbench.graph.devices import image_outputs
+from workbench.graph.edits.compatible_ops import incompatible_ops, incompatible_templates
+from workbench.graph.edits.compose import edge_id
+from workbench.graph.edits.connect import connect_targets, require_given
 from workbench.graph.fixes import fixes
-from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port
+from workbench.graph.storage.layout import Document
+from workbench.graph.types.devices import image_outputs
 from workbench.ui.actions import ApplyFix, canvas
 from workbench.ui.canvas_actions import cut_edge
 from workbench.ui.canvas_views import on_drawn_nodes

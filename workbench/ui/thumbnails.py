@@ -19,9 +19,9 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from workbench.engine import Engine
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
 from workbench.graph.model import Graph
-from workbench.graph.recipes import load_recipes
+from workbench.graph.storage.recipes import load_recipes
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
 from workbench.preview.marks import Marks, draw_marks
 from workbench.samples import write_samples

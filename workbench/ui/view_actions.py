@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, assert_never
 
 from workbench.errors import GraphEditError
-from workbench.graph.layout import Document
+from workbench.graph.storage.layout import Document
 from workbench.preview.effect import MOST_VARIANTS
 from workbench.ui.actions import panels
 from workbench.ui.closeup import CloseupSample

@@ -20,9 +20,9 @@ from workbench.engine.memory_budget import shared_budget
 from workbench.engine.process import Engine
 from workbench.errors import CancelledError, DataError, WorkbenchError
 from workbench.graph.fixes import Fix
-from workbench.graph.layout import Document, dump_document
 from workbench.graph.model import Graph
-from workbench.graph.source_targets import with_opened, without_missing_targets
+from workbench.graph.storage.layout import Document, dump_document
+from workbench.graph.variants.source_targets import with_opened, without_missing_targets
 from workbench.preview import PreviewRequest, PreviewResult
 from workbench.preview.share import share_sheet
 from workbench.roots import Roots

@@ -13,18 +13,18 @@ from workbench.emit.script import emit_script
 from workbench.engine.machine import Machine
 from workbench.engine.missing_gpu import gpu_faults, on_cpu
 from workbench.errors import OUTSIDE, DataError, WorkbenchError, WorkerLostError
-from workbench.graph.active import active_graph
-from workbench.graph.blocks import Block
-from workbench.graph.check import Fault, loose_faults, stopping_faults
-from workbench.graph.check_warnings import check_warnings
-from workbench.graph.devices import image_outputs, port_kind
-from workbench.graph.edit import chain, is_movable, set_arg
-from workbench.graph.faults import DATA_WARNINGS
+from workbench.graph.checks.check import Fault, loose_faults, stopping_faults
+from workbench.graph.checks.check_warnings import check_warnings
+from workbench.graph.edits.edit import chain, is_movable, set_arg
+from workbench.graph.execution.active import active_graph
 from workbench.graph.fixes import Fix, fixes
-from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port, region_of
-from workbench.graph.node_order import ancestors, topological
-from workbench.graph.shapes import infer_types, type_text
+from workbench.graph.model.faults import DATA_WARNINGS
+from workbench.graph.model.node_order import ancestors, topological
+from workbench.graph.snippets.blocks import Block
+from workbench.graph.storage.layout import Document
+from workbench.graph.types.devices import image_outputs, port_kind
+from workbench.graph.types.shapes import infer_types, type_text
 from workbench.preview import PreviewRequest, PreviewResult
 from workbench.roots import Roots
 from workbench.sources import DataFacts, Datasets

@@ -16,7 +16,7 @@ from workbench.bench.peers import OPERATORS, PEERS
 from workbench.bench.peers.program import program_of
 from workbench.catalog import Catalog, load_catalog
 from workbench.graph import Graph, load_recipe
-from workbench.graph.remove import remove_nodes
+from workbench.graph.edits.remove import remove_nodes
 
 SHORT = MeasurementConfig(0.05, 2, 2, warm_up_rounds=2, budget=0.0)
 ON_CPU = [name for name, peer in PEERS.items() if peer.needs[1] == "torchvision"][:2]

@@ -16,9 +16,9 @@ from tests.placed import CATALOG, USABLE
 from workbench.catalog import Value
 from workbench.emit.policies import is_of_the_call
 from workbench.graph import Graph, Node, Port, Settings, check_graph
-from workbench.graph.edit import new_node, start_graph
+from workbench.graph.edits.edit import new_node, start_graph
+from workbench.graph.fixes.unfed_inputs import feed_input, feed_node, fitting_ports
 from workbench.graph.model import Source, region_of
-from workbench.graph.unfed_inputs import feed_input, feed_node, fitting_ports
 
 MOST = 30
 """Nodes of a graph, at most."""

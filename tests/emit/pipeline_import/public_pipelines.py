@@ -43,7 +43,7 @@ from workbench.engine import scripts
 from workbench.engine.usual_values import is_of_any_process
 from workbench.errors import ImportFailedError
 from workbench.graph import Graph
-from workbench.graph.own_code import trust_graph
+from workbench.graph.user_functions.own_code import trust_graph
 from workbench.samples import write_samples
 from workbench.sources import list_samples, open_dataset
 from workbench.sources.kinds.records._record_index import index_of

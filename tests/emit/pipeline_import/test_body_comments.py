@@ -10,8 +10,8 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.engine.importing import from_file
 from workbench.graph import load_recipe
-from workbench.graph.body_titles import set_body_title
-from workbench.graph.one_of import choose_one_of
+from workbench.graph.control_flow.one_of import choose_one_of
+from workbench.graph.model.body_titles import set_body_title
 
 CATALOG = load_catalog()
 

@@ -10,7 +10,7 @@ from workbench.emit.pipeline_import.nodes import make_call
 from workbench.emit.pipeline_import.source_lines import Lines
 from workbench.emit.pipeline_import.traced import TracedInput, TracedOp
 from workbench.graph import Graph, Node, Port, Settings
-from workbench.graph.devices import infer_devices
+from workbench.graph.types.devices import infer_devices
 
 CATALOG = load_catalog()
 IMAGES = "__Image_0"

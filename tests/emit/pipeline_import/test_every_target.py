@@ -22,9 +22,9 @@ from workbench.emit.targets import export
 from workbench.engine.importing import from_file
 from workbench.errors import GraphExportError
 from workbench.graph import Graph, Port, check_graph, load_recipe, load_recipes
-from workbench.graph.edit import set_arg, set_setting
-from workbench.graph.exchange import exchanged
-from workbench.graph.follower_edits import with_new_targets
+from workbench.graph.annotations.follower_edits import with_new_targets
+from workbench.graph.edits.edit import set_arg, set_setting
+from workbench.graph.edits.exchange import exchanged
 from workbench.sources import load_source, source_kinds
 
 pytestmark = pytest.mark.timeout(300)

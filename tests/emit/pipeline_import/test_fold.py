@@ -17,7 +17,7 @@ from workbench.emit.pipeline_import.nodes import make_call
 from workbench.emit.pipeline_import.source_lines import Lines
 from workbench.emit.pipeline_import.traced import SourceLocation, Traced, TracedInput, TracedOp
 from workbench.graph.model import Port
-from workbench.graph.node_order import topological
+from workbench.graph.model.node_order import topological
 
 CATALOG = load_catalog()
 SOURCE = """\

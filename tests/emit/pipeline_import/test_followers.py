@@ -21,8 +21,8 @@ from workbench.catalog.spec import Value
 from workbench.emit import emit_script
 from workbench.emit.pipeline_import import follower_source
 from workbench.graph import Graph, Node, Port, check_graph
-from workbench.graph.edit import insert_node
-from workbench.graph.follower_edits import with_followers
+from workbench.graph.annotations.follower_edits import with_followers
+from workbench.graph.edits.edit import insert_node
 
 
 @pytest.fixture(scope="module")

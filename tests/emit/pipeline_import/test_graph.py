@@ -11,7 +11,7 @@ from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
 from workbench.emit.pipeline_import.traced import Traced, TracedInput, TracedOp, TracedPipeline
 from workbench.graph import Port, check_graph
-from workbench.graph.devices import infer_devices
+from workbench.graph.types.devices import infer_devices
 
 CATALOG = load_catalog()
 

@@ -11,8 +11,8 @@ from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
 from workbench.emit.pipeline_import.nodes import make_call
 from workbench.emit.pipeline_import.source_lines import Lines
 from workbench.emit.pipeline_import.traced import TracedInput, TracedOp
+from workbench.graph.edits.rename import LONGEST
 from workbench.graph.model import is_name
-from workbench.graph.rename import LONGEST
 
 CATALOG = load_catalog()
 IMAGES = "__Image_0"

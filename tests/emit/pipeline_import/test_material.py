@@ -26,8 +26,8 @@ from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.engine.importing import from_file, from_pipeline
 from workbench.errors import GraphFaultsError, ImportFailedError
 from workbench.graph import check_graph
-from workbench.graph.devices import infer_devices
-from workbench.graph.own_code import trust_graph
+from workbench.graph.types.devices import infer_devices
+from workbench.graph.user_functions.own_code import trust_graph
 
 pytestmark = pytest.mark.xdist_group("material")  # in one worker: all of it is imported once
 

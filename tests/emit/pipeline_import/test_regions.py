@@ -15,7 +15,7 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.engine.importing import from_file, from_pipeline
 from workbench.graph import Graph, Node, Port, check_graph
-from workbench.graph.one_of import weights_of
+from workbench.graph.control_flow.one_of import weights_of
 
 CATALOG = load_catalog()
 BATCHES = 3

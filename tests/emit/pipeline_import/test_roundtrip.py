@@ -22,8 +22,8 @@ from workbench.engine.auto_augment_import import noted_calls, with_noted
 from workbench.engine.importing import from_file
 from workbench.engine.tracing import trace_pipeline
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.dataset_parameters import parameters
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.execution.dataset_parameters import parameters
 from workbench.sources import PARAMETER, Dataset, open_dataset
 
 

@@ -25,7 +25,7 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.engine.importing import from_pipeline
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
-from workbench.graph.some_of import choose_some_of, set_count
+from workbench.graph.control_flow.some_of import choose_some_of, set_count
 
 CATALOG = load_catalog()
 BATCHES = 2

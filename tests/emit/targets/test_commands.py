@@ -28,7 +28,7 @@ from tests.helpers import import_script
 from tests.thorough import one_in
 from workbench.emit.targets import export, load_target
 from workbench.graph import load_recipe
-from workbench.graph.edit import set_arg, set_setting
+from workbench.graph.edits.edit import set_arg, set_setting
 
 TWO_RANKS = (
     *("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"),

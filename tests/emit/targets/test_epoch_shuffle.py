@@ -15,7 +15,7 @@ from tests.helpers import import_script
 from workbench.emit.targets import export
 from workbench.errors import GraphExportError
 from workbench.graph import Graph
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
 
 BATCHES = 5
 """In an epoch of 20 images."""

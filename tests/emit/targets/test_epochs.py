@@ -20,7 +20,7 @@ from tests.emit.targets.test_execute import drive, require
 from tests.helpers import import_script
 from workbench.emit.targets import export, load_target
 from workbench.graph import Graph, load_recipe
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
 
 pytestmark = pytest.mark.timeout(600)
 

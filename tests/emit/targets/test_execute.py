@@ -25,7 +25,7 @@ from workbench.catalog import load_catalog
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError
 from workbench.graph import Graph, Port, check_graph, load_recipe, load_recipes
-from workbench.graph.edit import set_arg, set_setting
+from workbench.graph.edits.edit import set_arg, set_setting
 
 pytestmark = pytest.mark.timeout(600)  # Ray and TensorFlow alone take a minute to start
 

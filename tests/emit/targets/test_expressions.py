@@ -16,9 +16,9 @@ from tests.placed import CATALOG, USABLE, placed
 from workbench.catalog.arithmetic import CONSTANT_TYPES
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph
-from workbench.graph.compose import place_node
-from workbench.graph.connect import connect
-from workbench.graph.edit import insert_node, randomise_arg, set_arg
+from workbench.graph.edits.compose import place_node
+from workbench.graph.edits.connect import connect
+from workbench.graph.edits.edit import insert_node, randomise_arg, set_arg
 
 RESIZED = Port("resize", "output")
 

@@ -14,7 +14,7 @@ from tests.helpers import with_settings
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.graph import load_recipe
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 
 CATALOG = load_catalog()
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(300)]

@@ -19,8 +19,8 @@ from tests.placed import placed
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError, GraphFaultsError
 from workbench.graph import Graph, Node, Port, load_recipe
-from workbench.graph.compose import place_node
-from workbench.graph.edit import set_arg, set_setting
+from workbench.graph.edits.compose import place_node
+from workbench.graph.edits.edit import set_arg, set_setting
 
 
 def test_a_graph_with_faults_goes_nowhere() -> None:

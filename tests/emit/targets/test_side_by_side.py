@@ -25,7 +25,7 @@ from workbench.catalog import load_catalog
 from workbench.emit.targets import export, load_target, target_names
 from workbench.errors import GraphExportError
 from workbench.graph import load_recipe
-from workbench.graph.edit import set_setting
+from workbench.graph.edits.edit import set_setting
 
 pytestmark = pytest.mark.timeout(600)
 CATALOG = load_catalog()

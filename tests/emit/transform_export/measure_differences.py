@@ -34,8 +34,8 @@ from workbench.emit.transform_export.torchvision import TORCHVISION
 from workbench.emit.transform_import import pixels
 from workbench.emit.transform_import.images import Images
 from workbench.errors import GraphExportError
+from workbench.graph.builder.read import read
 from workbench.graph.model import Graph, Port
-from workbench.graph.read import read
 from workbench.preview.pixel_difference import PixelDifference, difference
 
 CATALOG = load_catalog()

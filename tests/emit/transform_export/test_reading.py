@@ -20,7 +20,7 @@ from workbench.emit.transform_import.graph import import_transforms
 from workbench.emit.transform_import.transform_call import TransformCall
 from workbench.errors import GraphExportError
 from workbench.graph import Graph
-from workbench.graph.read import fn, random
+from workbench.graph.builder.read import fn, random
 
 CATALOG = load_catalog()
 DECODED = import_transforms(TransformCall("torchvision.transforms.Compose", ([],))).graph

@@ -13,7 +13,7 @@ from workbench.catalog import Value, load_catalog
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError, GraphFaultsError
 from workbench.graph import Graph, Node, Port, load_recipe
-from workbench.graph.edit import set_arg
+from workbench.graph.edits.edit import set_arg
 
 CATALOG = load_catalog()
 WITHOUT_DALI = ("torchvision", "albumentations")

@@ -37,10 +37,10 @@ from workbench.emit.transform_import.transform_call import (
     to_plain,
 )
 from workbench.errors import ImportFailedError
-from workbench.graph import data_node
-from workbench.graph.check import check_graph
-from workbench.graph.faults import Fault
+from workbench.graph.builder import data_node
+from workbench.graph.checks.check import check_graph
 from workbench.graph.model import Graph, Port
+from workbench.graph.model.faults import Fault
 
 CATALOG = load_catalog()
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)

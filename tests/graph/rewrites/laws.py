@@ -9,7 +9,7 @@ from typing import Any, cast
 from workbench.catalog import load_catalog
 from workbench.engine.runner import Runner
 from workbench.graph import Graph, check_graph
-from workbench.graph.edit import chain, start_graph
+from workbench.graph.edits.edit import chain, start_graph
 from workbench.graph.rewrites import rewritten
 from workbench.optimiser.difference import Difference, compare_outputs
 from workbench.sources import open_datasets

@@ -10,8 +10,8 @@ import pytest
 from tests.graph.rewrites.laws import CATALOG, done, require_near, start
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph
-from workbench.graph.devices import infer_devices
 from workbench.graph.rewrites import by_node, rewritten
+from workbench.graph.types.devices import infer_devices
 from workbench.optimiser.experiment import steps_of
 
 

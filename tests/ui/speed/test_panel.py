@@ -13,7 +13,7 @@ from workbench.bench.config import config_of
 from workbench.bench.context import graph_hash
 from workbench.bench.stages import StageCostExperiment
 from workbench.catalog import load_catalog
-from workbench.graph.edit import set_arg, set_setting
+from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.sources import open_datasets
 from workbench.ui.actions.speed import Adopt
 from workbench.ui.speed.chart_views import ratios

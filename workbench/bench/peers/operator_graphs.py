@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
-from workbench.graph.devices import image_outputs, is_decoder, is_generator
 from workbench.graph.model import Graph, Node, Port, Source
-from workbench.graph.node_order import ancestors, topological
-from workbench.graph.ports import output_ports
+from workbench.graph.model.node_order import ancestors, topological
+from workbench.graph.model.ports import output_ports
+from workbench.graph.types.devices import image_outputs, is_decoder, is_generator
 
 NOTHING = "nothing"
 """The graph that decodes, resizes and does nothing more: what the others are told from."""

@@ -13,10 +13,10 @@ from typing import Any
 
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import EngineError
-from workbench.graph.dataset_parameters import parameters
-from workbench.graph.devices import image_outputs, is_decoder, is_generator
+from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import DecodeDevice, Graph, Node, Port, Source
-from workbench.graph.node_order import ancestors, topological
+from workbench.graph.model.node_order import ancestors, topological
+from workbench.graph.types.devices import image_outputs, is_decoder, is_generator
 
 Image = Any
 """Whatever a peer's functions hand on."""

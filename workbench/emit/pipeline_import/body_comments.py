@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from workbench.catalog.regions import REGIONS
 from workbench.emit.pipeline_import.traced import SourceLocation
-from workbench.graph.body_titles import LONGEST
 from workbench.graph.model import Body, Graph, Node
+from workbench.graph.model.body_titles import LONGEST
 
 _HEAD = re.compile(r"(?:if|elif|else)\b[^#'\"]*:\s*#\s*(.+)")
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from workbench.emit.pipeline_import.expressions import ARITHMETIC, expression_node
 from workbench.emit.pipeline_import.traced import TracedInput, TracedOp, TracedPipeline
-from workbench.graph.box_layout import BOX_CROP, clip_function
+from workbench.graph.annotations.box_layout import BOX_CROP, clip_function
 from workbench.graph.model import Node
 
 _LOW = (

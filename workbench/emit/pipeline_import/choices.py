@@ -12,7 +12,7 @@ from workbench.catalog.regions import REGIONS
 from workbench.emit.pipeline_import.ids import Made
 from workbench.emit.pipeline_import.nodes import BodyCalls, Call
 from workbench.emit.pipeline_import.traced import TracedInput, TracedOp
-from workbench.graph.one_of import MOST
+from workbench.graph.control_flow.one_of import MOST
 
 _EQUAL, _DRAW, _REGION = "math.eq", "random.choice", "one_of"
 _CONDITION, _CHOICE = "condition", "choice"

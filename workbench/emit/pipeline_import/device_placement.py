@@ -8,10 +8,10 @@ from dataclasses import replace
 from workbench.catalog.spec import Catalog, Device
 from workbench.emit.pipeline_import.ids import Made
 from workbench.emit.pipeline_import.traced import TracedInput
-from workbench.graph.devices import infer_devices, transfers
-from workbench.graph.edit import free_id
+from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.node_order import running_order
+from workbench.graph.model.node_order import running_order
+from workbench.graph.types.devices import infer_devices, transfers
 
 
 def with_devices(

@@ -15,7 +15,7 @@ import numpy as np
 from workbench.catalog.arithmetic import CALLED, CONSTANT_TYPES, arithmetic_specs
 from workbench.catalog.spec import OpSpec, Value
 from workbench.emit.pipeline_import.traced import TracedOp
-from workbench.graph.subscript_index import index_text
+from workbench.graph.model.subscript_index import index_text
 
 ARITHMETIC = "_ArithmeticGenericOp"
 INDEXING = frozenset({"_TensorSubscript", "_SubscriptDimCheck"})

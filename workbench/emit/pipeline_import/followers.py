@@ -30,11 +30,11 @@ from workbench.emit.pipeline_import.follower_source import (
 from workbench.emit.pipeline_import.needed_nodes import needed_nodes
 from workbench.emit.pipeline_import.traced import SourceLocation
 from workbench.errors import WorkbenchError
-from workbench.graph.edit import free_id
-from workbench.graph.follower_dependencies import with_dependencies
+from workbench.graph.annotations.follower_dependencies import with_dependencies
+from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.node_order import running_order
-from workbench.graph.ports import outputs_of
+from workbench.graph.model.node_order import running_order
+from workbench.graph.model.ports import outputs_of
 
 _CHANGED = "its lines are no longer those of a follower, and stay as they are"
 

@@ -33,15 +33,15 @@ from workbench.emit.pipeline_import.subsets import fold_subsets
 from workbench.emit.pipeline_import.traced import SourceLocation, Traced, TracedPipeline
 from workbench.emit.pipeline_import.turns import fold_turns
 from workbench.emit.transform_import.transform_call import TransformCall
-from workbench.graph.bounds import SETTINGS
-from workbench.graph.check import check_graph
-from workbench.graph.dataset_parameters import parameter_of
-from workbench.graph.exchange import exchanged
-from workbench.graph.frozen import FrozenDict
-from workbench.graph.graph_drawing import graph_svg
-from workbench.graph.layout import Document
+from workbench.graph.builder.graph_drawing import graph_svg
+from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.exchange import exchanged
+from workbench.graph.execution.dataset_parameters import parameter_of
+from workbench.graph.execution.pipelines import side_by_side, without_shard
 from workbench.graph.model import Body, DecodeDevice, Graph, Node, Port, Settings, Source
-from workbench.graph.pipelines import side_by_side, without_shard
+from workbench.graph.model.bounds import SETTINGS
+from workbench.graph.model.frozen import FrozenDict
+from workbench.graph.storage.layout import Document
 from workbench.sources import is_reader, load_source
 
 _MOST_LINES = 60

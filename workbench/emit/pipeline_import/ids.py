@@ -10,10 +10,10 @@ from workbench.catalog.spec import Catalog, PortKind
 from workbench.emit.pipeline_import.nodes import Call
 from workbench.emit.pipeline_import.source_lines import Lines
 from workbench.emit.pipeline_import.traced import TracedOp
-from workbench.graph.devices import is_generator
-from workbench.graph.edit import usual_id
+from workbench.graph.edits.edit import usual_id
+from workbench.graph.edits.rename import LONGEST
 from workbench.graph.model import is_name
-from workbench.graph.rename import LONGEST
+from workbench.graph.types.devices import is_generator
 
 _PLURAL = {"image": "images", "label": "labels", "mask": "masks", "number": "numbers"}
 _NO_WORD = re.compile(r"kwargs|args|[A-Za-z]\d*")

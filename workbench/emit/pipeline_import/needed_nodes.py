@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from workbench.graph.control_flow.repeat import OP as REPEAT
+from workbench.graph.control_flow.some_of import OP as SOME_OF
 from workbench.graph.model import Body, Node, Port, Source
-from workbench.graph.node_order import running_order
-from workbench.graph.repeat import OP as REPEAT
-from workbench.graph.some_of import OP as SOME_OF
+from workbench.graph.model.node_order import running_order
 
 
 def needed_nodes(nodes: Sequence[Node], wanted: set[Port]) -> tuple[Node, ...]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from workbench.emit.pipeline_import.seed_sequence import drawn_seeds
 from workbench.emit.pipeline_import.source_lines import Lines
 from workbench.emit.pipeline_import.traced import AutomaticCall, TracedOp
-from workbench.graph.bounds import LARGEST_SEED, SETTINGS
 from workbench.graph.model import Settings
+from workbench.graph.model.bounds import LARGEST_SEED, SETTINGS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 from workbench.catalog.spec import Value
-from workbench.graph.edit import free_id
+from workbench.graph.control_flow.one_of import CHOICE, MOST, rescoped
+from workbench.graph.control_flow.some_of import OP, order_count, orders
+from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Body, Graph, Node, Port
-from workbench.graph.node_order import running_order
-from workbench.graph.one_of import CHOICE, MOST, rescoped
-from workbench.graph.some_of import OP, order_count, orders
+from workbench.graph.model.node_order import running_order
 
 _IF, _TABLE, _DRAW, _CONDITION = "if", "lookup_table", "random.choice", "condition"
 

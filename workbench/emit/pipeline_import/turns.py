@@ -15,17 +15,17 @@ from workbench.catalog.spec import OPAQUE, Catalog, Value
 from workbench.emit.emitter import TURN_SEED
 from workbench.emit.naming import is_batch_generator
 from workbench.errors import GraphEditError
-from workbench.graph.chance import CONDITION
-from workbench.graph.edit import free_id
+from workbench.graph.control_flow.chance import CONDITION
+from workbench.graph.control_flow.one_of import CHOICE, rescoped
+from workbench.graph.control_flow.regions import unwrap_region, wrap_in_region
+from workbench.graph.control_flow.repeat import OP as REPEAT
+from workbench.graph.control_flow.repeat import TIMES
+from workbench.graph.control_flow.some_of import OP as SOME_OF
+from workbench.graph.control_flow.some_of import count_of, is_shuffled, orders
+from workbench.graph.edits.edit import free_id
+from workbench.graph.edits.rename import rename_node
 from workbench.graph.model import Graph, Node, Port, Source, region_of
-from workbench.graph.node_order import running_order
-from workbench.graph.one_of import CHOICE, rescoped
-from workbench.graph.regions import unwrap_region, wrap_in_region
-from workbench.graph.rename import rename_node
-from workbench.graph.repeat import OP as REPEAT
-from workbench.graph.repeat import TIMES
-from workbench.graph.some_of import OP as SOME_OF
-from workbench.graph.some_of import count_of, is_shuffled, orders
+from workbench.graph.model.node_order import running_order
 
 _TURN = {"math.gt", "math.add"}
 """Operators by whose number a turn can differ: ``times > i``, ``choice * 2 + i``."""

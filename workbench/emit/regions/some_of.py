@@ -11,8 +11,8 @@ from workbench.emit.code import Lines
 from workbench.emit.emitter import Emitter
 from workbench.emit.python import INDENT, call
 from workbench.emit.region_comments import body_comment
+from workbench.graph.control_flow.some_of import count_of, is_shuffled, orders
 from workbench.graph.model import Node
-from workbench.graph.some_of import count_of, is_shuffled, orders
 
 OP = "some_of"
 

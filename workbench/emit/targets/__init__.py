@@ -23,7 +23,7 @@ from workbench.catalog.spec import CATALOG, Catalog
 from workbench.emit.code import Code
 from workbench.emit.template_parts import known_facts, sound_part
 from workbench.errors import GraphExportError, SaveError
-from workbench.graph.dataset_parameters import parameter_of, read_as
+from workbench.graph.execution.dataset_parameters import parameter_of, read_as
 from workbench.graph.model import GRAPH, Graph
 from workbench.sources import Data, DataFacts, Datasets, data_facts, load_source, open_datasets
 

@@ -15,8 +15,8 @@ from textwrap import indent
 from workbench.emit.outputs import Outputs, outputs_of_kind, ragged_outputs
 from workbench.emit.python import call, constant
 from workbench.errors import GraphExportError
+from workbench.graph.annotations.target_formats import box_format, is_relative
 from workbench.graph.model import Graph, Port
-from workbench.graph.target_formats import box_format, is_relative
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ from workbench.emit.template_parts import (
     reached_nodes,
     shard_seed,
 )
+from workbench.graph.execution.pipelines import SHARD_SEED
 from workbench.graph.model import Graph, Node
-from workbench.graph.pipelines import SHARD_SEED
 
 BUILD = '''\
 def build_pipeline(

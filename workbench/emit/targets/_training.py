@@ -10,8 +10,8 @@ from workbench.emit.targets._ragged import DETECTION_LOSS, detection_function, f
 from workbench.emit.targets._shared import Module, squeezed_labels
 from workbench.errors import GraphExportError
 from workbench.graph.model import Source
-from workbench.graph.node_order import ancestors
-from workbench.graph.tensor_type import TensorType
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.types.tensor_type import TensorType
 
 _CLASSIFIER = (
     "nn.Sequential(",

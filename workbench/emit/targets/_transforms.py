@@ -19,8 +19,8 @@ from workbench.emit.transform_export.reading import Reading
 from workbench.emit.transform_export.source_text import lines_of
 from workbench.emit.transform_export.steps import OTHERWISE, Chain, Choice, View, walk
 from workbench.errors import GraphExportError
-from workbench.graph.devices import is_decoder
 from workbench.graph.model import Graph, Node, Source
+from workbench.graph.types.devices import is_decoder
 from workbench.sources import load_source
 
 SHARED = "transform"

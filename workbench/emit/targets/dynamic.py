@@ -24,11 +24,11 @@ from workbench.emit.template_parts import (
     reached_nodes,
 )
 from workbench.errors import GraphExportError
-from workbench.graph.dataset_parameters import parameters, reader_name
+from workbench.graph.execution.dataset_parameters import parameters, reader_name
 from workbench.graph.model import Graph, Node, Port, Source
-from workbench.graph.ports import output_ports
-from workbench.graph.type_promotion import integer_range
-from workbench.graph.values import elements
+from workbench.graph.model.ports import output_ports
+from workbench.graph.model.values import elements
+from workbench.graph.types.type_promotion import integer_range
 
 _TEMPLATE = '''\
 """$title

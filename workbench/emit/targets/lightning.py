@@ -18,9 +18,9 @@ from workbench.emit.targets._shared import (
     torch_module,
 )
 from workbench.emit.targets._training import training_fields
-from workbench.graph.dataset_parameters import parameters
+from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Graph
-from workbench.graph.validation import validation_graph
+from workbench.graph.variants.validation import validation_graph
 
 _IMPORTS = """\
 from nvidia.dali import fn$math, pipeline_def$imports

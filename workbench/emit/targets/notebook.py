@@ -24,8 +24,8 @@ from workbench.emit.template_parts import (
     reached_nodes,
     warning_lines,
 )
-from workbench.graph.devices import is_generator
 from workbench.graph.model import Graph, Node
+from workbench.graph.types.devices import is_generator
 
 _SETTINGS = """\
 ${os}import time

@@ -29,10 +29,10 @@ from workbench.emit.template_parts import (
     return_statement,
 )
 from workbench.errors import GraphExportError
-from workbench.graph.check import check_graph
-from workbench.graph.inference import inference_graph
+from workbench.graph.checks.check import check_graph
 from workbench.graph.model import Graph, Node, Port, Source
-from workbench.graph.node_order import ancestors
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.variants.inference import inference_graph
 
 _MODEL = '''\
 """$title

@@ -11,11 +11,11 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.outputs import describe_outputs
 from workbench.emit.transform_export.steps import OTHERWISE, Chain, Choice, Drawn, Step, View
 from workbench.errors import GraphExportError
-from workbench.graph.devices import is_generator
+from workbench.graph.control_flow.repeat import TIMES, most_turns
+from workbench.graph.control_flow.some_of import count_of, is_shuffled
 from workbench.graph.model import Graph, Node, Port, Source
-from workbench.graph.repeat import TIMES, most_turns
-from workbench.graph.some_of import count_of, is_shuffled
-from workbench.graph.values import elements
+from workbench.graph.model.values import elements
+from workbench.graph.types.devices import is_generator
 
 _PASSED_ON = ("cast", "math.floor", "math.round")
 """Operators behind which a draw has the same range."""

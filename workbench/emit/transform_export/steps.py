@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import GraphExportError
 from workbench.graph.model import Node
-from workbench.graph.tensor_type import TensorType
-from workbench.graph.values import elements
+from workbench.graph.model.values import elements
+from workbench.graph.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from workbench.emit.transform_export.reading import Reading

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.emit.transform_import.images import Images, number, uniform
-from workbench.graph.data_node import DataNode
-from workbench.graph.read import fn
+from workbench.graph.builder.data_node import DataNode
+from workbench.graph.builder.read import fn
 
 Drawn = DataNode | float
 

@@ -26,13 +26,13 @@ from workbench.emit.transform_import.timm import TIMM
 from workbench.emit.transform_import.torchvision_functions import TORCHVISION
 from workbench.emit.transform_import.transform_call import TransformCall
 from workbench.errors import ImportFailedError
-from workbench.graph.check import check_graph
-from workbench.graph.data_node import deferred_checks
-from workbench.graph.edit import new_node
-from workbench.graph.frozen import FrozenDict
-from workbench.graph.layout import Document
+from workbench.graph.builder.data_node import deferred_checks
+from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.edit import new_node
 from workbench.graph.model import Graph, Source
-from workbench.graph.ports import output_ports
+from workbench.graph.model.frozen import FrozenDict
+from workbench.graph.model.ports import output_ports
+from workbench.graph.storage.layout import Document
 from workbench.sources import PARAMETER, load_source
 
 LIBRARIES = {each.name: each for each in (TORCHVISION, ALBUMENTATIONS, KORNIA, TIMM)}

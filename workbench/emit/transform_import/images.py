@@ -10,9 +10,9 @@ from typing import Any, Literal
 from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.report import ImportIssue
 from workbench.emit.transform_import.transform_call import DrawnValue, NamedValue, TransformCall
-from workbench.graph.data_node import DataNode, flow
+from workbench.graph.builder.data_node import DataNode, flow
+from workbench.graph.builder.read import fn, random
 from workbench.graph.model import Graph
-from workbench.graph.read import fn, random
 
 Step = Callable[[], None]
 """Puts something behind the images."""

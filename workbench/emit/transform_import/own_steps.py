@@ -24,7 +24,7 @@ from workbench.emit.transform_import.pixels import (
     stretch_contrast,
 )
 from workbench.emit.transform_import.transform_call import TransformCall
-from workbench.graph.data_node import DataNode
+from workbench.graph.builder.data_node import DataNode
 
 OWN = Library("own")
 _match = OWN.match

@@ -8,8 +8,8 @@ from typing import Any
 
 from workbench.emit.transform_import.geometry import as_value, fills
 from workbench.emit.transform_import.images import Images, NoMatchError, around, uniform
-from workbench.graph.data_node import DataNode
-from workbench.graph.read import fn
+from workbench.graph.builder.data_node import DataNode
+from workbench.graph.builder.read import fn
 
 Range = tuple[float, float]
 

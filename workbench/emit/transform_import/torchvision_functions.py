@@ -30,7 +30,7 @@ from workbench.emit.transform_import.pixels import (
     sharpen,
     stretch_contrast,
 )
-from workbench.graph.read import fn
+from workbench.graph.builder.read import fn
 
 TORCHVISION = torchvision.TORCHVISION
 _match = TORCHVISION.match

@@ -9,8 +9,7 @@ from functools import partial
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
-from workbench.graph.check import check_graph
-from workbench.graph.faults import WARNINGS, Fault, FaultCode
+from workbench.graph.checks.check import check_graph
 from workbench.graph.fixes import (
     argument_fixes,
     device_fixes,
@@ -21,6 +20,7 @@ from workbench.graph.fixes import (
 )
 from workbench.graph.fixes.fix_candidate import Fix, FixCandidate
 from workbench.graph.model import Graph, region_of
+from workbench.graph.model.faults import WARNINGS, Fault, FaultCode
 
 __all__ = ["Fix", "fixes"]
 

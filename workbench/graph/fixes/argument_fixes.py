@@ -9,8 +9,7 @@ from difflib import get_close_matches
 from functools import partial
 
 from workbench.catalog.spec import ArgSpec, Catalog, Value
-from workbench.graph.edit import reset_arg
-from workbench.graph.faults import Fault
+from workbench.graph.edits.edit import reset_arg
 from workbench.graph.fixes.fix_candidate import (
     FixCandidate,
     node_of,
@@ -19,12 +18,13 @@ from workbench.graph.fixes.fix_candidate import (
     with_arg,
     without_inputs,
 )
-from workbench.graph.free_seed import free_seed
+from workbench.graph.fixes.unfed_inputs import feed_from_new, feed_of
 from workbench.graph.model import Graph
-from workbench.graph.policy import bins_of, mended_policy
-from workbench.graph.type_promotion import integer_range
-from workbench.graph.unfed_inputs import feed_from_new, feed_of
-from workbench.graph.values import value_fault
+from workbench.graph.model.faults import Fault
+from workbench.graph.model.free_seed import free_seed
+from workbench.graph.model.policy import bins_of, mended_policy
+from workbench.graph.model.values import value_fault
+from workbench.graph.types.type_promotion import integer_range
 
 
 def fix_unknown_arg(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import partial
 
 from workbench.catalog.spec import Catalog
-from workbench.graph.devices import infer_devices, is_decoder, port_device
-from workbench.graph.edit import new_node, set_setting
-from workbench.graph.faults import Fault
+from workbench.graph.edits.edit import new_node, set_setting
 from workbench.graph.fixes.fix_candidate import FixCandidate, node_of, removal, with_node_between
 from workbench.graph.fixes.move import offer_move_up
 from workbench.graph.model import Graph
+from workbench.graph.model.faults import Fault
+from workbench.graph.types.devices import infer_devices, is_decoder, port_device
 
 
 def fix_device(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:

@@ -8,9 +8,7 @@ from functools import partial
 from itertools import islice
 
 from workbench.catalog.spec import Catalog, kind_fits
-from workbench.graph.devices import decodes, is_generator, port_kind
-from workbench.graph.edit import new_node, reset_arg, set_arg
-from workbench.graph.faults import Fault
+from workbench.graph.edits.edit import new_node, reset_arg, set_arg
 from workbench.graph.fixes.fix_candidate import (
     FixCandidate,
     node_of,
@@ -21,12 +19,14 @@ from workbench.graph.fixes.fix_candidate import (
 )
 from workbench.graph.fixes.move import offer_move_up
 from workbench.graph.fixes.region_fixes import fix_region
+from workbench.graph.fixes.unfed_inputs import feed_from_new, feed_input, feed_of, fitting_ports
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.node_order import ancestors
-from workbench.graph.ports import outputs_of
-from workbench.graph.shapes import infer_types
-from workbench.graph.unfed_inputs import feed_from_new, feed_input, feed_of, fitting_ports
-from workbench.graph.values import value_fault
+from workbench.graph.model.faults import Fault
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.model.ports import outputs_of
+from workbench.graph.model.values import value_fault
+from workbench.graph.types.devices import decodes, is_generator, port_kind
+from workbench.graph.types.shapes import infer_types
 
 _DECODER = "decoders.image"
 _OFFERED = 2

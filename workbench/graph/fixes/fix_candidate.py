@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from workbench.catalog.spec import Catalog, Value
-from workbench.graph.faults import Fault
+from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.remove import remove_nodes
+from workbench.graph.model.faults import Fault
 
 
 @dataclass(frozen=True, slots=True)

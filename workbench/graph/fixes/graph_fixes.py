@@ -9,20 +9,20 @@ from difflib import get_close_matches
 from functools import partial
 
 from workbench.catalog.spec import Catalog
-from workbench.graph.active import set_muted
-from workbench.graph.bounds import SETTINGS
-from workbench.graph.compose import with_outputs
-from workbench.graph.connect import set_output
-from workbench.graph.devices import port_kind
-from workbench.graph.edit import free_id, new_node, set_setting, start_graph
-from workbench.graph.faults import Fault
+from workbench.graph.annotations.follower_edits import with_followed, with_polygons
+from workbench.graph.annotations.followers import unmoved_targets
+from workbench.graph.edits.compose import with_outputs
+from workbench.graph.edits.connect import set_output
+from workbench.graph.edits.edit import free_id, new_node, set_setting, start_graph
+from workbench.graph.execution.active import set_muted
 from workbench.graph.fixes.fix_candidate import FixCandidate, node_of, removal
 from workbench.graph.fixes.source_fixes import fix_unreadable_source
-from workbench.graph.follower_edits import with_followed, with_polygons
-from workbench.graph.followers import unmoved_targets
 from workbench.graph.model import Body, Edge, Graph, Node, Port, Settings, Source, is_name
-from workbench.graph.node_order import topological
-from workbench.graph.ports import outputs_of
+from workbench.graph.model.bounds import SETTINGS
+from workbench.graph.model.faults import Fault
+from workbench.graph.model.node_order import topological
+from workbench.graph.model.ports import outputs_of
+from workbench.graph.types.devices import port_kind
 
 
 def fix_duplicate_id(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:

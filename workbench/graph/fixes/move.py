@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 
 from workbench.catalog.spec import Catalog, OpSpec, kind_fits
-from workbench.graph.devices import port_kind
 from workbench.graph.fixes.fix_candidate import FixCandidate
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.types.devices import port_kind
 
 
 def offer_move_up(

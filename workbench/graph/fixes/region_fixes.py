@@ -8,16 +8,16 @@ from functools import partial
 from itertools import permutations
 
 from workbench.catalog.spec import Catalog
-from workbench.graph.check_regions import COLOURS
-from workbench.graph.edit import free_id
-from workbench.graph.faults import Fault
+from workbench.graph.checks.check_regions import COLOURS
+from workbench.graph.control_flow.one_of import OP as ONE_OF
+from workbench.graph.control_flow.one_of import draw_of, set_weights
+from workbench.graph.control_flow.regions import unwrap_region
+from workbench.graph.control_flow.some_of import order_count, with_fitting_draw
+from workbench.graph.edits.edit import free_id
 from workbench.graph.fixes.fix_candidate import FixCandidate, removal
 from workbench.graph.model import Graph, Node, Port, region_of
-from workbench.graph.one_of import OP as ONE_OF
-from workbench.graph.one_of import draw_of, set_weights
-from workbench.graph.regions import unwrap_region
-from workbench.graph.shapes import infer_types
-from workbench.graph.some_of import order_count, with_fitting_draw
+from workbench.graph.model.faults import Fault
+from workbench.graph.types.shapes import infer_types
 
 
 def fix_region(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:

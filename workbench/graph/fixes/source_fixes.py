@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import partial
 
 from workbench.catalog.spec import OPAQUE, Catalog
-from workbench.graph.edit import free_id, new_node
-from workbench.graph.exchange import with_ports
-from workbench.graph.faults import Fault
+from workbench.graph.edits.edit import free_id, new_node
+from workbench.graph.edits.exchange import with_ports
 from workbench.graph.fixes.fix_candidate import FixCandidate
 from workbench.graph.model import Body, Graph, Node, Port
+from workbench.graph.model.faults import Fault
 
 
 def fix_unreadable_source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 
 from workbench.catalog.spec import Catalog, Value
-from workbench.graph.faults import Fault
 from workbench.graph.fixes.fix_candidate import (
     FixCandidate,
     node_of,
@@ -15,6 +14,7 @@ from workbench.graph.fixes.fix_candidate import (
     with_arg,
 )
 from workbench.graph.model import Graph
+from workbench.graph.model.faults import Fault
 
 
 def fix_covered(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:

@@ -18,9 +18,9 @@ from typing import Literal
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
-from workbench.graph.check import check_graph
-from workbench.graph.devices import infer_devices
+from workbench.graph.checks.check import check_graph
 from workbench.graph.model import Graph
+from workbench.graph.types.devices import infer_devices
 
 Class = Literal["exact", "near"]
 Sites = Callable[[Graph, Catalog], Iterator[Graph]]

@@ -14,8 +14,8 @@ from workbench.graph.rewrites._places import (
     next_node,
     output_of,
 )
-from workbench.graph.shapes import infer_types
-from workbench.graph.tensor_type import Extents, TensorType
+from workbench.graph.types.shapes import infer_types
+from workbench.graph.types.tensor_type import Extents, TensorType
 
 COLOUR = frozenset(
     {

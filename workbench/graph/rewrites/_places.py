@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, Value
-from workbench.graph.geometry import value_of
+from workbench.graph.annotations.geometry import value_of
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.ports import outputs_of
-from workbench.graph.shapes import infer_types
-from workbench.graph.tensor_type import TensorType
+from workbench.graph.model.ports import outputs_of
+from workbench.graph.types.shapes import infer_types
+from workbench.graph.types.tensor_type import TensorType
 
 
 def pairs(

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
-from workbench.graph.edit import free_id
+from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import EVERYWHERE, Rewrite
 from workbench.graph.rewrites._pixelwise import chooses_pixels, is_pixelwise

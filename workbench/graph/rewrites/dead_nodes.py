@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
-from workbench.graph.active import without_loose
+from workbench.graph.execution.active import without_loose
 from workbench.graph.model import Graph, Node
 from workbench.graph.rewrites import EVERYWHERE, Rewrite
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.graph.model import Graph, Node, Port, Source
-from workbench.graph.node_order import topological
-from workbench.graph.ports import output_ports
+from workbench.graph.model.node_order import topological
+from workbench.graph.model.ports import output_ports
 from workbench.graph.rewrites import EVERYWHERE, Rewrite
 from workbench.graph.rewrites._places import redirected
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workbench.catalog.spec import ArgSpec, Catalog, Value
-from workbench.graph.edit import without_idle_generators
+from workbench.graph.edits.edit import without_idle_generators
 from workbench.graph.model import Graph, Node
 from workbench.graph.rewrites import EVERYWHERE, Rewrite
 from workbench.graph.rewrites._places import is_given, with_given

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from workbench.catalog.spec import Catalog, Value
-from workbench.graph.edit import free_id
+from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import Rewrite
 from workbench.graph.rewrites._places import given, is_given, is_value, joined, pairs, with_given

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from workbench.catalog.fused import FUSED_FORMS
 from workbench.catalog.spec import Catalog
-from workbench.graph.edit import without_idle_generators
+from workbench.graph.edits.edit import without_idle_generators
 from workbench.graph.model import Graph, Node
 from workbench.graph.rewrites import EVERYWHERE, Rewrite
 from workbench.graph.rewrites._places import bypassed, flow_into, is_given, is_value, output_of
-from workbench.graph.shapes import infer_types
+from workbench.graph.types.shapes import infer_types
 
 _ARITHMETIC = {"math.add": 0, "math.sub": 0, "math.mul": 1, "math.truediv": 1}
 

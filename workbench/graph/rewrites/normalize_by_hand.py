@@ -28,7 +28,7 @@ from workbench.graph.rewrites._places import (
     next_node,
     output_of,
 )
-from workbench.graph.shapes import infer_types
+from workbench.graph.types.shapes import infer_types
 
 Factors = NDArray[np.float64]
 """A number, or one for each channel."""

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
-from workbench.graph.devices import device_of, infer_devices
 from workbench.graph.model import Graph, Node
-from workbench.graph.node_order import topological
+from workbench.graph.model.node_order import topological
 from workbench.graph.rewrites import placement
 from workbench.graph.rewrites.on_the_gpu import may_move, worked_on
+from workbench.graph.types.devices import device_of, infer_devices
 
 
 def _nodes(graph: Graph, catalog: Catalog) -> Iterator[str]:

@@ -12,11 +12,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, Device
-from workbench.graph.devices import device_of, infer_devices, is_decoder, port_device, port_kind
 from workbench.graph.model import Graph, Node, Port, Source
-from workbench.graph.node_order import ancestors, topological
+from workbench.graph.model.node_order import ancestors, topological
 from workbench.graph.rewrites import placement
 from workbench.graph.rewrites._places import output_of
+from workbench.graph.types.devices import (
+    device_of,
+    infer_devices,
+    is_decoder,
+    port_device,
+    port_kind,
+)
 
 
 def _nodes(graph: Graph, catalog: Catalog) -> Iterator[str]:

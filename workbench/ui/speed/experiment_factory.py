@@ -33,8 +33,8 @@ from workbench.catalog import load_catalog
 from workbench.engine.gpu import cuda_uuids
 from workbench.engine.machine import Machine
 from workbench.errors import ArgumentError, GraphEditError
-from workbench.graph.bounds import FILES
 from workbench.graph.model import DecodeDevice, Graph
+from workbench.graph.model.bounds import FILES
 from workbench.optimiser import OptimisationExperiment
 from workbench.sources import Datasets
 from workbench.ui.actions import speed

@@ -36,7 +36,7 @@ from workbench.emit.transform_import.images import (
 from workbench.emit.transform_import.images import interp_type_of_opencv as interp_type
 from workbench.emit.transform_import.images import sampling_of_opencv as sampling
 from workbench.emit.transform_import.images import warp_interp_type_of_opencv as warp_interp_type
-from workbench.graph.read import fn, random
+from workbench.graph.builder.read import fn, random
 
 _match = ALBUMENTATIONS.match
 

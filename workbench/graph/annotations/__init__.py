@@ -1,0 +1,1 @@
+"""Boxes, points and masks that follow the image through geometric operators."""

@@ -1,0 +1,205 @@
+"""Followers that an edit brings about, leads on, or leaves without anything to follow."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from workbench.catalog.followers import FOLLOWERS
+from workbench.catalog.spec import Catalog
+from workbench.graph.annotations.followers import (
+    annotation_origin,
+    follows,
+    path_of,
+    polygons_as_read,
+    target_kind,
+    unfollowed_targets,
+)
+from workbench.graph.annotations.geometry import frame_of
+from workbench.graph.edits.edit import free_id, new_node
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.types.devices import port_kind
+from workbench.graph.types.shapes import infer_types
+
+
+def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
+    """``after`` an edit, with the followers that it brought about, or without those it left over.
+
+    A target that a source gives out follows the image that is given out, from the moment on that
+    this image comes through a geometric operator, and goes on with it through further ones; with
+    the last of these the follower goes. Where a person removed a follower, there is none again.
+    """
+    if before.nodes == after.nodes or after.enclosing is not None:
+        return after
+    graph = _led_on(before, _without_idle(before, after, catalog), catalog)
+    for image, output, port in unfollowed_targets(graph, catalog):
+        known = [found[1] for found in unfollowed_targets(before, catalog)]
+        if output not in known and output in before.outputs and not _followed(before, output):
+            graph = _follow(graph, catalog, image, output, port)
+    return _with_polygons(graph, before)
+
+
+def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> Graph:
+    """The graph with followers for the outputs of these names, where their image is moved."""
+    for image, output, port in unfollowed_targets(graph, catalog):
+        if output in names:
+            graph = _follow(graph, catalog, image, output, port)
+    return _with_polygons(graph)
+
+
+def with_followed(graph: Graph, catalog: Catalog, output: str) -> Graph | None:
+    """The graph with a follower for the annotations that an output takes from its source.
+
+    None where no follower can be placed, for example inside a block.
+    """
+    port = graph.outputs[output]
+    if graph.has(port.node) and follows(graph.node(port.node)):
+        image = next(p for p in graph.outputs.values() if port_kind(graph, catalog, p) == "image")
+        return _led_to(graph, catalog, graph.node(port.node), image)
+    origin = annotation_origin(graph, catalog, port)
+    if origin is None:
+        return None
+    if origin == port:
+        return with_new_targets(graph, catalog, {output})
+    read = replace(graph, outputs={**graph.outputs, output: origin})
+    made = with_new_targets(read, catalog, {output})
+    followed = made.outputs[output]
+    for node in ancestors(graph, [port]):
+        inputs = graph.node(node).inputs
+        if origin in inputs.values() and not graph.node(node).bodies:
+            fed = {name: followed if p == origin else p for name, p in inputs.items()}
+            made = made.replace_node(replace(graph.node(node), inputs=fed))
+    return replace(made, outputs={**made.outputs, output: port})
+
+
+def with_polygons(graph: Graph, follower: str) -> Graph:
+    """The graph in which a follower of boxes counts the boxes of their polygons anew."""
+    node = graph.node(follower)
+    rows = polygons_as_read(graph, node)
+    if rows is None:
+        return graph
+    fed = graph.replace_node(replace(node, inputs={**node.inputs, "polygons": rows}))
+    moved = {rows: Port(follower, "polygons")}
+    return replace(fed, outputs={name: moved.get(p, p) for name, p in fed.outputs.items()})
+
+
+def _with_polygons(graph: Graph, before: Graph | None = None) -> Graph:
+    """The same of all followers, but for those that a person left without before."""
+    for node in graph.nodes:
+        left = before and before.has(node.id) and polygons_as_read(before, before.node(node.id))
+        graph = graph if left else with_polygons(graph, node.id)
+    return graph
+
+
+def with_class_count(before: Graph, after: Graph, count: int) -> Graph:
+    """``after`` an edit, with the number of classes of the data where followers of labels came.
+
+    ``count`` is 0 where it is not known.
+    """
+    start = FOLLOWERS["follow_labels"].args["num_classes"].start
+    for node in after.nodes if count else ():
+        came = node.op == "follow_labels" and not before.has(node.id)
+        if came and node.args.get("num_classes", start) == start:
+            after = after.replace_node(replace(node, args={**node.args, "num_classes": count}))
+    return after
+
+
+def _led_on(before: Graph, after: Graph, catalog: Catalog) -> Graph:
+    """With followers on what became of their image, where this was given out and no longer is."""
+    graph = after
+    for name, old in before.outputs.items():
+        new = after.outputs.get(name, old)
+        if new == old or not (after.has(new.node) and before.has(old.node)):
+            continue
+        if port_kind(before, catalog, old) != "image" or old.node not in ancestors(after, [new]):
+            continue
+        frame = frame_of(before, catalog, old)
+        if frame in _given_frames(after, catalog):
+            continue  # an image is still given out that the targets lie on
+        for node in after.nodes:
+            image = node.inputs.get("image") if follows(node) else None
+            if image is None or not before.has(node.id) or node != before.node(node.id):
+                continue
+            if image == old or frame_of(after, catalog, image) == frame:
+                graph = _led_to(graph, catalog, node, new)
+    return graph
+
+
+def _led_to(graph: Graph, catalog: Catalog, node: Node, image: Port) -> Graph:
+    """With a follower on another image; where that is made from what it gives, with one more."""
+    if node.id not in ancestors(graph, [image]):
+        return graph.replace_node(replace(node, inputs={**node.inputs, "image": image}))
+    taken = [output.name for output in catalog[node.op].outputs if output.name in node.inputs]
+    own = {name: Port(node.id, name) for name in taken}
+    inputs = {**node.inputs, **own, "image": image, "before": node.inputs["image"]}
+    further = replace(node, id=free_id(graph, node.op), inputs=inputs)
+    outputs = {
+        name: Port(further.id, port.output) if port.node == node.id else port
+        for name, port in graph.outputs.items()
+    }
+    return replace(graph, nodes=(*graph.nodes, further), outputs=outputs)
+
+
+def _given_frames(graph: Graph, catalog: Catalog) -> set[Port]:
+    """The frames of the images that are given out."""
+    ports = graph.outputs.values()
+    images = [port for port in ports if port_kind(graph, catalog, port) == "image"]
+    return {frame_of(graph, catalog, port) for port in images}
+
+
+def _followed(graph: Graph, output: str) -> bool:
+    """Whether a follower gives an output."""
+    node = graph.outputs[output].node
+    return graph.has(node) and follows(graph.node(node))
+
+
+def _follow(graph: Graph, catalog: Catalog, image: Port, output: str, target: Port) -> Graph:
+    kind = target_kind(graph, catalog, target)
+    assert kind is not None
+    spec = next(spec for spec in FOLLOWERS.values() if spec.follows == kind)
+    op = spec.name
+    node = new_node(graph, catalog, op, free_id(graph, op))
+    node = replace(node, inputs={spec.inputs[0].name: target, "image": image})
+    outputs = {**graph.outputs, output: Port(node.id, spec.outputs[0].name)}
+    if kind == "boxes":
+        # labels that stand beside the boxes of the same source are dropped with them
+        flows = infer_types(graph, catalog)
+        for name, port in graph.outputs.items():
+            one_each = flows[port].shape == (None,) if port in flows else False
+            if port.node == target.node and flows[port].kind == "label" and one_each:
+                node = replace(node, inputs={**node.inputs, "labels": port})
+                outputs[name] = Port(node.id, "labels")
+    return replace(graph, nodes=(*graph.nodes, node), outputs=outputs)
+
+
+def _without_idle(before: Graph, graph: Graph, catalog: Catalog) -> Graph:
+    """Without the followers whose image comes through nothing that moves pixels any more."""
+    for node in graph.nodes:
+        if not follows(node) or not before.has(node.id):
+            continue
+        had, has = path_of(before, catalog, before.node(node.id)), path_of(graph, catalog, node)
+        if had and had.steps and has and not has.steps and not has.blocked:
+            graph = bypassed(graph, catalog, node)
+    return graph
+
+
+def bypassed(graph: Graph, catalog: Catalog, node: Node) -> Graph:
+    """The graph without a follower: what it was fed stands in the place of what it gave."""
+    spec = catalog[node.op]
+    passed = {
+        Port(node.id, output.name): node.inputs[output.name]
+        for output in spec.outputs
+        if output.name in node.inputs
+    }
+    nodes = tuple(
+        replace(n, inputs={name: passed.get(port, port) for name, port in n.inputs.items()})
+        for n in graph.nodes
+        if n.id != node.id
+    )
+    outputs = {
+        name: passed.get(port, port)
+        for name, port in graph.outputs.items()
+        if port.node != node.id or port in passed
+    }
+    return replace(graph, nodes=nodes, outputs=outputs)

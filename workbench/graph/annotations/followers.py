@@ -1,0 +1,257 @@
+"""Targets that follow images: which of them do, along which path, and what is in the way.
+
+A follower is one node a target (``catalog.followers``). It names the image that its target is to
+lie on. What it further depends on is in ``follower_dependencies``, which of them an edit brings
+about in ``follower_edits``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from workbench.catalog.followers import FOLLOWERS
+from workbench.catalog.spec import Catalog, PortKind
+from workbench.graph.annotations.geometry import GeometryPath, frame_of, geometry_path
+from workbench.graph.annotations.mixes import MIXING, why_not
+from workbench.graph.annotations.target_formats import box_format
+from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.model.faults import Fault
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.types.devices import port_kind
+from workbench.graph.types.shapes import infer_types
+
+_PLACES_MIXED = (
+    "it gives which of the boxes are left, and the boxes of two images have no one numbering. "
+    "Reset places"
+)
+_POLYGONS_MIXED = (
+    "it counts the boxes of polygons anew, and the boxes of two images have no one numbering. "
+    "Give no polygons out"
+)
+
+
+def follows(node: Node) -> bool:
+    """Whether a node is a follower."""
+    return node.op in FOLLOWERS
+
+
+def path_of(graph: Graph, catalog: Catalog, follower: Node) -> GeometryPath | None:
+    """What the image of a follower came through; None where nothing feeds it.
+
+    Of the classes of images only where these were mixed; what moved pixels leaves them.
+    """
+    image = follower.inputs.get("image")
+    if image is None:
+        return None
+    kind = catalog[follower.op].follows or "any"
+    first = follower.inputs.get("before")
+    path = geometry_path(graph, catalog, image, first, placeless=kind == "label")
+    if path.blocked:
+        return path
+    if kind == "label":
+        return replace(path, steps=tuple(step for step in path.steps if step.mix))
+    blocked, reason = why_not(path, kind)
+    if any(step.mix for step in path.steps):
+        if "polygons" in follower.inputs:
+            blocked, reason = follower.id, _POLYGONS_MIXED
+        if follower.args.get("places"):
+            blocked, reason = follower.id, _PLACES_MIXED
+    return replace(path, blocked=blocked, reason=reason)
+
+
+def follower_faults(node: Node, graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+    """Why a target cannot follow, at the operator that is in the way."""
+    path = path_of(graph, catalog, node)
+    if path is not None and path.blocked:
+        what, remedy = path.reason.split(". ", 1)
+        words = what if path.blocked == node.id else f"{node.id} cannot follow it: {what}"
+        yield Fault(path.blocked, "", words, f"{remedy}.", "unfollowed", node.id)
+    if node.op == "follow_boxes" and "boxes" in node.inputs and box_format(graph, node) is None:
+        words = f"how the boxes of {node.inputs['boxes']} are written is not known"
+        yield Fault(node.id, "format", words, "Choose a format.", "missing_arg")
+    rows = polygons_as_read(graph, node)
+    if rows is not None:
+        words = f"{rows} counts the boxes as they were read, of which {node.id} leaves some out"
+        remedy = "Feed them to its polygons and give out what it makes of them, or set places."
+        yield Fault(node.id, "", words, remedy, "polygons", rows.node)
+
+
+def polygons_as_read(graph: Graph, node: Node) -> Port | None:
+    """The polygons that a graph gives out as they were read, though a follower drops their boxes.
+
+    None where it gives out ``places``, which tell of each box that is left which it was.
+    """
+    boxes = node.inputs.get("boxes")
+    if node.op != "follow_boxes" or boxes is None or "polygons" in node.inputs:
+        return None
+    if not graph.has(boxes.node) or not isinstance(graph.node(boxes.node), Source):
+        return None
+    rows, given = Port(boxes.node, "polygons"), {*graph.outputs.values()}
+    dropped = given & {Port(node.id, "boxes"), Port(node.id, "labels")}
+    told = boxes in given or Port(node.id, "places") in given
+    return rows if rows in given and dropped and not told else None
+
+
+def unmoved_targets(graph: Graph, catalog: Catalog) -> dict[str, str]:
+    """Outputs whose annotations lie on an earlier image, and the node that moved the pixels.
+
+    Empty where an image is an output that they still lie on, and for annotations that are an output
+    both as read and through a follower.
+    """
+    images = [port for port in graph.outputs.values() if port_kind(graph, catalog, port) == "image"]
+    paths = {port: geometry_path(graph, catalog, port) for port in images}
+    found = {}
+    if all(path.steps or path.blocked for path in paths.values()):
+        read_at = {
+            name: origin
+            for name, port in graph.outputs.items()
+            if (origin := annotation_origin(graph, catalog, port)) is not None
+        }
+        followed = _followed_origins(graph)
+        read_at = {name: origin for name, origin in read_at.items() if origin not in followed}
+        others = {n: p for n, p in graph.outputs.items() if p not in followed}
+        original = replace(graph, outputs={**others, **read_at})
+        for image, output, target in unfollowed_targets(original, catalog):
+            if target_kind(graph, catalog, target) == "label":
+                continue  # a class has no place on the image
+            path = paths[image]
+            if path.blocked or not _still_fits(graph, catalog, target, path):
+                found[output] = path.blocked or path.steps[0].node.id
+    frames = {path.frame for path in paths.values()}
+    for output, port in graph.outputs.items() if images else ():
+        node = graph.node(port.node) if graph.has(port.node) else None
+        lies_on = node.inputs.get("image") if node and follows(node) else None
+        if lies_on is not None and frame_of(graph, catalog, lies_on) not in frames:
+            path = geometry_path(graph, catalog, images[0], lies_on)
+            if path.blocked or path.steps:  # else the image is the one that was decoded
+                found[output] = path.blocked or path.steps[0].node.id
+    return found
+
+
+def _followed_origins(graph: Graph) -> set[Port]:
+    """What the followers among the outputs were fed, and what that was made from, to the source."""
+    found: set[Port] = set()
+    given = (graph.node(port.node) for port in graph.outputs.values() if graph.has(port.node))
+    waiting = [node for node in given if follows(node)]
+    while waiting:
+        node = waiting.pop()
+        fed = {port for name, port in node.inputs.items() if name not in ("image", "before")}
+        waiting += [graph.node(port.node) for port in fed - found if graph.has(port.node)]
+        found |= fed
+    return found
+
+
+def unmoved_faults(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+    """Outputs whose annotations do not follow the image that is an output."""
+    for output, moved in unmoved_targets(graph, catalog).items():
+        node = graph.outputs[output].node
+        yield Fault(
+            node,
+            "",
+            f"output {output!r} does not follow the image through {moved}",
+            f"Feed it to a follower (follow_boxes, follow_points, follow_masks), or remove the "
+            f"output {output!r}.",
+            "unmoved",
+            output,
+        )
+
+
+_SAME_ROWS = frozenset(
+    {"pad", "cast", "cast_like", "copy", "reshape", "reinterpret", "expand_dims", "squeeze"}
+    | {"box_encoder", "math.clamp"}
+)
+"""Operators after which annotations still lie on the same image."""
+
+
+def annotation_origin(graph: Graph, catalog: Catalog, port: Port) -> Port | None:
+    """The source's port whose annotations a port outputs unmoved, or None.
+
+    Follows operators that only change type or shape, and blocks that pass annotations through.
+    """
+    seen: set[Port] = set()
+    while port not in seen and graph.has(port.node):
+        seen.add(port)
+        node = graph.node(port.node)
+        if isinstance(node, Source):
+            return port
+        if node.bodies:
+            given = [(name, body.outputs.get(port.output)) for name, body in node.bodies.items()]
+            passed = [
+                node.inputs[inner.output]
+                for name, inner in given
+                if inner and inner.node == node.scope(name) and inner.output in node.inputs
+            ]
+        else:
+            passed = [*node.inputs.values()][:1] if node.op in _SAME_ROWS else []
+            if not passed and target_kind(graph, catalog, port) == "mask":
+                moved = geometry_path(graph, catalog, port)
+                if moved.steps or moved.blocked:  # moved by operators of its own
+                    return None
+                return port
+        if not passed:
+            return None
+        port = passed[0]
+    return None
+
+
+def _still_fits(graph: Graph, catalog: Catalog, target: Port, path: GeometryPath) -> bool:
+    """Whether relative boxes and points are still right: the whole image was resized."""
+    node = graph.node(target.node)
+    kind = target_kind(graph, catalog, target)
+    relative = kind in ("boxes", "points") and bool(node.args.get("ratio"))
+    return relative and all(
+        step.node.op in _WHOLE_RESIZES and not step.rule.cuts for step in path.steps
+    )
+
+
+_WHOLE_RESIZES = frozenset({"resize", "experimental.resize", "tensor_resize"})
+
+
+def unfollowed_targets(graph: Graph, catalog: Catalog) -> list[tuple[Port, str, Port]]:
+    """(image, output, target) for each output that gives a source's target unmoved."""
+    mixing = any(node.op == MIXING for node in graph.walk())
+    kinds = {
+        name: target_kind(graph, catalog, port)
+        for name, port in graph.outputs.items()
+        if mixing or port.output != "labels"  # which nearly every graph has, and mixes alone lead
+    }
+    if not any(kinds.values()):
+        return []
+    images = [port for port in graph.outputs.values() if port_kind(graph, catalog, port) == "image"]
+    paths = {port: geometry_path(graph, catalog, port) for port in images}
+    image = next((port for port, path in paths.items() if path.steps or path.blocked), None)
+    mixed = next((port for port in images if _is_mixed(graph, catalog, port)), None)
+    image = image or mixed
+    if image is None or not all(graph.has(port.node) for port in graph.outputs.values()):
+        return []
+    reading = {n for n in ancestors(graph, [image]) if isinstance(graph.node(n), Source)}
+    leading = {name: mixed if kind == "label" else image for name, kind in kinds.items() if kind}
+    return [
+        (by, name, port)
+        for name, port in graph.outputs.items()
+        if (by := leading.get(name)) is not None
+        if reading & ancestors(graph, [port])
+    ]
+
+
+def _is_mixed(graph: Graph, catalog: Catalog, image: Port) -> bool:
+    path = geometry_path(graph, catalog, image, placeless=True)
+    return any(step.mix for step in path.steps)
+
+
+def target_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind | None:
+    """What kind of target a port gives as it was read; None for others, also those that follow."""
+    if not graph.has(port.node):
+        return None
+    node = graph.node(port.node)
+    kind = port_kind(graph, catalog, port)
+    if isinstance(node, Source) and kind in ("boxes", "points"):
+        return kind
+    if isinstance(node, Source) and port.output == "labels":
+        flow = infer_types(graph, catalog).get(port)
+        return "label" if flow is not None and flow.shape == (1,) else None
+    if kind != "mask":
+        return None
+    made = (graph.node(name) for name in ancestors(graph, [port]) if graph.has(name))
+    return None if any(map(follows, made)) else "mask"

@@ -1,0 +1,154 @@
+"""Images of which each is mixed with another one of its batch: what tells how.
+
+Known are the two ways of the templates ``mixup`` and ``cutmix``, however they came into a graph:
+``image * share + other * (1 - share)``, and a window of each image that comes from the other one,
+where ``other`` is the same batch in another order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+from workbench.catalog.spec import PortKind
+from workbench.graph.model import Graph, Node, Port
+
+if TYPE_CHECKING:
+    from workbench.graph.annotations.geometry import GeometryPath
+
+_CASTS = ("cast", "cast_like")
+_WINDOW_ARGS = {"normalized": True, "axis_names": "HW", "fill_value": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """How each image and another one of its batch become one."""
+
+    source: Port
+    """The images before."""
+    order: Port
+    """Which image of the batch is mixed into each."""
+    share: Port | None = None
+    """What of a blend is the image's own, from 0 to 1."""
+    window: tuple[Port, Port] | None = None
+    """Start and extent (y, x) of what comes from the other image, as shares of the sides."""
+
+    @property
+    def ports(self) -> list[Port]:
+        """All that tells how targets are mixed."""
+        more = [self.share] if self.share else list(self.window or ())
+        return [self.source, self.order, *more]
+
+
+MIXING = "permute_batch"
+"""The operator without which no images of a batch are mixed."""
+
+
+def mix_of(graph: Graph, node: Node) -> Mix | None:
+    """The mix that a sum makes; None where it makes none that is known."""
+    if node.op != "math.add" or len(node.inputs) != 2:
+        return None
+    parts = [_made(graph, port) for port in node.inputs.values()]
+    for own, other in permutations(parts):
+        if own is not None and other is not None:
+            found = _blend(graph, own, other) or _window(graph, own, other)
+            if found is not None:
+                return found
+    return None
+
+
+def _made(graph: Graph, port: Port | None) -> Node | None:
+    """The node that gives a port, before what changes its element type alone."""
+    seen: set[Port] = set()  # casts may feed each other in a faulty graph
+    while port is not None and port not in seen and graph.has(port.node):
+        seen.add(port)
+        node = graph.node(port.node)
+        if node.op not in _CASTS:
+            return node
+        port = next(iter(node.inputs.values()), None)
+    return None
+
+
+def _blend(graph: Graph, own: Node, other: Node) -> Mix | None:
+    parts = (own, other)
+    if any(each.op != "math.mul" or len(each.inputs) != 2 for each in parts):
+        return None  # a number may stand on one side: images * 0.7
+    for image, share in permutations(own.inputs.values()):
+        for mixed, rest in permutations(other.inputs.values()):
+            order = _order(graph, mixed, image)
+            if order is not None and (_rests(graph, rest, share) or _rests(graph, share, rest)):
+                return Mix(image, order, share=share)
+    return None
+
+
+def _rests(graph: Graph, rest: Port, share: Port) -> bool:
+    """Whether one share is what another leaves of 1."""
+    node = graph.node(rest.node) if graph.has(rest.node) else None
+    given = node is not None and node.op == "math.sub" and node.args.get("left") == 1
+    return given and node is not None and list(node.inputs.values()) == [share]
+
+
+def _window(graph: Graph, own: Node, other: Node) -> Mix | None:
+    if own.op != "erase" or other.op != "math.sub" or len(other.inputs) != 2:
+        return None
+    image, anchor, extent = (own.inputs.get(name) for name in ("data", "anchor", "shape"))
+    mixed, outside = other.inputs.values()
+    around = _made(graph, outside)
+    order = _order(graph, mixed, image)
+    if order is None or image is None or anchor is None or extent is None or around is None:
+        return None
+    same = around.op == "erase" and around.args == own.args
+    same &= around.inputs == {**own.inputs, "data": mixed}
+    known = all(_args_of(own).get(name) == value for name, value in _WINDOW_ARGS.items())
+    return Mix(image, order, window=(anchor, extent)) if same and known else None
+
+
+def _args_of(node: Node) -> dict[str, object]:
+    """Arguments, those of one number as it; a default that says the same as if it were given."""
+    given = {"axis_names": "HW", "fill_value": 0, **node.args}
+    return {n: v[0] if isinstance(v, tuple) and len(v) == 1 else v for n, v in given.items()}
+
+
+def _order(graph: Graph, mixed: Port, image: Port | None) -> Port | None:
+    """What the same batch is put in another order by."""
+    node = _made(graph, mixed)
+    if node is None or node.op != MIXING or node.inputs.get("data") != image:
+        return None
+    return node.inputs.get("indices")
+
+
+def why_not(path: GeometryPath, target: PortKind) -> tuple[str, str]:
+    """The node at which a target of a kind cannot follow, where rules allow it, and why not."""
+    mixed = False
+    for step in path.steps:
+        if step.bodies and mixed:
+            return step.node.id, _MIXED_BEFORE
+        if step.mix is None:
+            continue
+        mixed = True
+        if target == "points":
+            return step.node.id, _POINTS_MIXED
+        if target == "mask" and step.mix.share is not None:
+            return step.node.id, _MASK_BLENDED
+        if target == "mask" and path.uncalled:
+            return step.node.id, _MASK_UNCALLED
+    return "", ""
+
+
+_MIXED_BEFORE = (
+    "images were mixed before it, and a region does not know of targets of two images. "
+    "Mix the images behind it"
+)
+_POINTS_MIXED = (
+    "it mixes two images, and which of them a point was on could no longer be told. "
+    "Take the points from before it"
+)
+_MASK_BLENDED = (
+    "it blends two images, and a pixel would be of both their classes. "
+    "Take the masks from before it, or let a window come from the other image, as CutMix does"
+)
+_MASK_UNCALLED = (
+    "the decoder has cropped, and masks would have to go by one map that ends before the mix. "
+    "Decode whole images, and crop after it"
+)

@@ -1,0 +1,212 @@
+"""A graph as text and as SVG: what it is in a shell and in a notebook without the workbench."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+from workbench.catalog import load_catalog
+from workbench.catalog.spec import Catalog, Value
+from workbench.graph.model import Graph, Node
+from workbench.graph.model.node_order import running_order
+
+_WIDTH, _HEIGHT, _GAP, _PAD, _HEAD = 176, 40, 22, 12, 20
+"""Pixels: of a box, between boxes, inside a frame, and of its title."""
+_MOST_NODES = 400
+"""That are drawn: a picture of more is none."""
+_LONGEST = 26
+"""Characters of a line in a box."""
+_ROLES = {
+    "source": "#7c6f9f", "decode": "#4f7cac", "geometry": "#3c8d6e", "crop": "#3c8d6e",
+    "colour": "#b3702d", "arithmetic": "#8a8a8a", "region": "#a05070", "random": "#9a8c2e",
+}  # fmt: skip
+
+
+def graph_text(graph: Graph) -> str:
+    """The nodes in running order, a line each, those inside regions further in."""
+    gives = ", ".join(f"{name} = {port}" for name, port in graph.outputs.items()) or "nothing"
+    count = sum(1 for _ in graph.walk())
+    lines = [f"{graph.name}: {count} nodes"]
+    lines += _text_lines(graph.nodes, "  ")
+    return "\n".join([*lines, f"  gives {gives}"])
+
+
+def _text_lines(nodes: Sequence[Node], indent: str) -> list[str]:
+    lines: list[str] = []
+    ordered, cyclic = running_order(tuple(nodes))
+    for node in ordered + cyclic:
+        values = [f"{name}={_value(value)}" for name, value in node.args.items()]
+        values += [f"{name}=<{port}>" for name, port in node.inputs.items()]
+        muted = "  (muted)" if node.muted else ""
+        lines.append(f"{indent}{node.id} = {node.op}({_cut(', '.join(values), 160)}){muted}")
+        for name, body in node.bodies.items():
+            lines.append(f"{indent}  {body.title or name}:")
+            lines += _text_lines(body.nodes, f"{indent}    ") or [f"{indent}    as it is"]
+    return lines
+
+
+def _value(value: Value) -> str:
+    return repr(list(value)) if isinstance(value, tuple) else repr(value)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+@dataclass
+class _Box:
+    """A node with its place in pixels, or a frame around others."""
+
+    node: Node
+    x: float = 0
+    y: float = 0
+    width: float = _WIDTH
+    height: float = _HEIGHT
+    bodies: list[tuple[str, str, list[_Box], float, float]] = field(default_factory=list)
+    """Of a region: title, scope, boxes, and where the body begins and how wide it is."""
+
+
+def graph_svg(graph: Graph) -> str:
+    """The graph downwards, coloured by role, regions as frames.
+
+    Of more nodes than 400 it is a line that says so.
+    """
+    count = sum(1 for _ in graph.walk())
+    if count > _MOST_NODES:
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="360" height="24"><text x="4" y="16" '
+            f'font-family="sans-serif" font-size="12">{escape(graph.name)}: {count} nodes</text>'
+            "</svg>"
+        )
+    catalog = load_catalog()
+    boxes, width, height = _placed(graph.nodes)
+    parts: list[str] = []
+    _draw(boxes, catalog, 0, 0, parts)
+    places = _places(boxes, 0, 0)
+    edges = [
+        _edge(places[port.node], places[node.id])
+        for node in graph.nodes
+        for port in node.inputs.values()
+        if port.node in places and node.id in places
+    ]
+    names = _output_names(graph, places)
+    total_w, total_h = width + 2 * _PAD + 60, height + 2 * _PAD + 16
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total_w:g}" height="{total_h:g}" '
+        f'viewBox="{-_PAD} {-_PAD} {total_w:g} {total_h:g}" font-family="system-ui, sans-serif" '
+        f'font-size="11" role="img" aria-label="{escape(graph.name)}">'
+        f"{''.join(edges)}{''.join(parts)}{''.join(names)}</svg>"
+    )
+
+
+def _placed(nodes: Sequence[Node]) -> tuple[list[_Box], float, float]:
+    """Boxes row by row, a node below all that feeds it, draws just above what they feed."""
+    ordered, cyclic = running_order(tuple(nodes))
+    every = ordered + cyclic
+    known = {node.id for node in every}
+    depth: dict[str, int] = {}
+    for node in every:
+        before = [depth[p.node] for p in node.inputs.values() if p.node in depth]
+        depth[node.id] = max(before, default=-1) + 1
+    for node in every:
+        if not any(port.node in known for port in node.inputs.values()):
+            fed = [depth[n.id] for n in every for p in n.inputs.values() if p.node == node.id]
+            depth[node.id] = max(0, min(fed, default=1) - 1)
+    rows: dict[int, list[_Box]] = {}
+    for node in every:
+        rows.setdefault(depth[node.id], []).append(_box(node))
+    y = width = 0.0
+    for number in sorted(rows):
+        row = sorted(rows[number], key=lambda box: box.node.op.startswith("random."))
+        x = 0.0
+        for box in row:
+            box.x, box.y = x, y
+            x += box.width + _GAP
+        y += max(box.height for box in row) + _GAP
+        width = max(width, x - _GAP)
+    return [box for row in rows.values() for box in row], width, max(0.0, y - _GAP)
+
+
+def _box(node: Node) -> _Box:
+    box = _Box(node)
+    if not node.bodies:
+        return box
+    x, tallest = float(_PAD), 0.0
+    for name, body in node.bodies.items():
+        inner, width, height = _placed(body.nodes)
+        width, height = max(width, 90.0), max(height, 20.0)
+        box.bodies.append((body.title or name, node.scope(name), inner, x, width))
+        x += width + _PAD
+        tallest = max(tallest, height)
+    box.width, box.height = max(x, float(_WIDTH)), tallest + 2 * _HEAD + 2 * _PAD
+    return box
+
+
+def _draw(boxes: Sequence[_Box], catalog: Catalog, dx: float, dy: float, parts: list[str]) -> None:
+    for box in boxes:
+        x, y = box.x + dx, box.y + dy
+        spec = catalog.find(box.node.op)
+        colour = _ROLES.get(spec.category if spec else "", "#707070")
+        faint = ' opacity="0.45"' if box.node.muted else ""
+        fill = "none" if box.bodies else colour
+        parts.append(
+            f'<g{faint}><rect x="{x:g}" y="{y:g}" width="{box.width:g}" height="{box.height:g}" '
+            f'rx="6" fill="{fill}" fill-opacity="0.16" stroke="{colour}"/>'
+            f'<text x="{x + 8:g}" y="{y + 15:g}" font-weight="600" fill="currentColor">'
+            f"{escape(_cut(box.node.id, _LONGEST))}</text>"
+        )
+        if not box.bodies:
+            parts.append(
+                f'<text x="{x + 8:g}" y="{y + 31:g}" fill="currentColor" opacity="0.75">'
+                f"{escape(_cut(_summary(box.node), _LONGEST))}</text>"
+            )
+        parts.append("</g>")
+        for title, _, inner, left, _ in box.bodies:
+            parts.append(
+                f'<text x="{x + left:g}" y="{y + 2 * _HEAD - 6:g}" fill="currentColor" '
+                f'opacity="0.75">{escape(_cut(title, _LONGEST))}</text>'
+            )
+            _draw(inner, catalog, x + left, y + 2 * _HEAD, parts)
+            places = _places(inner, x + left, y + 2 * _HEAD)
+            parts += [
+                _edge(places[port.node], places[each.node.id])
+                for each in inner
+                for port in each.node.inputs.values()
+                if port.node in places
+            ]
+
+
+def _summary(node: Node) -> str:
+    values = [f"{name}={_value(value)}" for name, value in node.args.items()]
+    drawn = [name for name in node.inputs if name not in ("input", "data")]
+    return ", ".join(values) or (f"{node.op}" if not drawn else f"{node.op}: {', '.join(drawn)}")
+
+
+def _places(boxes: Sequence[_Box], dx: float, dy: float) -> dict[str, tuple[float, ...]]:
+    return {b.node.id: (b.x + dx, b.y + dy, b.width, b.height) for b in boxes}
+
+
+def _edge(source: tuple[float, ...], target: tuple[float, ...]) -> str:
+    x0, y0 = source[0] + min(source[2], _WIDTH) / 2, source[1] + source[3]
+    x1, y1 = target[0] + min(target[2], _WIDTH) / 2, target[1]
+    bend = max(10.0, (y1 - y0) / 2)
+    return (
+        f'<path d="M{x0:g} {y0:g} C{x0:g} {y0 + bend:g} {x1:g} {y1 - bend:g} {x1:g} {y1:g}" '
+        'fill="none" stroke="currentColor" stroke-opacity="0.45"/>'
+    )
+
+
+def _output_names(graph: Graph, places: Mapping[str, tuple[float, ...]]) -> list[str]:
+    given: dict[str, list[str]] = {}
+    for name, port in graph.outputs.items():
+        given.setdefault(port.node, []).append(name)
+    made = []
+    for node_id, names in given.items():
+        if node_id in places:
+            x, y, _, height = places[node_id]
+            made.append(
+                f'<text x="{x + 4:g}" y="{y + height + 13:g}" fill="currentColor" '
+                f'font-style="italic">→ {escape(_cut(", ".join(names), 40))}</text>'
+            )
+    return made

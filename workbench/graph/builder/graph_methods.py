@@ -1,0 +1,285 @@
+"""What a graph can do in code: operators, methods, nodes by id. Each method gives a new graph.
+
+Those that make regions are ``region_methods``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import partial
+from types import MethodType
+from typing import Any
+from warnings import warn
+
+from workbench.arguments import TEXT, WHOLE, checked
+from workbench.catalog import load_catalog
+from workbench.catalog.familiar_names import nearest_operators
+from workbench.catalog.spec import Catalog
+from workbench.errors import GraphEditError, GraphFaultsError, UnknownNameError
+from workbench.graph.annotations.follower_edits import with_followers
+from workbench.graph.annotations.followers import unmoved_targets
+from workbench.graph.builder.data_node import (
+    DataNode,
+    call_operator,
+    flow,
+    joined,
+)
+from workbench.graph.builder.graph_drawing import graph_svg, graph_text
+from workbench.graph.builder.node_handle import NodeHandle
+from workbench.graph.builder.region_methods import if_else, one_of, repeat, some_of, with_p
+from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.edit import free_id, set_setting
+from workbench.graph.model import Graph, Port, is_name
+from workbench.graph.model.operators import Operator, OperatorGroup, Operators, register
+from workbench.graph.types.devices import port_kind
+
+
+def decode(graph: Graph, **arguments: Any) -> Graph:
+    """Decode images as they were encoded: DALI's ``decoders.image``, with its arguments.
+
+    ::
+
+        wb.read("photos").decode(output_type="GRAY")
+
+    The graph then gives uint8 of the layout HWC, each image with a size of its own. Raises as the
+    operators do.
+    """
+    return _behind(graph, "decoders.image", (), arguments)
+
+
+@checked(name=TEXT, about=TEXT)
+def named(graph: Graph, name: str, about: str = "") -> Graph:
+    """The graph under another name, with what it is for.
+
+    ::
+
+        graph.named("mine", "for photos of leaves")
+
+    Raises ArgumentError for what is no text.
+    """
+    return replace(graph, name=name, about=about or graph.about)
+
+
+def with_settings(graph: Graph, **settings: Any) -> Graph:
+    """The graph with another ``batch_size``, ``num_threads``, ``seed``, ``device`` and so on.
+
+    ``device`` says where images are decoded: ``cpu`` or ``mixed``::
+
+        graph.with_settings(batch_size=16, device="mixed")
+
+    Raises GraphEditError for what is no setting, with the nearest name, and GraphFaultsError for a
+    value out of its range.
+    """
+    known = list(vars_of_settings())
+    for name in settings:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
+            raise GraphEditError(f"There is no setting {name!r}. {hint}")
+    made = set_setting(graph, **{name: _plain_setting(value) for name, value in settings.items()})
+    faults = [each for each in check_graph(made.whole) if each.code == "setting"]
+    if faults:
+        raise GraphFaultsError(faults)
+    return made
+
+
+def _plain_setting(value: Any) -> Any:
+    """NumPy's whole numbers as Python's: a file holds no others."""
+    return int(value) if WHOLE.fits(value) else value
+
+
+def vars_of_settings() -> tuple[str, ...]:
+    """Names of the settings of a graph."""
+    return tuple(Graph().settings.__dataclass_fields__)
+
+
+@checked()
+def outputs(**values: DataNode | Graph) -> Graph:
+    """A graph that gives out these values under these names; of a graph the image.
+
+    ::
+
+        flipped = graph.images.flip()
+        two = wb.outputs(view_1=graph.images, view_2=flipped, labels=graph.labels)
+
+    Targets are given out as they are: that they do not lie on any image that is given out is a
+    UserWarning. Raises GraphEditError for what is no value of a graph, for names that Python does
+    not take, and without any.
+    """
+    catalog = load_catalog()
+    if not values:
+        raise GraphEditError("outputs is given nothing. Give values by name: images=graph.images.")
+    graph: Graph | None = None
+    given: dict[str, Port] = {}
+    for name, value in values.items():
+        if not is_name(name):
+            raise GraphEditError(f"{name!r} is not a Python name. Name the output otherwise.")
+        if isinstance(value, Graph):
+            value = flow(value, catalog)[1]
+        if not isinstance(value, DataNode):
+            raise GraphEditError(
+                f"{name} is {type(value).__name__}. Give what a node gives, such as graph.images."
+            )
+        if graph is None:
+            graph = value.graph
+        graph, given[name] = joined(graph, catalog, value)
+    assert graph is not None
+    used = replace(graph, outputs=given)
+    taken = {node.id for node in graph.nodes} & given.keys()
+    for node_id in sorted(taken):  # both become variables of the exported code
+        raise GraphEditError(f"{node_id} is a node of the graph. Give that output another name.")
+    for name, moved in unmoved_targets(used, catalog).items():
+        warn(
+            f"{name} is given out as {given[name].node} gives it, and does not lie on the images "
+            f"behind {moved}. Call operators on the graph (graph.flip()), and targets follow; or "
+            f"give {name} through a follower (wb.fn.follow_boxes, follow_points, follow_masks), or "
+            f"an image before {moved}.",
+            stacklevel=3,
+        )
+    return used
+
+
+def _behind(graph: Graph, op: str, inputs: Sequence[Any], arguments: dict[str, Any]) -> Graph:
+    """The graph with one more operator along its image."""
+    catalog = load_catalog()
+    name, start = flow(graph, catalog)
+    made = call_operator(op, (start, *inputs), arguments)
+    if isinstance(made, tuple):
+        given = ", ".join(each.port.output for each in made)
+        raise GraphEditError(
+            f"{op} gives several values: {given}. Call it on one: graph.{name}.{op}(...)."
+        )
+    kind = port_kind(made.graph, catalog, made.port)
+    if kind not in ("image", "mask"):
+        raise GraphEditError(
+            f"{op} gives {kind}, no image. Call it on a value: graph.{name}.{op}(...)."
+        )
+    moved = replace(made.graph, outputs=_led_on(graph, name, made))
+    return with_followers(graph, moved, catalog)
+
+
+def _led_on(graph: Graph, name: str, made: DataNode) -> dict[str, Port]:
+    """The outputs of the graph, the one of that name from what was made."""
+    given = dict(graph.outputs)
+    if given[name].output != "jpegs" or name not in ("jpegs", "encoded"):
+        return {**given, name: made.port}
+    del given[name]
+    return {free_id(made.graph, "images"): made.port, **given}
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    method.__name__: method
+    for method in (
+        with_p, if_else, one_of, some_of, repeat, decode, named, with_settings,
+    )
+}  # fmt: skip
+
+
+_ELSEWHERE = {
+    "batch": "wb.Workbench(data, graph).batch()",
+    "loader": "wb.loader(graph, data)",
+    "preview": "wb.Workbench(data, graph)",
+    "run": "wb.Workbench(data, graph).batch()",
+    "save": "wb.dump_graph(graph)",
+    "show": "wb.Workbench(data, graph)",
+    "to_code": "wb.emit_script(graph)",
+}
+"""Attribute that a graph does not have -> what to use instead."""
+
+
+class _Methods:
+    """Finds operators and methods for graphs, their values and ``workbench.fn``."""
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        catalog = load_catalog()
+        if isinstance(owner, Graph):
+            if name in owner.outputs:
+                return DataNode(owner, owner.outputs[name])
+            if name in METHODS:
+                return MethodType(METHODS[name], owner)
+        if isinstance(owner, Fn) and owner._group:
+            return getattr(self.attribute(Fn(), owner._group), name)
+        if name in catalog:
+            return _operator(owner, name, catalog)
+        stem = f"{name}."
+        members = {
+            op.removeprefix(stem): partial(_operator, owner, op, catalog)
+            for op in catalog
+            if op.startswith(stem)
+        }
+        if members:
+            return OperatorGroup(_nested(members), name)
+        known = self.names(owner)
+        near = nearest_operators(name, known, 3)
+        hint = f" Did you mean {', '.join(near)}?" if near else ""
+        if isinstance(owner, Graph) and name in _ELSEWHERE:
+            hint = f" Use {_ELSEWHERE[name]}."
+        what = "graph" if isinstance(owner, Graph) else "fn"
+        if isinstance(owner, DataNode):
+            what = str(owner.port)
+        raise UnknownNameError(f"{what} has no output, method or operator {name!r}.{hint}")
+
+    def names(self, owner: Any) -> list[str]:
+        if isinstance(owner, Fn) and owner._group:
+            return dir(self.attribute(Fn(), owner._group))
+        names = {op.partition(".")[0] for op in load_catalog()}
+        if isinstance(owner, Graph):
+            names |= {*owner.outputs, *METHODS}
+        return sorted(names)
+
+    def item(self, graph: Graph, node_id: str) -> NodeHandle:
+        graph.node(node_id)
+        return NodeHandle(graph, node_id)
+
+    def shown(self, graph: Graph) -> dict[str, str]:
+        return {"image/svg+xml": graph_svg(graph), "text/plain": graph_text(graph)}
+
+
+def _nested(members: Mapping[str, Callable[[], Any]]) -> dict[str, Callable[[], Any]]:
+    """Members with groups for those whose names have a point in them: ``experimental.readers``."""
+    flat = {name: make for name, make in members.items() if "." not in name}
+    for stem in {name.partition(".")[0] for name in members if "." in name}:
+        start = f"{stem}."
+        within = {
+            name.removeprefix(start): m for name, m in members.items() if name.startswith(start)
+        }
+        flat[stem] = partial(OperatorGroup, _nested(within), stem)
+    return flat
+
+
+def _operator(owner: Any, op: str, catalog: Catalog) -> Operator:
+    spec = catalog[op]
+
+    def call(inputs: Sequence[Any], arguments: dict[str, Any]) -> Any:
+        if isinstance(owner, Graph):
+            return _behind(owner, op, inputs, arguments)
+        if isinstance(owner, DataNode):
+            return call_operator(op, (owner, *inputs), arguments)
+        return call_operator(op, inputs, arguments)
+
+    return Operator(call, spec)
+
+
+class Fn(Operators[DataNode]):
+    """Every operator of DALI as a function, for what begins with nothing or takes several values.
+
+    ``wb.random`` has those whose names begin so, the draws: a value for each sample. Raises
+    AttributeError for what is no operator, with the nearest name, GraphEditError for an argument
+    that it has not, and GraphFaultsError for a value that it cannot take::
+
+        both = wb.fn.cat(graph.images, graph.images.flip(), axis=1)
+        assert not wb.check_graph(wb.outputs(images=both, labels=graph.labels))
+    """
+
+    def __init__(self, group: str = "", doc: str = "") -> None:
+        self._group = group
+        self.__doc__ = doc or self.__doc__
+
+    def __repr__(self) -> str:
+        names = (name for name in dir(self) if not name.startswith("_"))
+        return f"<operators of DALI: {', '.join(names)}>"
+
+
+register(_Methods())

@@ -1,0 +1,435 @@
+"""A graph as the method calls that a person would write: ``wb.read("photos").decode().flip()``.
+
+What goes along the image is a chain of calls; what is used twice, or stands inside a region, gets a
+name first. ``code_of`` reads the text back and compares the graph that it builds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from textwrap import indent
+
+from workbench.catalog.spec import Catalog, OpSpec, Value
+from workbench.graph.builder.call_text import (
+    literal,
+    method_call,
+    settings_calls,
+    statement,
+    whole_weights,
+)
+from workbench.graph.control_flow.chance import CONDITION, DRAW
+from workbench.graph.control_flow.one_of import CHOICE
+from workbench.graph.control_flow.one_of import DRAW as CHOICE_DRAW
+from workbench.graph.edits.edit import new_node
+from workbench.graph.model import Body, Graph, Node, Port, Source, is_name
+from workbench.graph.model.node_order import running_order
+from workbench.graph.model.ports import output_ports
+from workbench.graph.model.subscript_index import index_text, parse_index
+from workbench.graph.types.devices import image_outputs, port_kind
+
+_SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
+    "bitand": "&", "bitor": "|", "bitxor": "^", "lshift": "<<", "rshift": ">>",
+    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
+}  # fmt: skip
+_ONE_IMAGE = "x"
+_LONGEST = 80
+"""Letters of a value that stands where it is used."""
+_ENCODED = ("jpegs", "encoded")
+
+
+class NotWritableError(Exception):
+    """Why a graph cannot be written so."""
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """What is written because it would come out otherwise by itself: ids and seeds of nodes."""
+
+    names: frozenset[str] = frozenset()
+    seeds: frozenset[str] = frozenset()
+
+
+def write_calls(graph: Graph, catalog: Catalog, data: Mapping[str, str], spelled: Spelled) -> str:
+    """Statements after which ``graph`` is this graph, but for what ``Spelled`` cannot say.
+
+    ``data`` has for each parameter what ``read`` is given, as text. Raises NotWritableError.
+    """
+    _require_names(graph.outputs)
+    for node in graph.walk():
+        _require_plain(node, catalog)
+    block = _Block(graph, catalog, "", spelled, data=data)
+    return "\n".join([*block.whole(), ""])
+
+
+def named_in_calls(node: Node) -> bool:
+    """Whether an id and a seed can be given where a node is made."""
+    signs = node.op in ("subscript", "math.neg") or _has_sign(node)
+    return not (node.bodies or signs or isinstance(node, Source))
+
+
+@dataclass
+class _Block:
+    """One body: its statements, and what its values are called in them."""
+
+    graph: Graph
+    catalog: Catalog
+    scope: str
+    spelled: Spelled
+    data: Mapping[str, str]
+    outer: _Block | None = None
+    given: str = ""
+    """What the graph is called that the body is given."""
+    lines: list[str] = field(default_factory=list)
+    names: dict[Port, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.body: Body = self.graph.body_at(self.scope)
+        self.nodes = {node.id: node for node in self.body.nodes}
+        fed = [port for node in self.body.nodes for port in node.inputs.values()]
+        self.uses = Counter([*fed, *self.body.outputs.values()])
+        self.led_in = {
+            port
+            for node in self.body.nodes
+            for name, port in node.inputs.items()
+            if node.bodies and name not in _own_inputs(node, self.catalog[node.op])
+        }
+
+    # Values
+
+    def value(self, port: Port) -> str:
+        """A value as text; what is used more than once is made, and named, before."""
+        if port in self.names:
+            return self.names[port]
+        if port.node == self.scope:
+            assert self.outer is not None
+            return self.outer.named(self.outer.nodes[self.scope.rpartition(".")[0]], port)
+        node = self.nodes[port.node]
+        ports = output_ports(node, self.catalog[node.op])
+        used = sum(self.uses[each] for each in ports)
+        text = self.region_value(node) if node.bodies else self.call(node)
+        long = "\n" in text or len(text) > _LONGEST
+        if used < 2 and len(ports) == 1 and port not in self.led_in and not long:
+            return text
+        called = [f"{node.id}_{each.output}" if len(ports) > 1 else node.id for each in ports]
+        self.names |= dict(zip(ports, called, strict=True))
+        self.lines.append(f"{', '.join(called)} = {text}")
+        return self.names[port]
+
+    def named(self, region: Node, inner: Port) -> str:
+        """What a body takes in, by its name around the region."""
+        return self.value(region.inputs[inner.output])
+
+    def call(self, node: Node) -> str:
+        """A node as a method of its first input, or as a function where it has none."""
+        if isinstance(node, Source):
+            raise NotWritableError(f"{node.id} reads beside another reader")
+        if node.op == "subscript":
+            index = index_text(parse_index(str(node.args["index"])))
+            return f"{self.operand(node.inputs['data'])}[{index}]"
+        if node.op == "math.neg":
+            return f"-{self.operand(node.inputs['data'])}"
+        if _has_sign(node):
+            sign, data = _SIGNS[node.op.removeprefix("math.")], self.operand(node.inputs["data"])
+            if "left" in node.args:
+                return f"{literal(node.args['left'])} {sign} {data}"
+            fed = "other" in node.inputs
+            right = self.operand(node.inputs["other"]) if fed else literal(node.args["right"])
+            return f"{data} {sign} {right}"
+        places = _places(node, self.catalog[node.op])
+        if not places:
+            stem, _, rest = node.op.partition(".")
+            head = f"wb.random.{rest}" if stem == "random" else f"wb.fn.{node.op}"
+            return f"{head}({', '.join(self.arguments(node, ()))})"
+        first, *others = places
+        return self.operand(node.inputs[first]) + method_call(node.op, self.arguments(node, others))
+
+    def operand(self, port: Port) -> str:
+        """A value beside a sign, or before a point."""
+        text = self.value(port)
+        node = self.nodes.get(port.node)
+        signed = node is not None and (node.op == "math.neg" or _has_sign(node))
+        return f"({text})" if signed and port not in self.names else text
+
+    def arguments(self, node: Node, places: Sequence[str]) -> list[str]:
+        """What stands between the brackets, ``places`` by position."""
+        spec = self.catalog[node.op]
+        written = [self.value(node.inputs[name]) for name in places]
+        written += [f"{name}={literal(value)}" for name, value in node.args.items()]
+        order = list(self.nodes)  # the draws are made in the order in which they stand
+        linked = sorted(
+            (name for name in node.inputs if name in spec.args),
+            key=lambda name: order.index(fed) if (fed := node.inputs[name].node) in order else -1,
+        )
+        written += [f"{name}={self.value(node.inputs[name])}" for name in linked]
+        if node.device is not None:
+            written.append(f"device={literal(node.device)}")
+        if node.id in self.spelled.names and named_in_calls(node):
+            written.append(f"name={literal(node.id)}")
+        if node.seed is not None and node.id in self.spelled.seeds and named_in_calls(node):
+            written.append(f"seed={literal(node.seed)}")
+        return written
+
+    def region_value(self, node: Node) -> str:
+        """A region off the chain: it needs a graph around its image."""
+        taken = _taken(node, self.catalog[node.op])
+        image = self.value(node.inputs[taken])
+        return f"wb.outputs({taken}={image}){self.region(node)}.{taken}"
+
+    # The chain along the image
+
+    def step(self, node: Node) -> str:
+        """A node of the chain as a method of the graph."""
+        if node.bodies:
+            return self.region(node)
+        others = _places(node, self.catalog[node.op])[1:]
+        method = "decode" if node.op == "decoders.image" else node.op
+        return method_call(method, self.arguments(node, others))
+
+    def is_step(self, node: Node) -> bool:
+        """Whether a method of a graph makes it: what gives one image."""
+        ports = output_ports(node, self.catalog[node.op])
+        if len(ports) != 1 or not (node.bodies or named_in_calls(node)):
+            return False
+        within = self.graph.at_scope(self.scope)
+        return port_kind(within, self.catalog, ports[0]) in ("image", "mask")
+
+    def chain(self, start: Port, ends: Sequence[Port]) -> list[Node]:
+        """The nodes from ``start`` on that every end has come through, as far as methods go."""
+        ways = []
+        for port in ends:
+            way: list[Node] = []
+            while port != start and port.node in self.nodes:
+                node = self.nodes[port.node]
+                spec = self.catalog[node.op]
+                places = [_taken(node, spec)] if node.bodies else _places(node, spec)
+                if not places or isinstance(node, Source):
+                    break
+                way = [node, *way] if self.is_step(node) else []
+                port = node.inputs[places[0]]
+            ways.append(way if port == start else [])
+        common = []
+        for nodes in zip(*ways, strict=False):
+            if len({node.id for node in nodes}) > 1:
+                break
+            common.append(nodes[0])
+        return common
+
+    def run(self, head: str, flow: str, start: Port, nodes: Sequence[Node], last: str) -> str:
+        """The text of the chain; a part that is used elsewhere too is named after its node."""
+        calls: list[str] = []
+        at, more = start, self.uses[start] - (1 if nodes else 0)
+        for index, node in enumerate([*nodes, None]):
+            if node is None or more > 0:
+                called = last if node is None else at.node
+                if node is None and not last:
+                    break
+                if calls or head != called:
+                    self.lines.append(statement(called, head, calls))
+                head, calls = called, []
+                self.names.setdefault(at, f"{head}.{flow}")
+            if node is None:
+                break
+            calls.append(self.step(node))
+            flow = "images" if flow in _ENCODED else flow
+            (at,) = output_ports(node, self.catalog[node.op])
+            ends = index + 1 == len(nodes)
+            more = self.uses[at] - 1 if not ends else 0
+        return head + "".join(calls)
+
+    # Bodies
+
+    def whole(self) -> list[str]:
+        """The statements of the graph itself."""
+        graph = self.graph
+        if len(graph.sources) != 1 or not graph.sources[0].kind:
+            count = len(graph.sources)
+            raise NotWritableError(
+                f"{graph.sources[0].id} is told its data by its own arguments"
+                if count == 1
+                else f"it has {count} readers"
+            )
+        (source,) = graph.sources
+        ports = output_ports(source, self.catalog[source.op])
+        start = ports[0]
+        given = {}
+        for port in ports:
+            pixels = port_kind(graph, self.catalog, port) == "image"
+            given["images" if pixels and "images" not in given else port.output] = port
+        flow = next(name for name, port in given.items() if port == start)
+        options = [self.data[source.dataset]]
+        options += [f"{name}={literal(value)}" for name, value in source.args.items()]
+        options += [f"{name}={self.value(port)}" for name, port in source.inputs.items()]
+        head = f"wb.read({', '.join(options)})"
+        plain = Counter(graph.outputs.values())
+        if any(self.uses[port] > plain[port] for port in ports if port != start):
+            self.lines.append(f"{source.id} = {head}")
+            head = source.id
+            named = {port: f"{head}.{name}" for name, port in given.items()}
+            self.names |= {port: text for port, text in named.items() if port != start}
+        ends = list(image_outputs(graph, self.catalog).values()) or list(graph.outputs.values())[:1]
+        nodes = self.chain(start, ends)
+        if source.id == head and self.uses[start] > (1 if nodes else 0):
+            self.names[start] = f"{head}.{flow}"
+        self.run(head, flow, start, nodes, "graph")
+        end = output_ports(nodes[-1], self.catalog[nodes[-1].op])[0] if nodes else start
+        have = {name: port for name, port in given.items() if port != start}
+        if nodes and flow in _ENCODED:
+            have = {"images": end, **have}
+        else:
+            have = {name: have.get(name, end) for name in given}
+        for name, port in have.items():
+            self.names.setdefault(port, f"graph.{name}")
+        if list(have.items()) != list(graph.outputs.items()):
+            given_out = [f"{name}={self.value(port)}" for name, port in graph.outputs.items()]
+            self.lines.append(statement("graph", "wb", [method_call("outputs", given_out)]))
+        more = settings_calls(graph)
+        if more:
+            self.lines.append(statement("graph", "graph", more))
+        return self.lines
+
+    def option(self, region: Node, name: str) -> str:
+        """A body of a region as a function: a lambda, or one with statements before."""
+        scope, taken = region.scope(name), _taken(region, self.catalog[region.op])
+        depth = scope_depth(self.graph, scope)
+        head = _ONE_IMAGE if depth == 1 else f"{_ONE_IMAGE}{depth}"
+        start = Port(scope, taken)
+        inner = _Block(self.graph, self.catalog, scope, self.spelled, self.data, self, head)
+        inner.names[start] = f"{head}.{taken}"
+        if set(inner.body.outputs) != {taken} or inner.body.title:
+            raise NotWritableError(
+                f"{region.id} gives more than one value, or its bodies have titles"
+            )
+        end = inner.body.outputs[taken]
+        nodes = inner.chain(start, [end])
+        through = nodes and output_ports(nodes[-1], self.catalog[nodes[-1].op])[0] == end
+        if end == start or through:
+            text = inner.run(head, taken, start, nodes, "")
+        else:
+            text = inner.value(end)
+        if not inner.lines:
+            return f"lambda {head}: {text}"
+        called = f"{region.id}_{name}"
+        lines = [*inner.lines, f"return {text}"]
+        self.lines.append(f"\ndef {called}({head}):\n{indent(chr(10).join(lines), '    ')}\n")
+        return called
+
+    def region(self, node: Node) -> str:
+        """A region as a method of the graph."""
+        options = [self.option(node, name) for name in node.bodies]
+        taken = _taken(node, self.catalog[node.op])
+        control = node.inputs.get({"if": CONDITION, "repeat": "times"}.get(node.op, CHOICE))
+        match node.op:
+            case "if":
+                assert control is not None
+                started = node.bodies["else"].outputs == {taken: Port(node.scope("else"), taken)}
+                given = options[:1] if started else options
+                chance = self.draw(
+                    control, DRAW, lambda a: {"probability": a["probability"], "dtype": "BOOL"}
+                )
+                if chance is not None and len(given) == 1:
+                    return method_call("with_p", [literal(chance["probability"]), *given])
+                return method_call("if_else", [self.value(control), *given])
+            case "one_of" | "some_of":
+                population = {} if node.op == "some_of" else {"population": len(options)}
+                drawn = control and self.draw(control, CHOICE_DRAW, lambda a: {**a, **population})
+                if drawn is None:
+                    raise NotWritableError(
+                        f"{node.id} is decided by {control}, not by a draw of its own"
+                    )
+                if node.op == "some_of":
+                    shuffled = ["shuffled=True"] * bool(node.args.get("shuffled"))
+                    return method_call(
+                        "some_of", [literal(node.args["count"]), *options, *shuffled]
+                    )
+                weights = [f"weights={whole_weights(drawn['p'])}"] if "p" in drawn else []
+                return method_call("one_of", [*options, *weights])
+            case "repeat":
+                times = self.value(control) if control else literal(node.args["times"])
+                most = [f"most={literal(node.args['most'])}"] if "most" in node.args else []
+                return method_call("repeat", [times, *options, *most])
+        raise NotWritableError(f"{node.id} is {node.op}, which no method makes")
+
+    def draw(
+        self, port: Port, op: str, wanted: Callable[[Mapping[str, Value]], Mapping[str, Value]]
+    ) -> Mapping[str, Value] | None:
+        """The arguments of the draw that decides, where the method itself makes such a one."""
+        node = self.nodes.get(port.node)
+        if node is None or node.op != op or node.inputs or self.uses[port] > 1 or node.device:
+            return None
+        if op == DRAW and {node.id} & {*self.spelled.names, *self.spelled.seeds}:
+            return None
+        usual = {**new_node(Graph(), self.catalog, op).args, **node.args}
+        return node.args if node.args == wanted(usual) else None
+
+
+def scope_depth(graph: Graph, scope: str) -> int:
+    """How many regions a body stands in."""
+    depth = 0
+    while scope:
+        scope, depth = graph.scope_of(scope.rpartition(".")[0]), depth + 1
+    return depth
+
+
+def _require_plain(node: Node, catalog: Catalog) -> None:
+    """Raise NotWritableError for what no call makes; all that is written is a name or a literal."""
+    spec = catalog.find(node.op)
+    if spec is None or (spec.unusable and not spec.bodies):
+        raise NotWritableError(f"{node.id} is {node.op}, which no method makes")
+    known = {*spec.args, *node.inputs} if spec.bodies else {*spec.args}
+    if not known >= {*node.args}:
+        raise NotWritableError(f"{node.id} has an argument that {node.op} does not take")
+    given = (name for body in node.bodies.values() for name in body.outputs)
+    functions = (f"{node.id}_{name}" for name in node.bodies)  # a body may be called ``else``
+    _require_names([node.id, *node.args, *node.inputs, *functions, *given])
+    if not isinstance(node.seed, int | None):
+        raise NotWritableError(f"{node.id} has a seed that is no number")
+
+
+def _require_names(names: Iterable[str]) -> None:
+    odd = [name for name in names if not is_name(name)]
+    if odd:
+        raise NotWritableError(f"{odd[0]!r} is no name that code can give")
+
+
+def _has_sign(node: Node) -> bool:
+    """Whether a node is what Python's arithmetic of values and numbers makes."""
+    if node.op.removeprefix("math.") not in _SIGNS or "data" not in node.inputs:
+        return False
+    if {"data", "other"} == {*node.inputs}:
+        return not node.args
+    side = next(iter({*node.args} - {"constant_type"}), "")
+    if side not in ("left", "right") or len(node.args) != 2 or len(node.inputs) != 1:
+        return False
+    usual = {bool: "BOOL", int: "INT32"}.get(type(node.args[side]), "FLOAT")
+    return node.args.get("constant_type") == usual
+
+
+def _own_inputs(node: Node, spec: OpSpec) -> tuple[str, ...]:
+    """What a region itself reads: what decides, and its image."""
+    return (*(port.name for port in spec.inputs), *spec.args, _taken(node, spec))
+
+
+def _taken(node: Node, spec: OpSpec) -> str:
+    """The image that a region is a step of: of the name that its bodies give."""
+    first = next(iter(node.bodies.values()))
+    given = list(first.outputs)
+    if len(given) != 1 or given[0] not in node.inputs:
+        raise NotWritableError(f"{node.id} does not give one value that it takes in")
+    return given[0]
+
+
+def _places(node: Node, spec: OpSpec) -> list[str]:
+    """The inputs of a node that are given by position, in order."""
+    named = [spec.input(index).name for index in range(len(node.inputs))]
+    found = [name for name in named if name in node.inputs and name not in spec.args]
+    if {*found} != {name for name in node.inputs if name not in spec.args}:
+        raise NotWritableError(f"{node.id} is fed in a way that no call has")
+    return found
+
+
+def order_of(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Nodes in an order that is the same for any order that they stand in."""
+    return running_order(tuple(sorted(nodes, key=lambda node: node.id)))[0]

@@ -1,0 +1,220 @@
+"""One node of a graph in code: ``graph["rotate"]``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from workbench.arguments import TEXT, WHOLE, checked
+from workbench.catalog import load_catalog
+from workbench.catalog.familiar_names import nearest_arguments
+from workbench.catalog.spec import Value
+from workbench.errors import GraphEditError, GraphFaultsError, UnknownNameError
+from workbench.graph.annotations.follower_edits import with_followers
+from workbench.graph.builder.data_node import DataNode, joined, plain_value
+from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.connect import connect
+from workbench.graph.edits.edit import free_id, generator_of, reset_arg, set_arg
+from workbench.graph.edits.remove import remove_nodes
+from workbench.graph.edits.rename import rename_node
+from workbench.graph.execution.active import set_muted
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model.ports import output_ports
+
+
+class NodeHandle:
+    """A node of a graph by its id: ``graph["rotate"]``.
+
+    Its arguments are attributes: values, or the node that draws them. Changes give a new graph.
+    ``graph["rotat"]`` raises GraphEditError, an unknown argument AttributeError::
+
+        assert graph["rotate"].angle == 5
+        turned = graph["rotate"].set(angle=wb.random.uniform(range=(-10, 10)))
+        assert turned["rotate"].angle.range == (-10, 10)
+    """
+
+    _written = "graph[node]"
+
+    def __init__(self, graph: Graph, node_id: str) -> None:
+        self._graph = graph
+        self._id = node_id
+
+    @property
+    def node(self) -> Node:
+        """The node itself: id, operator, arguments, inputs.
+
+        ::
+
+            assert graph["rotate"].node.op == "rotate"
+        """
+        return self._graph.node(self._id)
+
+    @property
+    def args(self) -> dict[str, Value]:
+        """The fixed values of its arguments.
+
+        ::
+
+            assert graph["rotate"].args["angle"] == 5
+        """
+        return dict(self.node.args)
+
+    @property
+    def output(self) -> DataNode:
+        """What it gives. Raises GraphEditError where that is not one value.
+
+        ::
+
+            before = graph["resize"].output
+        """
+        given = self.outputs
+        if len(given) != 1:
+            raise GraphEditError(
+                f"{self._id} gives {', '.join(given) or 'nothing'}. Take one: outputs[name]."
+            )
+        return next(iter(given.values()))
+
+    @property
+    def outputs(self) -> dict[str, DataNode]:
+        """What it gives, by name.
+
+        ::
+
+            labels = graph["reader"].outputs["labels"]
+        """
+        inside = self._graph.at_scope(self._graph.scope_of(self._id))
+        ports = output_ports(self.node, load_catalog()[self.node.op])
+        return {port.output: DataNode(inside, port) for port in ports}
+
+    @checked()
+    def set(self, **arguments: Any) -> Graph:
+        """The graph with other arguments of this node: values, or what a node gives.
+
+        Of one that draws ``seed`` is one of them. Raises GraphEditError for an argument that it has
+        not, with the nearest name, and GraphFaultsError for a value that it cannot take.
+
+        ::
+
+            graph["rotate"].set(angle=10, fill_value=0)
+        """
+        catalog, graph = load_catalog(), self._graph
+        for name, value in arguments.items():
+            if name == "seed" and catalog[self.node.op].seeded and WHOLE.fits(value):
+                graph = graph.replace_node(replace(graph.node(self._id), seed=int(value)))
+                continue
+            if not isinstance(value, DataNode):
+                graph = set_arg(graph, catalog, self._id, name, plain_value(value))
+                continue
+            if name not in catalog[self.node.op].args:
+                graph = set_arg(graph, catalog, self._id, name, 0)  # tells the nearest name
+            inside = graph.at_scope(graph.scope_of(self._id))
+            inside, port = joined(inside, catalog, value, name)
+            is_new = not graph.whole.has(port.node)
+            graph = connect(_before(inside, self._id, port), catalog, port, self._id, name).whole
+            named = port.node.rstrip("_0123456789") == name
+            if is_new and named and free_id(graph, name) == name:  # the draw before is gone
+                graph = rename_node(graph, port.node, name)
+        faults = [f for f in check_graph(graph.whole, catalog) if f.node == self._id]
+        if faults:
+            raise GraphFaultsError(faults)
+        return graph
+
+    def reset(self, *names: str) -> Graph:
+        """The graph with these arguments, or all, as a new node has them.
+
+        Raises GraphEditError for an argument that it has not.
+
+        ::
+
+            graph["rotate"].reset("angle")
+        """
+        graph, catalog = self._graph, load_catalog()
+        if unknown := [name for name in names if name not in catalog[self.node.op].args]:
+            set_arg(graph, catalog, self._id, unknown[0], 0)  # tells the nearest name
+        for name in names or tuple(self.node.args):
+            graph = reset_arg(graph, catalog, self._id, name)
+        return graph
+
+    def remove(self) -> Graph:
+        """The graph without this node: what fed it feeds what it fed.
+
+        ::
+
+            assert not graph["rotate"].remove().has("rotate")
+        """
+        catalog = load_catalog()
+        removed = remove_nodes(self._graph, catalog, (self._id,))
+        return with_followers(self._graph, removed, catalog)
+
+    def mute(self, muted: bool = True) -> Graph:
+        """The graph in which this node is left out of what runs, or is not any more.
+
+        ::
+
+            graph["rotate"].mute()
+        """
+        return set_muted(self._graph, (self._id,), muted)
+
+    @checked(new_id=TEXT)
+    def rename(self, new_id: str) -> Graph:
+        """The graph in which this node has another id. Raises GraphEditError for a taken one.
+
+        ::
+
+            graph["rotate"].rename("turned")["turned"].angle
+        """
+        return rename_node(self._graph, self._id, new_id)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        catalog, node = load_catalog(), self.node
+        if name in node.args:
+            return node.args[name]
+        if name in node.inputs:
+            drawn = generator_of(self._graph, catalog, self._id, name)
+            port = node.inputs[name]
+            return NodeHandle(self._graph, drawn.id) if drawn else DataNode(self._graph, port)
+        spec = catalog.find(node.op)
+        if spec is not None and name in spec.args:
+            return spec.args[name].default
+        known = list(spec.args) if spec else []
+        near = nearest_arguments(name, known)
+        hint = f"Did you mean {near[0]}?" if near else f"It has: {', '.join(known)}."
+        raise UnknownNameError(f"{self._id} ({node.op}) has no argument {name!r}. {hint}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_"):
+            raise GraphEditError(
+                f"A graph stays as it is. Take the one that set gives: "
+                f"graph[{self._id!r}].set({name}={value!r})."
+            )
+        super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        spec = load_catalog().find(self.node.op)
+        return sorted({*super().__dir__(), *(spec.args if spec else ())})
+
+    def __repr__(self) -> str:
+        values = [f"{name}={_text(value)}" for name, value in self.node.args.items()]
+        values += [f"{name}=<{port}>" for name, port in self.node.inputs.items()]
+        return f"{self._id}: {self.node.op}({', '.join(values)})"
+
+
+def _text(value: Value) -> str:
+    return repr(list(value)) if isinstance(value, tuple) else repr(value)
+
+
+def _before(graph: Graph, node_id: str, port: Port) -> Graph:
+    """The graph in which what gives a port stands before a node, as a person would write it."""
+    if not graph.has(port.node) or graph.scope_of(port.node) != graph.scope_of(node_id):
+        return graph
+    if port.node == node_id:
+        raise GraphEditError(f"{node_id} cannot be fed by itself. Give what an earlier node gives.")
+    order = [node.id for node in graph.nodes]
+    if order.index(port.node) < order.index(node_id):
+        return graph
+    moved = graph.node(port.node)
+    rest = [node for node in graph.nodes if node.id != port.node]
+    at = next(i for i, node in enumerate(rest) if node.id == node_id)
+    return replace(graph, nodes=(*rest[:at], moved, *rest[at:]))

@@ -1,0 +1,96 @@
+"""A graph that reads: where one in code begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from workbench.arguments import checked
+from workbench.catalog import load_catalog
+from workbench.errors import DataError
+from workbench.graph.builder.graph_methods import Fn
+from workbench.graph.builder.node_handle import NodeHandle
+from workbench.graph.edits.edit import new_node
+from workbench.graph.model import Graph, Port, Source
+from workbench.graph.model.ports import output_ports
+from workbench.graph.types.devices import port_kind
+from workbench.sources import (
+    PARAMETER,
+    Data,
+    Datasets,
+    choose_columns,
+    load_source,
+    open_datasets,
+    require_dataset,
+)
+from workbench.sources.kinds.images.file_list import require_files
+
+if TYPE_CHECKING:
+    from workbench.graph.builder.data_node import DataNode
+    from workbench.graph.model.operators import RandomOperators
+
+_RANDOM = """What DALI draws for each sample: ``uniform``, ``normal``, ``coin_flip`` and so on.
+
+A draw that is used twice is drawn once; two calls draw apart. Raises as ``fn`` does::
+
+    drawn = graph.rotate(angle=wb.random.uniform(range=(-10, 10)))
+    assert drawn["rotate_2"].angle.range == (-10, 10)
+"""
+fn = Fn()
+"""Every operator of DALI as a function: ``fn.cat(a, b, axis=0)``, ``fn.readers.file()``."""
+random: RandomOperators[DataNode] = Fn("random", _RANDOM)  # type: ignore[assignment]  # its group's
+"""The draws among them: ``random.uniform(range=(-10, 10))``."""
+
+
+@checked()
+def read(data: Data, *, path: str | None = None, label: str | None = None, **options: Any) -> Graph:
+    """A graph that reads data and gives out what their reader has: images still encoded, labels.
+
+    Parameters
+    ----------
+    data:
+        What ``Workbench`` takes: a folder, a file of samples, a list, a frame.
+    path, label:
+        Of a frame or table the columns of the paths or images, and of the labels; ``label=""``:
+        there are none. By default they are found by their names.
+    options:
+        Arguments of DALI's reader, such as ``random_shuffle=True``.
+
+    ::
+
+        graph = wb.read("photos").decode().resize(size=(224, 224))
+
+    The graph remembers the data for ``Workbench(graph)``; a file of it does not. Raises DataError
+    for what is no data or not there, and GraphEditError for what is no option.
+    """
+    if path is not None or label is not None:
+        data = choose_columns(data, path, label)
+    datasets = open_datasets(data)
+    if not datasets:
+        raise DataError("read is given no data. Give a folder: wb.read('photos').")
+    for each in datasets.values():
+        require_dataset(each)
+        require_files(each)
+    return reading(datasets, options)
+
+
+def reading(datasets: Datasets, options: Mapping[str, Any]) -> Graph:
+    """A graph that reads the first of some data, which need not be there."""
+    catalog = load_catalog()
+    name, dataset = next(iter(datasets.items()))
+    kind = load_source(dataset.kind)
+    node = new_node(Graph(), catalog, kind.op, "reader")
+    args = {**kind.begins, **node.args}
+    source = Source(
+        node.id, node.op, args, seed=node.seed, kind=dataset.kind, dataset=name or PARAMETER
+    )
+    graph = Graph(nodes=(source,), datasets=datasets)
+    if options:
+        graph = NodeHandle(graph, source.id).set(**options)
+    node = graph.node(source.id)
+    given: dict[str, Port] = {}
+    for port in output_ports(node, catalog[node.op]):
+        pixels = port_kind(graph, catalog, port) == "image"
+        given["images" if pixels and "images" not in given else port.output] = port
+    return replace(graph, outputs=given)

@@ -1,0 +1,223 @@
+"""Regions round what a graph does to a sample: with p, if, one of, some of, repeat."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from workbench.arguments import APPLY, checked, shown
+from workbench.catalog import load_catalog
+from workbench.catalog.spec import Catalog
+from workbench.errors import GraphEditError
+from workbench.graph.annotations.follower_edits import with_followers
+from workbench.graph.builder.data_node import (
+    DataNode,
+    flow,
+    joined,
+    plain_value,
+    require_sound_node,
+)
+from workbench.graph.control_flow.chance import CONDITION, DRAW
+from workbench.graph.control_flow.one_of import CHOICE, shares
+from workbench.graph.control_flow.one_of import DRAW as CHOICE_DRAW
+from workbench.graph.control_flow.some_of import MOST_ORDERS, order_count
+from workbench.graph.edits.compose import kind_name
+from workbench.graph.edits.edit import new_node
+from workbench.graph.model import Body, Graph, Node, Port
+from workbench.graph.types.devices import port_kind
+
+Apply = Callable[[Graph], Graph | DataNode]
+"""What a region does to a sample: takes a graph and gives the one that goes on from it."""
+
+
+@checked(apply=APPLY)
+def with_p(graph: Graph, p: float | DataNode, apply: Apply) -> Graph:
+    """Apply something to each sample with a probability.
+
+    ``p`` is from 0 to 1, or a value of each sample that is true for those it is applied to.
+    ``apply`` takes a graph, as at this place, and gives the graph that goes on from it::
+
+        graph.with_p(0.8, lambda x: x.color_twist(saturation=1.5))
+
+    Raises GraphEditError for another ``p``, ArgumentError for what is no function, and as the
+    operators do.
+    """
+    if isinstance(p, DataNode):
+        return if_else(graph, p, apply)
+    if isinstance(p, bool) or not isinstance(p, int | float) or not 0 <= p <= 1:
+        raise GraphEditError(f"p is {p!r}. Give a number from 0 to 1.")
+
+    def decide(inside: Graph, catalog: Catalog) -> Node:
+        drawn = new_node(inside, catalog, DRAW, "chance")
+        return replace(drawn, args={**drawn.args, "probability": p, "dtype": "BOOL"})
+
+    return _region(graph, "if", [apply, None], CONDITION, decide)
+
+
+@checked(then=APPLY, otherwise=APPLY)
+def if_else(
+    graph: Graph, condition: DataNode, then: Apply, otherwise: Apply | None = None
+) -> Graph:
+    """Apply one thing to the samples of which a value is true, and another to the rest.
+
+    ::
+
+        graph.if_else(graph.labels[0] == 3, lambda x: x.rotate(angle=90))
+
+    Without ``otherwise`` the rest passes as it is. Raises as the operators do.
+    """
+    if not isinstance(condition, DataNode):
+        raise GraphEditError(
+            f"The condition is {condition!r}. Give a value of each sample, such as "
+            "graph.labels[0] == 3, or with_p for a probability."
+        )
+    return _region(graph, "if", [then, otherwise], CONDITION, condition)
+
+
+@checked(options=APPLY)
+def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None) -> Graph:
+    """Apply one of several things to each sample, by weights or all equally often.
+
+    ::
+
+        graph.one_of(lambda x: x.gaussian_blur(sigma=2), lambda x: x, weights=(2, 1))
+
+    Raises GraphEditError for fewer than two options, and weights that are not one for each, finite
+    and 0 or more, not all of them 0.
+    """
+    if len(options) < 2:
+        raise GraphEditError(f"one_of has {len(options)} options. Give two or more.")
+    if isinstance(weights, str) or (weights is not None and not hasattr(weights, "__len__")):
+        raise GraphEditError(f"weights is {shown(weights)}. Give a number for each option.")
+    if weights is not None and len(weights) != len(options):
+        raise GraphEditError(
+            f"one_of has {len(options)} options and {len(weights)} weights. Give one for each."
+        )
+    given = shares(weights) if weights is not None else None
+
+    def decide(inside: Graph, catalog: Catalog) -> Node:
+        drawn = new_node(inside, catalog, CHOICE_DRAW, CHOICE)
+        args = {name: value for name, value in drawn.args.items() if name != "p"}
+        args["population"] = len(options)
+        if given is not None and len(set(given)) > 1:
+            args["p"] = given
+        return replace(drawn, args=args)
+
+    return _region(graph, "one_of", options, CHOICE, decide)
+
+
+@checked(options=APPLY)
+def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -> Graph:
+    """Apply so many of several things to each sample, in order or in an order that is drawn.
+
+    ::
+
+        graph.some_of(2, lambda x: x.flip(), lambda x: x.gaussian_blur(sigma=2), lambda x: x)
+
+    Raises GraphEditError for a count that is not from 1 to the number of options.
+    """
+    if not options:
+        raise GraphEditError("some_of has no options. Give functions: lambda x: x.flip().")
+    if type(count) is not int or not 1 <= count <= len(options):
+        raise GraphEditError(
+            f"some_of is to apply {repr(count) if type(count) is int else shown(count)} of "
+            f"{len(options)} options. Give a whole number from 1 to {len(options)}, then the "
+            "options."
+        )
+
+    def decide(inside: Graph, catalog: Catalog) -> Node:
+        drawn = new_node(inside, catalog, CHOICE_DRAW, CHOICE)
+        region = Node("", "some_of", args, bodies={str(i): Body() for i in range(len(options))})
+        orders = order_count(region)
+        if orders > MOST_ORDERS:
+            raise GraphEditError(
+                f"There are {orders:,} orders of {count} of {len(options)}, and {MOST_ORDERS:,} at "
+                "most. Give fewer options."
+            )
+        rest = {name: value for name, value in drawn.args.items() if name != "p"}
+        return replace(drawn, args={**rest, "population": orders})
+
+    args = {"count": count, "shuffled": shuffled}
+    return _region(graph, "some_of", options, CHOICE, decide, args)
+
+
+@checked(apply=APPLY)
+def repeat(graph: Graph, times: int | DataNode, apply: Apply, *, most: int | None = None) -> Graph:
+    """Apply something again and again; ``times`` may be drawn for each sample, up to ``most``.
+
+    ::
+
+        graph.repeat(3, lambda x: x.gaussian_blur(sigma=1))
+
+    Raises as the operators do.
+    """
+    given: dict[str, Any] = {} if most is None else {"most": most}
+    if not isinstance(times, DataNode):
+        return _region(graph, "repeat", [apply], "", None, {**given, "times": plain_value(times)})
+    return _region(graph, "repeat", [apply], "times", times, given)
+
+
+def _region(
+    graph: Graph,
+    op: str,
+    options: Sequence[Apply | None],
+    control: str,
+    decided: Callable[[Graph, Catalog], Node] | DataNode | None,
+    args: dict[str, Any] | None = None,
+) -> Graph:
+    """The graph with a region along its image, a body for each option.
+
+    ``decided`` feeds ``control``: a value, or what makes the draw once the bodies are there.
+    """
+    catalog = load_catalog()
+    name, start = flow(graph, catalog)
+    spec = catalog[op]
+    taken = kind_name(port_kind(graph, catalog, start.port))
+    region = replace(new_node(graph, catalog, op), args=args or {}, inputs={taken: start.port})
+    bodies = {}
+    for body in spec.body_names(len(options)):
+        bodies[body] = Body((), {taken: Port(region.scope(body), taken)}, (taken,))
+    region = replace(region, bodies=bodies)
+    edited = replace(graph, nodes=(*graph.nodes, region))
+    for body, apply in zip(bodies, options, strict=True):
+        if apply is not None:
+            edited = _applied(edited, region.scope(body), taken, apply, catalog)
+    edited = edited.at_scope(graph.scope)
+    if isinstance(decided, DataNode):
+        edited, port = joined(edited, catalog, decided, control)
+    elif decided is not None:
+        draw = decided(edited, catalog)
+        port = Port(draw.id, "output")
+        edited = replace(edited, nodes=(*edited.nodes, draw))
+    made = edited.node(region.id)
+    if decided is not None:
+        made = replace(made, inputs={control: port, **made.inputs})
+    others = [each for each in edited.nodes if each.id != made.id]
+    given = {**edited.outputs, name: Port(made.id, taken)}
+    after = replace(edited, nodes=(*others, made), outputs=given)
+    require_sound_node(after, catalog, made.id)
+    return with_followers(graph, after, catalog)
+
+
+def _applied(graph: Graph, scope: str, taken: str, apply: Apply, catalog: Catalog) -> Graph:
+    """The whole graph with what an option makes in the body of that scope."""
+    inside = graph.whole.at_scope(scope)
+    try:
+        inspect.signature(apply).bind(inside)
+    except TypeError as error:
+        raise GraphEditError(
+            f"An option cannot be called with a graph: {error}. Give lambda x: x.rotate(angle=5)."
+        ) from None
+    made = apply(inside)
+    if isinstance(made, DataNode):
+        body, port = joined(inside, catalog, made)
+        made = replace(body, outputs={taken: port})
+    if not isinstance(made, Graph) or made.scope != scope:
+        gave = "another graph" if isinstance(made, Graph) else shown(made)
+        raise GraphEditError(
+            f"An option gave {gave}. Give what it makes of the graph that it is called with: "
+            "lambda x: x.rotate(angle=5)."
+        )
+    return made.whole

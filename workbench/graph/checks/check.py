@@ -1,0 +1,242 @@
+"""All reasons why a graph cannot run, found in one pass without running it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from workbench.arguments import WHOLE, checked
+from workbench.catalog import load_catalog
+from workbench.catalog.familiar_names import nearest_operators
+from workbench.catalog.spec import CATALOG, OPAQUE, Catalog, OpSpec, Value
+from workbench.errors import GraphFaultsError
+from workbench.graph.annotations.followers import follower_faults, unmoved_faults
+from workbench.graph.checks.check_auto_augment import auto_augment_faults
+from workbench.graph.checks.check_nodes import argument_faults, input_faults, port_problem
+from workbench.graph.checks.check_regions import region_faults
+from workbench.graph.checks.check_types import NORMALIZES, per_channel_faults, type_faults
+from workbench.graph.control_flow.some_of import order_faults
+from workbench.graph.execution.active import active_graph, muted_nodes, set_muted, without_muted
+from workbench.graph.execution.dataset_parameters import decoder_faults, parameter_faults
+from workbench.graph.execution.pipelines import executor_faults, pipeline_faults
+from workbench.graph.model import CHOICES, GRAPH, Graph, Node, Port, is_name
+from workbench.graph.model.bounds import LARGEST_SEED, SETTINGS
+from workbench.graph.model.faults import Fault, Faults
+from workbench.graph.model.identity_cache import identity_cached
+from workbench.graph.model.node_order import ancestors, topological
+from workbench.graph.types.devices import device_of, infer_devices
+from workbench.graph.types.shapes import infer_types
+
+__all__ = [
+    "LARGEST_SEED",
+    "Fault",
+    "check_graph",
+    "loose_faults",
+    "require_sound",
+    "stopping_faults",
+]
+
+
+@checked(graph=GRAPH, catalog=CATALOG)
+def check_graph(graph: Graph, catalog: Catalog | None = None) -> Faults:
+    """Every fault of the graph, those of the whole first, then in the order of the nodes.
+
+    A muted node has none; what muting it brings about elsewhere names it. ``catalog`` is that of
+    the installed DALI by default. The tuple that it gives shows itself as a table in a notebook.
+    ``check_warnings`` returns what does not stop a run but may not be meant. Raises ArgumentError
+    for what is no graph::
+
+        assert not wb.check_graph(graph)
+    """
+    return _all_faults(graph, load_catalog() if catalog is None else catalog)
+
+
+@identity_cached
+def _all_faults(graph: Graph, catalog: Catalog) -> Faults:
+    return Faults(_explained(_faults_of(without_muted(graph, catalog), catalog), graph, catalog))
+
+
+@identity_cached
+def stopping_faults(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
+    """The faults because of which a graph cannot run: not those of nodes that are loose."""
+    return _explained(_faults_of(active_graph(graph, catalog), catalog), graph, catalog)
+
+
+@identity_cached
+def loose_faults(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
+    """The faults of nodes that no output depends on: they stop nothing."""
+    stopping = stopping_faults(graph, catalog)
+    return tuple(fault for fault in check_graph(graph, catalog) if fault not in stopping)
+
+
+def _explained(faults: tuple[Fault, ...], graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
+    """The faults, those that muting has brought about in other words."""
+    muted = muted_nodes(graph)
+    if not faults or not muted:
+        return faults
+    before = _faults_of(set_muted(graph, muted, False), catalog)
+    return tuple(each if each in before else _by_muting(each, graph) for each in faults)
+
+
+def _by_muting(fault: Fault, graph: Graph) -> Fault:
+    """A fault that is there because a node is muted: one before its node, else the first."""
+    muted = muted_nodes(graph)
+    ports = [Port(fault.node, "")]
+    if fault.code == "output_source" and fault.about in graph.outputs:
+        ports = [graph.outputs[fault.about]]
+    before = ancestors(graph, ports)
+    cause = next((node for node in reversed(muted) if node in before), muted[0])
+    return replace(
+        fault,
+        message=f"{fault.message}, now that {cause} is muted",
+        remedy=f"Unmute {cause}, or change what follows it.",
+        code="muted",
+        about=cause,
+    )
+
+
+@identity_cached
+def _faults_of(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
+    """The faults of all nodes, whether they run or not."""
+    faults = list(_whole(graph, catalog))
+    devices = infer_devices(graph, catalog)
+    flows = infer_types(graph, catalog)
+    for node in graph.walk():
+        spec = catalog.find(node.op)
+        if spec is None:
+            faults.append(_unknown(node, catalog))
+            continue
+        if spec.unusable:
+            faults.append(_unusable(node, spec))
+        if spec.bodies or node.bodies:
+            faults += region_faults(node, spec, graph, catalog, flows)
+            faults += order_faults(node, graph)
+        if spec.module:
+            data = node.inputs.get("data")
+            on_gpu = data is not None and device_of(devices, data) == "gpu"
+            faults += auto_augment_faults(node, spec, on_gpu)
+        faults += argument_faults(node, spec, graph)
+        faults += input_faults(node, spec, graph, catalog)
+        faults += type_faults(node, spec, devices, flows)
+        if node.op == NORMALIZES:
+            # Inserted with constants for three channels, also behind grey images.
+            inserted = {name for name, arg in spec.args.items() if node.args.get(name) == arg.start}
+            found = per_channel_faults(node, spec, flows)
+            faults += [fault for fault in found if fault.arg not in inserted]
+        if spec.follows:
+            faults += follower_faults(node, graph.at_scope(graph.scope_of(node.id)), catalog)
+    if not faults:  # geometry needs a graph whose nodes and edges are sound
+        faults += unmoved_faults(graph, catalog)
+    return tuple(faults)
+
+
+def require_sound(graph: Graph, catalog: Catalog) -> None:
+    """Raise GraphFaultsError with every fault that stops the graph, if there is one."""
+    faults = stopping_faults(graph, catalog)
+    if faults:
+        raise GraphFaultsError(faults)
+
+
+def _unusable(node: Node, spec: OpSpec) -> Fault:
+    if node.op not in OPAQUE:
+        words = f"{node.op} cannot be used: {spec.unusable}"
+        return Fault(node.id, "", words, "Remove it.", "unusable_op")
+    call, source, why = (_line(node.args.get(name)) for name in ("call", "source", "why"))
+    where = f" ({source})" if source else ""
+    reason = f": {why}" if why else ""
+    return Fault(
+        node.id,
+        "",
+        f"it stands for {call or 'code'}{where}, which the graph cannot hold{reason}",
+        "Put operators of the graph in its place, or remove it.",
+        "unusable_op",
+    )
+
+
+def _line(value: Value | None) -> str:
+    """The first line of a text, short, without a full stop."""
+    text = next(iter(str(value or "").strip().splitlines()), "").rstrip(" .")
+    return text if len(text) <= 100 else text[:97] + "..."
+
+
+def _unknown(node: Node, catalog: Catalog) -> Fault:
+    near = nearest_operators(node.op, catalog)
+    hint = f"Did you mean {near[0]}? " if near else ""
+    op = node.op if len(node.op) <= 60 else node.op[:57] + "..."
+    return Fault(
+        node.id,
+        "",
+        f"{op!r} is no operator of DALI {catalog.dali_version}",
+        f"{hint}Remove the node, or use a DALI that has it.",
+        "unknown_op",
+    )
+
+
+def _whole(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+    for node_id, count in Counter(node.id for node in graph.walk()).items():
+        if count > 1:
+            yield Fault(
+                node_id, "", f"{count} nodes have this id", "Give each its own.", "duplicate_id"
+            )
+        if not is_name(node_id):
+            yield Fault(
+                node_id,
+                "",
+                "the id is not a Python name",
+                "Use letters, digits and '_' only.",
+                "bad_id",
+            )
+    yield from _outputs(graph, catalog)
+    # An opaque node may stand for what reads, and has a fault of its own.
+    if not graph.sources and not any(node.op in OPAQUE for node in graph.nodes):
+        yield Fault(
+            "", "", "nothing reads images", "Add a reader, for example readers.file.", "no_reader"
+        )
+    yield from parameter_faults(graph)
+    yield from decoder_faults(graph)
+    _, cyclic = topological(graph)
+    if cyclic:
+        names = ", ".join(node.id for node in cyclic)
+        yield Fault(
+            cyclic[0].id, "", f"these nodes wait for each other: {names}", "Cut one edge.", "cycle"
+        )
+    yield from _settings(graph)
+    yield from pipeline_faults(graph, catalog)
+    yield from executor_faults(graph, catalog)
+
+
+def _outputs(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+    if not graph.outputs:
+        yield Fault(
+            "", "", "the graph gives nothing out", "Name at least one output.", "no_outputs"
+        )
+    for name, port in graph.outputs.items():
+        if not is_name(name):
+            yield Fault(
+                port.node,
+                "",
+                f"the output name {name!r} is not a Python name",
+                "Rename it.",
+                "output_name",
+                name,
+            )
+        problem = port_problem(port, graph, catalog)
+        if problem:
+            words, remedy = problem
+            yield Fault(
+                "", "", f"output {name!r} comes from {port}, {words}", remedy, "output_source", name
+            )
+
+
+def _settings(graph: Graph) -> Iterator[Fault]:
+    settings = graph.settings
+    for name, (least, most) in SETTINGS.items():
+        value = getattr(settings, name)
+        if not WHOLE.fits(value) or not least <= value <= most:
+            words = "a number from 0" if name == "seed" else f"a whole number from {least}"
+            yield Fault("", "", f"{name} is {value!r}", f"Give {words} to {most}.", "setting", name)
+    for name, allowed in CHOICES.items():
+        if (value := getattr(settings, name)) not in allowed:
+            words = " or ".join(allowed)
+            yield Fault("", "", f"{name} is {value!r}", f"Give {words}.", "setting", name)

@@ -1,0 +1,227 @@
+"""Faults of one node's arguments and inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workbench.catalog.familiar_names import nearest_arguments
+from workbench.catalog.own_code import OWN_CODE
+from workbench.catalog.spec import Catalog, OpSpec, kind_fits
+from workbench.graph.checks.check_weights import weight_faults
+from workbench.graph.execution.dataset_parameters import found_by_source
+from workbench.graph.model import Body, Graph, Node, Port, region_of
+from workbench.graph.model.bounds import LARGEST_SEED
+from workbench.graph.model.faults import Fault
+from workbench.graph.model.free_seed import free_seed
+from workbench.graph.model.ports import outputs_of, positional_ports
+from workbench.graph.model.values import value_fault
+from workbench.graph.types.devices import port_kind
+from workbench.graph.types.type_promotion import integer_range
+from workbench.graph.user_functions.own_code import own_code_faults
+
+
+def port_problem(
+    port: Port, graph: Graph, catalog: Catalog, scope: str = ""
+) -> tuple[str, str] | None:
+    """What is wrong with a source that feeds something in ``scope``, and the remedy, or None."""
+    if not graph.has(port.node):
+        return _body_input_problem(port, graph, scope)
+    if graph.scope_of(port.node) != scope:
+        inside = f"outside {scope}" if scope else f"inside {graph.scope_of(port.node)}"
+        return f"which stands {inside}", "Take it in through the region's inputs and outputs."
+    node = graph.node(port.node)
+    spec = catalog.find(node.op)
+    if spec is not None:
+        names = [output.name for output in outputs_of(node, spec)]
+        lacking = next((o.needs for o in spec.outputs if o.name == port.output), "")
+        if lacking and port.output not in names:
+            remedy = f"Turn on {lacking}." if lacking in spec.args else f"Feed its input {lacking}."
+            return f"which {spec.name} gives only with {lacking}", remedy
+        if port.output not in names:
+            return f"but {spec.name} gives {', '.join(names) or 'nothing'}", "Choose one of these."
+    return None
+
+
+def _body_input_problem(port: Port, graph: Graph, scope: str) -> tuple[str, str] | None:
+    if not scope or port.node != scope:
+        words = "which does not exist"
+        if port.node and graph.has(region_of(port.node)):
+            words = f"which only the nodes of {port.node} have"
+        return words, "Connect it to a node that stands beside it."
+    region, _, name = scope.rpartition(".")
+    taken = graph.node(region).bodies.get(name, Body()).inputs  # none where two have one id
+    if port.output not in taken:
+        return f"but {scope} takes in {', '.join(taken) or 'nothing'}", "Choose one of these."
+    return None
+
+
+def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
+    """What is wrong with values, with what goes with what, and with the seed."""
+    for name, value in node.args.items():
+        if name not in spec.args:
+            near = nearest_arguments(name, spec.args)
+            hint = f"Did you mean {near[0]}?" if near else "Remove it."
+            yield Fault(node.id, name, f"{node.op} has no such argument", hint, "unknown_arg")
+            continue
+        if name in node.inputs:
+            yield Fault(
+                node.id, name, "it has a value and a link", "Keep one of them.", "value_and_link"
+            )
+        found = value_fault(spec.args[name], value)
+        if found:
+            yield Fault(node.id, name, *found, "value")
+    yield from weight_faults(node)
+    if spec.name in OWN_CODE:
+        yield from own_code_faults(node, graph)
+    yield from _combinations(node, spec)
+    located = found_by_source(node)
+    for name, arg in spec.args.items():
+        if arg.required and not (name in node.args or name in node.inputs or name in located):
+            yield Fault(node.id, name, f"{node.op} needs it", "Give a value.", "missing_arg")
+    yield from _seed(node, spec, graph)
+
+
+def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
+    grouped = spec.mutually_exclusive or spec.one_of or spec.together
+    names = dict.fromkeys((*spec.args, *(port.name for port in spec.inputs))) if grouped else ()
+    given = [name for name in names if name in node.args or name in node.inputs]
+    for name in given if spec.mutually_exclusive else ():
+        rival = next((other for other in given if other in spec.conflicts_with(name)), None)
+        if rival is not None and given.index(rival) > given.index(name):
+            yield Fault(
+                node.id,
+                name,
+                f"it cannot be given together with {rival}",
+                "Reset one of them.",
+                "conflict",
+                rival,
+            )
+    for group in spec.one_of:
+        if not set(group).intersection(given):
+            yield Fault(
+                node.id,
+                group[0],
+                f"{node.op} needs {' or '.join(filter(None, (', '.join(group[:-1]), group[-1])))}",
+                f"Give {group[0]} a value, or connect a node.",
+                "missing_arg",
+            )
+    yield from _constants(node, spec)
+    yield from _no_extent(node)
+    for group in spec.together:
+        missing = [name for name in group if name not in given]
+        there = [name for name in group if name in given]
+        if there and missing:
+            yield Fault(
+                node.id,
+                there[0],
+                f"it needs {' and '.join(missing)} beside it",
+                f"Give {' and '.join(missing)}, or reset {' and '.join(there)}.",
+                "apart",
+                missing[0],
+            )
+
+
+def _no_extent(node: Node) -> Iterator[Fault]:
+    """Sizes that are all 0, with which the operator returns its input unchanged."""
+    for group in _EXTENTS.get(node.op, ()):
+        given = [name for name in group if name in node.args and node.args[name] in (0, (0,))]
+        others = {name for name in group if name in node.inputs or name in node.args}
+        if given and not others.difference(given):
+            yield Fault(
+                node.id,
+                given[0],
+                f"{' and '.join(given)} of 0 leave the size unchanged",
+                "Give pixels above 0, for example 224.",
+                "value",
+            )
+
+
+_RESIZED = (("resize_x", "resize_y", "resize_z"),)
+_EXTENTS = {
+    "resize": _RESIZED,
+    "experimental.resize": _RESIZED,
+    "resize_crop_mirror": _RESIZED,
+    "fast_resize_crop_mirror": _RESIZED,
+    "crop": (("crop_h", "crop_w", "crop_d"),),
+    "decoders.image_crop": (("crop_h", "crop_w"),),
+}
+"""Groups of sizes, at least one of them above 0, by operator."""
+
+
+def _constants(node: Node, spec: OpSpec) -> Iterator[Fault]:
+    """Constants of arithmetic that do not fit into their element type."""
+    arg = spec.args.get("constant_type")
+    dtype = node.args.get("constant_type", arg.default) if arg else None
+    if arg is None or dtype not in arg.members or str(dtype).startswith("FLOAT"):
+        return
+    low, high = integer_range(str(dtype))
+    for name in spec.args:
+        value = node.args.get(name) if name != "constant_type" else None
+        if not isinstance(value, int | float) or value_fault(spec.args[name], value):
+            continue
+        if value != int(value) or not low <= value <= high:
+            yield Fault(
+                node.id,
+                name,
+                f"{value} is no {dtype}",
+                f"Give a whole number from {low} to {high}, or choose another type of the "
+                "constant, for example FLOAT.",
+                "constant",
+                str(dtype),
+            )
+
+
+def _seed(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
+    if node.seed is not None and not spec.seeded:
+        yield Fault(node.id, "seed", f"{node.op} draws nothing", "Remove the seed.", "seed")
+    if spec.seeded and (node.seed is None or not 0 <= node.seed <= LARGEST_SEED):
+        yield Fault(
+            node.id,
+            "seed",
+            f"{node.op} draws, and its seed is {node.seed}",
+            f"Give it one from 0 to {LARGEST_SEED} that no other node has, for example "
+            f"{free_seed(graph)}.",
+            "seed",
+        )
+
+
+def input_faults(node: Node, spec: OpSpec, graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+    """What is wrong with the edges that lead into a node, and which are lacking."""
+    ports = positional_ports(node, spec)
+    scope = graph.scope_of(node.id)
+    for name, source in node.inputs.items():
+        problem = port_problem(source, graph, catalog, scope)
+        if problem:
+            words, remedy = problem
+            yield Fault(node.id, name, f"it is fed by {source}, {words}", remedy, "source")
+        if name in spec.args:
+            if not spec.args[name].tensor:
+                yield Fault(
+                    node.id,
+                    name,
+                    "it takes one value for all samples",
+                    "Give a fixed value.",
+                    "fixed_arg",
+                )
+            continue
+        if name not in ports:
+            yield Fault(
+                node.id,
+                name,
+                f"{node.op} has no such input",
+                f"It has {', '.join(ports) or 'none'}.",
+                "unknown_input",
+            )
+            continue
+        want, got = ports[name], port_kind(graph, catalog, source)
+        if not kind_fits(want, got):
+            yield Fault(
+                node.id,
+                name,
+                f"it takes {want} and is fed {got}",
+                "Connect a port of its kind.",
+                "kind",
+            )
+    for port in spec.inputs:
+        if not port.optional and port.name not in node.inputs:
+            yield Fault(node.id, port.name, "nothing feeds it", "Connect a node to it.", "unfed")

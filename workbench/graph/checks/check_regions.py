@@ -1,0 +1,285 @@
+"""Faults of regions: what their bodies take in and give, and whether that goes together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from workbench.catalog.spec import Catalog, OpSpec
+from workbench.graph.checks.check_nodes import port_problem
+from workbench.graph.control_flow.one_of import CHOICE, draw_of
+from workbench.graph.control_flow.one_of import OP as ONE_OF
+from workbench.graph.control_flow.repeat import OP as REPEAT
+from workbench.graph.control_flow.repeat import TIMES, most_turns
+from workbench.graph.control_flow.some_of import OP as SOME_OF
+from workbench.graph.control_flow.some_of import count_of, is_shuffled
+from workbench.graph.model import Graph, Node, Port, is_name, region_of
+from workbench.graph.model.bounds import MOST_NESTED, MOST_TURNS_IN_ALL
+from workbench.graph.model.faults import Fault
+from workbench.graph.model.node_order import running_order
+from workbench.graph.types.tensor_type import TensorType
+
+COLOURS = {1: "GRAY", 3: "RGB"}
+"""Channels -> what images of so many are taken for."""
+
+
+def region_faults(
+    node: Node,
+    spec: OpSpec,
+    graph: Graph,
+    catalog: Catalog,
+    types: Mapping[Port, TensorType],
+) -> Iterator[Fault]:
+    """All of them for one region; those of the nodes in it are told apart from these."""
+    if not spec.bodies:
+        yield Fault(node.id, "", f"{node.op} owns no bodies", "Remove them.", "bodies")
+        return
+    names = spec.body_names(len(node.bodies))
+    missing = [name for name in names if name not in node.bodies]
+    unknown = [name for name in node.bodies if name not in names]
+    if missing or unknown:
+        yield Fault(
+            node.id,
+            "",
+            f"it has the bodies {', '.join(node.bodies) or 'none'}",
+            f"{node.op} has {' and '.join(names)}.",
+            "bodies",
+        )
+    depth = 0
+    scope = graph.scope_of(node.id)
+    while scope:
+        depth, scope = depth + 1, graph.scope_of(region_of(scope))
+    if depth == MOST_NESTED:
+        yield Fault(
+            node.id, "", f"it stands {depth} regions deep", "Put fewer into each other.", "bodies"
+        )
+    yield from _too_many_turns(node, graph)
+    for port in spec.inputs:
+        yield from _control(node, port.name, types)
+    if node.op == ONE_OF and node.bodies:
+        yield from _draw(node, graph)
+    for name in node.bodies:
+        yield from _body(node, spec, name, graph, catalog)
+    yield from _outputs(node, spec, types)
+    if spec.consecutive:
+        yield from _passed_on(node, spec, types)
+
+
+def _too_many_turns(node: Node, graph: Graph) -> Iterator[Fault]:
+    """That of the outermost region in which so many turns come together."""
+    around, scope = 1, graph.scope_of(node.id)
+    while scope:
+        around *= _turns(graph.node(region_of(scope)))
+        scope = graph.scope_of(region_of(scope))
+    turns = around * _turns(node)
+    if turns > MOST_TURNS_IN_ALL >= around:
+        yield Fault(
+            node.id,
+            "",
+            f"what stands in it runs in {turns} turns, with those of the regions around it",
+            f"There may be {MOST_TURNS_IN_ALL}: repeat it, or what is around it, less often.",
+            "bodies",
+        )
+
+
+def _turns(region: Node) -> int:
+    """How often a region writes its bodies."""
+    if region.op == REPEAT:
+        return max(1, most_turns(region))
+    return max(1, count_of(region)) if region.op == SOME_OF and is_shuffled(region) else 1
+
+
+def _control(node: Node, name: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
+    """What decides must be one number for each sample, of any type: all but 0 count as true."""
+    source = node.inputs.get(name)
+    found = types.get(source) if source is not None else None
+    if found is not None and found.shape:
+        axes = f"{len(found.shape)} axes" if len(found.shape) > 1 else "1 axis"
+        yield Fault(
+            node.id,
+            name,
+            f"{source} gives an array of {axes}, and one number decides for each sample",
+            "Take one of its numbers with subscript, or make one of them with reductions.",
+            "control",
+        )
+
+
+def _draw(node: Node, graph: Graph) -> Iterator[Fault]:
+    """A draw of more numbers than there are bodies, or fewer."""
+    draw = draw_of(graph.at_scope(graph.scope_of(node.id)), node)
+    numbers = None if draw is None else draw.args.get("population")
+    count, names = len(node.bodies), list(node.bodies)
+    if draw is None or not isinstance(numbers, int) or numbers == count:
+        return
+    idle = ", ".join(names[max(numbers, 0) :])
+    yield Fault(
+        node.id,
+        CHOICE,
+        f"{draw.id} draws one of {numbers} numbers, and it has {count} bodies: "
+        + (f"{idle} would never run" if idle else f"{names[-1]} would run for all the others"),
+        f"Set {draw.id}.population to {count}.",
+        "draw",
+    )
+
+
+def _body(node: Node, spec: OpSpec, name: str, graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+    body, scope = node.bodies[name], node.scope(name)
+    controls = [port.name for port in spec.inputs]
+    for taken in body.inputs:
+        if taken in controls or taken not in node.inputs:
+            words = "decides what runs" if taken in controls else "is fed by nothing"
+            remedy = f"Connect a node to {taken} of {node.id}, or take it out of {scope}."
+            words = f"{scope} takes in {taken}, which {words}"
+            yield Fault(node.id, taken, words, remedy, "unfed", scope)
+        if not is_name(taken):
+            yield Fault(
+                node.id, taken, f"{taken!r} is not a Python name", "Rename it.", "output_name"
+            )
+    for inner in body.nodes:
+        if (found := catalog.find(inner.op)) and found.reads:
+            yield Fault(
+                inner.id,
+                "",
+                f"it reads, and stands in {scope}: DALI reads whole batches only",
+                "Take it out of the region and lead what it reads in.",
+                "bodies",
+            )
+    for output, port in body.outputs.items():
+        problem = port_problem(port, graph, catalog, scope)
+        if problem:
+            words, remedy = problem
+            yield Fault(
+                node.id,
+                output,
+                f"{scope} gives {output} from {port}, {words}",
+                remedy,
+                "source",
+                scope,
+            )
+    _, cyclic = running_order(body.nodes)
+    if cyclic:
+        ids = ", ".join(each.id for each in cyclic)
+        yield Fault(
+            cyclic[0].id, "", f"these nodes wait for each other: {ids}", "Cut one edge.", "cycle"
+        )
+
+
+def _outputs(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
+    """What the bodies give by one name: DALI merges it into one batch."""
+    given = dict.fromkeys(name for body in node.bodies.values() for name in body.outputs)
+    if not given:
+        yield Fault(
+            node.id, "", "its bodies give nothing out", "Name an output in each.", "no_outputs"
+        )
+    for output in given:
+        lacking = [name for name, body in node.bodies.items() if output not in body.outputs]
+        others = "the other body does" if len(node.bodies) == 2 else "another body does"
+        for scope in map(node.scope, lacking):
+            yield Fault(
+                node.id,
+                output,
+                f"{scope} does not give {output}, and {others}",
+                f"Give {output} out of all: what {scope} takes in will do.",
+                "bodies",
+                scope,
+            )
+        if not (spec.consecutive and _may_stay(node)):  # else each is compared with what stays
+            yield from _unlike(node, output, types)
+
+
+def _unlike(node: Node, output: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
+    """The bodies whose output is not as that of most; of two, not as what the region takes in."""
+    found = {
+        name: given
+        for name, body in node.bodies.items()
+        if (port := body.outputs.get(output)) and (given := types.get(port))
+    }
+    taken = types.get(node.inputs[output]) if output in node.inputs else None
+
+    def agreeing(name: str) -> tuple[int, bool]:
+        like = sum(_difference(found[name], each) is None for each in found.values())
+        return like, taken is not None and _difference(taken, found[name]) is None
+
+    usual = max(found, key=agreeing, default="")
+    for name, each in found.items():
+        difference = _difference(found[usual], each)
+        if difference:
+            what, remedy = difference
+            yield Fault(
+                node.id,
+                output,
+                f"{node.scope(name)} gives {what[1]} and {node.scope(usual)} {what[0]}",
+                remedy,
+                "branches",
+                node.scope(name),
+            )
+
+
+def _passed_on(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
+    """What bodies that run one after another give begins as what the region takes in."""
+    decide = {*spec.args, *(port.name for port in spec.inputs)}
+    for name, body in node.bodies.items():
+        for output, port in body.outputs.items():
+            source = None if output in decide else node.inputs.get(output)
+            if source is None:
+                yield Fault(
+                    node.id,
+                    output,
+                    f"{node.scope(name)} gives {output}, and {node.id} takes in nothing of that "
+                    "name, which is what runs first begins with",
+                    f"Connect a node to {output} of {node.id}, or give {output} out no more.",
+                    "bodies",
+                    node.scope(name),
+                )
+                continue
+            difference = _difference(types.get(source), types.get(port))
+            if difference and _may_stay(node):
+                what, remedy = difference
+                yield Fault(
+                    node.id,
+                    output,
+                    f"{source}, which stays where nothing runs, is {what[0]}, and "
+                    f"{node.scope(name)} gives {what[1]}",
+                    remedy,
+                    "branches",
+                    node.scope(name),
+                )
+
+
+def _may_stay(node: Node) -> bool:
+    """Whether bodies that run one after another are left out for some samples."""
+    if node.op == REPEAT:
+        return TIMES in node.inputs
+    return not (is_shuffled(node) and count_of(node) > 1)  # else one of them runs in each turn
+
+
+def _difference(
+    one: TensorType | None, other: TensorType | None
+) -> tuple[tuple[str, str], str] | None:
+    """What DALI does not merge: other element types, layouts or numbers of axes; and channels.
+
+    Of each what it has, and what mends the other. DALI merges images of other numbers of channels,
+    into a batch that nothing which follows takes as one.
+    """
+    if one is None or other is None:
+        return None
+    if one.dtype and other.dtype and one.dtype != other.dtype:
+        return (one.dtype, other.dtype), f"Put a cast to {one.dtype} at its end."
+    if one.shape is not None and other.shape is not None and len(one.shape) != len(other.shape):
+        axes = (f"{len(one.shape)} axes", f"{len(other.shape)} axes")
+        return axes, "Give both the same number of axes."
+    if one.layout is not None and other.layout is not None and one.layout != other.layout:
+        layouts = (one.layout or "no layout", other.layout or "no layout")
+        return layouts, "Give both the same layout: put a transpose or reshape into one of them."
+    if "C" in (one.layout or "") and "C" in (other.layout or ""):
+        return _other_channels(one.channels, other.channels)
+    return None
+
+
+def _other_channels(one: int | None, other: int | None) -> tuple[tuple[str, str], str] | None:
+    if one is None or other is None or one == other:
+        return None
+    found = tuple(f"{count} channel{'s' * (count != 1)}" for count in (one, other))
+    made = "Give both the same number of channels"
+    if one in COLOURS and other in COLOURS:
+        made = f"Put a color_space_conversion from {COLOURS[other]} to {COLOURS[one]} at its end"
+    return (found[0], found[1]), f"{made}."

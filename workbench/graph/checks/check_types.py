@@ -1,0 +1,379 @@
+"""Faults of what flows into a node: the side it lies on, its layout, channels and element type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from workbench.catalog.spec import ArgSpec, Device, OpSpec, kind_fits
+from workbench.graph.model import Node, Port, Source
+from workbench.graph.model.faults import Fault
+from workbench.graph.model.subscript_index import index_text, parse_index
+from workbench.graph.model.values import count_words, one_for_all, value_fault
+from workbench.graph.types.devices import device_of
+from workbench.graph.types.tensor_type import TensorType, TypedCall
+from workbench.graph.types.type_promotion import broadcast, operand_types, result_type
+
+_ORDER = "output_layout"
+NORMALIZES = "crop_mirror_normalize"
+"""The operator with numbers of which each is for a channel."""
+
+
+def type_faults(
+    node: Node, spec: OpSpec, devices: Mapping[str, Device], flows: Mapping[Port, TensorType]
+) -> Iterator[Fault]:
+    """All of them for one node."""
+    yield from _side(node, spec, devices)
+    for name, source in node.inputs.items():
+        flow = flows.get(source)
+        if name in spec.args:
+            if device_of(devices, source) != "cpu":
+                yield Fault(
+                    node.id,
+                    name,
+                    f"{source} is on the GPU",
+                    "Arguments must come from the CPU.",
+                    "arg_on_gpu",
+                )
+            if flow is not None and spec.args[name].tensor:
+                yield from _elements(node, spec.args[name], source, flow)
+        elif flow is not None:
+            yield from _input(node, spec, name, flow)
+    yield from _same_dtype(node, spec, flows)
+    yield from _volumes(node, spec, flows)
+    if "relayout" in (spec.outputs[0].gives.shape or () if spec.outputs else ()):
+        yield from _relayout(node, spec, flows)
+    if spec.needs_channels is not None:
+        yield from _channels(node, spec, flows)
+    if spec.expression:
+        yield from _operands(node, spec, flows)
+    if spec.name == "subscript":
+        yield from _index(node, spec, flows)
+
+
+def _side(node: Node, spec: OpSpec, devices: Mapping[str, Device]) -> Iterator[Fault]:
+    device = devices[node.id]
+    follows = isinstance(node, Source) and node.decodes and node.device is None
+    if device not in spec.devices and not follows:
+        if node.device is not None:
+            where = "mixed" if device == "mixed" else f"on {_list((device,))}"
+            yield Fault(
+                node.id,
+                "",
+                f"{node.op} cannot run {where}",
+                f"It runs on {_list(spec.devices)}.",
+                "device",
+            )
+        elif device == "cpu":
+            yield Fault(
+                node.id,
+                "",
+                f"{node.op} runs on {_list(spec.devices)} only",
+                "Decode on the GPU (mixed), copy to the GPU first, or remove it.",
+                "gpu_only",
+            )
+        else:
+            yield Fault(
+                node.id,
+                "",
+                f"{node.op} runs on the CPU only and follows a GPU operator",
+                "Move it before the GPU part, copy to the CPU first, or decode on the CPU.",
+                "cpu_after_gpu",
+            )
+
+
+def _elements(node: Node, arg: ArgSpec, source: Port, flow: TensorType) -> Iterator[Fault]:
+    if arg.dtypes and flow.dtype is not None and flow.dtype not in arg.dtypes:
+        wanted = _usual(arg.dtypes)
+        yield Fault(
+            node.id,
+            arg.name,
+            f"it takes {_noun(wanted)} ({' or '.join(arg.dtypes)}) and {source} gives "
+            f"{_noun(flow.dtype)} ({flow.dtype})",
+            f"Put a cast to {wanted} between them.",
+            "arg_dtype",
+            wanted,
+        )
+
+
+def _usual(dtypes: Sequence[str]) -> str:
+    """The type to cast to, where several will do."""
+    return next((dtype for dtype in ("FLOAT", "INT32") if dtype in dtypes), dtypes[0])
+
+
+def _noun(dtype: str) -> str:
+    if dtype == "BOOL":
+        return "truth values"
+    if dtype == "INTERP_TYPE":
+        return "interpolations"
+    return "fractions" if dtype.startswith("FLOAT") else "whole numbers"
+
+
+def _input(node: Node, spec: OpSpec, name: str, flow: TensorType) -> Iterator[Fault]:
+    port = next((port for port in spec.inputs if port.name == name), None)
+    if port is None or not kind_fits(port.kind, flow.kind):
+        return
+    if port.dtypes and flow.dtype is not None and flow.dtype not in port.dtypes:
+        wanted = _usual(port.dtypes)
+        yield Fault(
+            node.id,
+            name,
+            f"it takes numbers of type {' or '.join(port.dtypes)} and is fed {flow.dtype}",
+            f"Put a cast to {wanted} before it.",
+            "dtype",
+            wanted,
+        )
+    if port.layouts and flow.layout is not None:
+        yield from _layout(node, name, port.layouts, flow)
+
+
+def _same_dtype(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
+    """Inputs of one group that are fed different element types."""
+    further = [name for name in node.inputs if name not in spec.args]
+    further = further[len(spec.inputs) :] if spec.max_inputs > len(spec.inputs) else []
+    for group in spec.same_dtype:
+        names = (*group, *further) if spec.inputs[-1].name in group else group
+        fed = {name: node.inputs[name] for name in names if name in node.inputs}
+        known = {n: flow.dtype for n, p in fed.items() if (flow := flows.get(p)) and flow.dtype}
+        for name, dtype in known.items():
+            first, wanted = next(iter(known.items()))
+            allowed = next((port.dtypes for port in spec.inputs if port.name == name), ())
+            if dtype != wanted and (not allowed or dtype in allowed):
+                yield Fault(
+                    node.id,
+                    name,
+                    f"{fed[name]} gives {dtype}, and {first} is fed {wanted}: {node.op} takes one "
+                    "type for both",
+                    f"Put a cast to {wanted} before it.",
+                    "same_dtype",
+                    wanted,
+                )
+
+
+def _volumes(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
+    """Lists with an element for each axis of a volume, where pictures flow in, or the reverse."""
+    source = node.inputs.get(spec.inputs[0].name) if spec.inputs else None
+    layout = flows[source].layout if source is not None and source in flows else None
+    for arg in spec.args.values() if layout else ():
+        value = node.args.get(arg.name)
+        if arg.volume_items is None or value is None or value_fault(arg, value):
+            continue
+        if one_for_all(arg, value):
+            continue
+        count = len(value) if isinstance(value, tuple) else 1
+        wanted = arg.volume_items if "D" in (layout or "") else arg.items
+        if wanted is not None and count != wanted:
+            yield Fault(
+                node.id,
+                arg.name,
+                f"it has {count} elements, and {layout} flows in",
+                f"Give {count_words(arg, wanted)}.",
+                "value",
+            )
+
+
+def _layout(node: Node, name: str, allowed: tuple[str, ...], flow: TensorType) -> Iterator[Fault]:
+    if flow.layout:
+        if any(_matches(flow.layout, layout) for layout in allowed):
+            return
+        found = f"{flow.layout} ({_axes(flow.layout)})"
+    else:
+        if flow.shape is None or len(flow.shape) in map(len, allowed):
+            return
+        found = f"data of {len(flow.shape)} axes"
+    first = "HWC" if "HWC" in allowed else allowed[0]
+    if (flow.layout or "")[:1] == "F" and not any(layout[0] == "F" for layout in allowed):
+        yield Fault(
+            node.id,
+            name,
+            f"it takes {first} ({_axes(first)}), no sequences, and is fed {found}",
+            "Take one frame before it (subscript with the index 0), or use another operator.",
+            "layout",
+            first,
+        )
+        return
+    yield Fault(
+        node.id,
+        name,
+        f"it takes {first} ({_axes(first)}) and is fed {found}",
+        "Put it before the node that gives this, or transpose what it is fed.",
+        "layout",
+        first,
+    )
+
+
+def _matches(layout: str, allowed: str) -> bool:
+    return len(layout) == len(allowed) and all(
+        "*" in (one, other) or one == other for one, other in zip(layout, allowed, strict=True)
+    )
+
+
+_AXES = {"H": "rows", "W": "columns", "C": "channels", "F": "frames", "D": "slices"}
+
+
+def _axes(layout: str) -> str:
+    return ", ".join(_AXES.get(letter, letter) for letter in layout)
+
+
+def _relayout(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
+    """An order of axes that are not those of the input."""
+    port = spec.inputs[0]
+    source = node.inputs.get(port.name)
+    found = flows[source].layout if source is not None and source in flows else None
+    wanted = node.args.get(_ORDER, spec.args[_ORDER].default)
+    if not found or not isinstance(wanted, str) or sorted(found) == sorted(wanted):
+        return
+    if not any(_matches(found, layout) for layout in port.layouts):
+        return  # it is told already that it cannot take this
+    yield Fault(
+        node.id,
+        _ORDER,
+        f"{wanted} ({_axes(wanted)}) is no order of {found} ({_axes(found)}), which it is fed",
+        f"Choose an order of {_axes(found)}.",
+        "relayout",
+        found,
+    )
+
+
+def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
+    source = node.inputs.get(spec.inputs[0].name)
+    found = flows[source].channels if source is not None and source in flows else None
+    need = spec.needs_channels
+    if isinstance(need, str):
+        given = node.args.get(need, spec.args[need].default)
+        need = given if isinstance(given, int) and need not in node.inputs else None
+    if None not in (found, need) and found != need:
+        space = "GRAY" if need == 1 else "RGB"
+        yield Fault(
+            node.id,
+            "",
+            f"it takes {need} channels and is fed {found}",
+            f"Decode as {space}, or remove it.",
+            "channels",
+            space,
+        )
+
+
+def per_channel_faults(
+    node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]
+) -> Iterator[Fault]:
+    """Of ``NORMALIZES``: a mean or deviation with neither one element nor one for each channel.
+
+    Not of ``type_faults``: the operator is inserted with values for three, also behind grey images.
+    Where channels are padded, DALI (2.4) takes some such numbers: there it decides.
+    """
+    source = node.inputs.get(spec.inputs[0].name)
+    found = flows[source].channels if source is not None and source in flows else None
+    if found is None or "pad_output" in node.inputs or node.args.get("pad_output"):
+        return
+    for name in ("mean", "std"):
+        value = node.args.get(name)
+        if name in node.inputs or not isinstance(value, tuple) or len(value) in (1, found):
+            continue
+        wanted = f"{found} numbers, or one for all" if found > 1 else "one number"
+        yield Fault(
+            node.id,
+            name,
+            f"it has {len(value)} elements, one for each channel, and {source} gives data of "
+            f"{found} channel{'s' * (found != 1)}",
+            f"Give {wanted}.",
+            "value",
+        )
+
+
+def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
+    """Operands of arithmetic that DALI cannot calculate with, or not together."""
+    fed = {name: flows.get(source, TensorType()) for name, source in node.inputs.items()}
+    call = TypedCall(node, spec, fed)
+    found = [flow for flow in operand_types(call) if spec.outputs[0].gives.dtype]
+    if spec.name in _NO_TRUTH and all(flow.dtype == "BOOL" for flow in found):
+        yield Fault(
+            node.id,
+            "data",
+            f"{node.op} does not calculate with truth values alone",
+            "Put a cast to UINT8 before it.",
+            "dtype",
+            "UINT8",
+        )
+    allowed = spec.inputs[0].dtypes
+    for name, flow in fed.items():
+        if name in spec.args and flow.dtype is not None and flow.dtype not in allowed:
+            wanted = "FLOAT" if "FLOAT" in allowed else "INT32"
+            yield Fault(
+                node.id,
+                name,
+                f"DALI does not calculate {node.op} with {flow.dtype}",
+                f"Put a cast to {wanted} between them.",
+                "arg_dtype",
+                wanted,
+            )
+    kind = result_type([flow.dtype for flow in found], floating=False)
+    if spec.name in _DIVIDES and node.args.get("right") == 0 and kind and "FLOAT" not in kind:
+        yield Fault(
+            node.id,
+            "right",
+            f"it is 0, and {node.op} of whole numbers ({kind}) by 0 ends the pipeline",
+            "Give any other number, or FLOAT as constant_type.",
+            "zero",
+        )
+    try:
+        broadcast([flow.shape for flow in found])
+    except ValueError as error:
+        yield Fault(
+            node.id,
+            "",
+            f"the operands' shapes do not go together: {error}",
+            "Give them one shape, or 1 along an axis that is to be stretched.",
+            "shapes",
+        )
+
+
+def _index(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
+    """Places that the data have not got, as far as their shape is known. Ranges are cut there."""
+    flow = flows.get(node.inputs.get("data", Port("", "")), TensorType())
+    try:
+        index = parse_index(str(node.args.get("index", spec.args["index"].default)))
+    except ValueError:
+        return  # a fault of its own
+    if flow.shape is None:
+        return
+    if len(index) > len(flow.shape):
+        axes = f"{len(flow.shape)} axes" if len(flow.shape) != 1 else "1 axis"
+        yield Fault(
+            node.id,
+            "index",
+            f"it has {len(index)} parts, and the data have {axes}",
+            f"Give {len(flow.shape)} at most." if flow.shape else "Remove it.",
+            "index",
+            index_text(index[: len(flow.shape)]),
+        )
+        return
+    for axis, (item, extent) in enumerate(zip(index, flow.shape, strict=False)):
+        if isinstance(item, int) and extent and not -extent <= item < extent:
+            named = _AXES.get((flow.layout or "")[axis : axis + 1])
+            there = f"axis {axis}, which has {extent}"
+            last = extent - 1 if item > 0 else -extent
+            yield Fault(
+                node.id,
+                "index",
+                f"{item} is beyond {f'the {extent} {named}' if named else there}",
+                f"Give a place from {-extent} to {extent - 1}.",
+                "index",
+                index_text((*index[:axis], last, *index[axis + 1 :])),
+            )
+
+
+_DIVIDES = ("math.floordiv", "math.mod")
+_NO_TRUTH = frozenset(
+    f"math.{name}"
+    for name in (
+        *("add", "sub", "truediv", "floordiv", "mod", "pow", "fpow", "atan2", "min", "max"),
+        "clamp",
+    )
+)
+"""What DALI refuses where every operand is BOOL (tried with DALI 2.4)."""
+
+
+def _list(devices: tuple[Device, ...]) -> str:
+    return " and ".join(
+        "the GPU" if d == "gpu" else "the CPU" if d == "cpu" else d for d in devices
+    )

@@ -1,0 +1,403 @@
+"""Warnings about a graph: it runs, but what it outputs may not be what was meant."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from workbench.arguments import checked
+from workbench.catalog import load_catalog
+from workbench.catalog.own_code import OWN_CODE
+from workbench.catalog.spec import CATALOG, Catalog, Value
+from workbench.graph.checks.box_warnings import box_warnings
+from workbench.graph.execution.active import active_graph
+from workbench.graph.execution.dataset_parameters import parameter_of
+from workbench.graph.model import GRAPH, Graph, Node, Port, Source
+from workbench.graph.model.faults import Fault, Faults
+from workbench.graph.types.devices import decodes, port_kind
+from workbench.graph.user_functions.function_randomness import REMEDY, undetermined
+from workbench.sources import NO_FACTS, DataFacts, decodes_to_silence
+
+MIXED_ENOUGH = 0.7
+"""Share of the classes in a batch of shuffled data below which the order is reported."""
+BYTES = 255.0
+AUDIO_DECODER = "decoders.audio"
+_MIRRORS = {
+    "flip": ("horizontal", "vertical", "depthwise"),
+    "crop_mirror_normalize": ("mirror",),
+    "resize_crop_mirror": ("mirror",),
+    "fast_resize_crop_mirror": ("mirror",),
+}
+"""Operators that mirror an image, and the arguments that say so."""
+_SIDE = re.compile(r"(?<![a-z])(left|right|l|r)(?![a-z])")
+_BUFFERED = ("readers.webdataset", "readers.tfrecord", "readers.mxnet", "readers.caffe")
+"""Readers that shuffle in a buffer only; DALI's readers of files shuffle the whole list first."""
+DEFAULT_FILL = 1024
+"""DALI's default of ``initial_fill``."""
+
+
+@checked(graph=GRAPH, catalog=CATALOG)
+def check_warnings(
+    graph: Graph, catalog: Catalog | None = None, facts: Mapping[str, DataFacts] | None = None
+) -> Faults:
+    """Warnings about a graph, in the order of its nodes; a warning does not stop a run.
+
+    The fault list of the workbench, ``workbench check GRAPH --data DATA``, ``workbench export`` and
+    the docstring of an exported program show the same warnings. ``facts`` of each dataset
+    (``workbench.sources.data_facts``), by the name of its parameter, add what depends on the data.
+    Raises ArgumentError if ``graph`` is not a graph::
+
+        print(wb.check_warnings(graph))
+    """
+    catalog = load_catalog() if catalog is None else catalog
+    active = active_graph(graph, catalog)
+    facts = facts or {}
+    return Faults(
+        (
+            *_covered(active, catalog),
+            *_scales(active, catalog),
+            *_sides(active, catalog, facts),
+            *_order(active, facts),
+            *box_warnings(active, facts),
+            *_unusable(active, facts),
+            *_silent(active, facts),
+            *_random_functions(active),
+        )
+    )
+
+
+def _covered(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+    """Operators that cover pixels, where annotations are outputs."""
+    kinds = {port_kind(graph, catalog, port) for port in graph.outputs.values()}
+    annotations = [kind for kind in ("boxes", "points", "mask") if kind in kinds]
+    if not annotations:
+        return
+    for node in graph.walk():
+        spec = catalog.find(node.op)
+        if spec is not None and spec.category == "occlusion":
+            listed = " and ".join(annotations).replace("mask", "masks")
+            yield Fault(
+                node.id,
+                "",
+                f"{node.op} covers pixels, and {listed} under it are output as if visible",
+                f"Remove {node.id} if covered objects must not be targets.",
+                "covered",
+            )
+
+
+def _scales(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+    """Constants of normalisation and arithmetic that do not fit the range of the pixels."""
+    ranges: dict[Port, float | None] = {}
+    for node in graph.walk():
+        source = node.inputs.get("data")
+        body = graph.at_scope(graph.scope_of(node.id))
+        if source is None or port_kind(body, catalog, source) != "image":
+            continue
+        top = _range(body, catalog, source, ranges)
+        if top is None:
+            continue
+        factor = _factor(node, top)
+        if factor is None:
+            continue
+        fits = "0..1" if factor > 1 else "0..255"
+        has = "0..255" if factor > 1 else "0..1"
+        remedy = (
+            f"Multiply {' and '.join(_constants(node))} by 255."
+            if factor > 1
+            else f"Divide {' and '.join(_constants(node))} by 255."
+        )
+        if node.op.startswith("math."):
+            remedy = f"Remove {node.id}, or change its constant."
+        yield Fault(
+            node.id,
+            next(iter(_constants(node))),
+            f"its constants fit pixels in {fits}, and these are in {has}",
+            remedy,
+            "scale",
+            f"{factor:g}",
+        )
+
+
+def _constants(node: Node) -> dict[str, list[float]]:
+    """The constants of a node that depend on the range of the pixels, by argument."""
+    names = {
+        "crop_mirror_normalize": ("mean", "std"),
+        "normalize": ("mean", "stddev"),
+        "math.sub": ("right",),
+        "math.add": ("right",),
+        "math.truediv": ("right",),
+        "math.mul": ("right",),
+    }.get(node.op, ())
+    found = {name: _numbers(node.args.get(name)) for name in names if name not in node.inputs}
+    return {name: numbers for name, numbers in found.items() if numbers}
+
+
+def _numbers(value: Value | None) -> list[float]:
+    items = value if isinstance(value, tuple) else (value,)
+    return [float(i) for i in items if isinstance(i, int | float) and not isinstance(i, bool)]
+
+
+def _factor(node: Node, top: float) -> float | None:
+    """The factor by which constants of a node should be larger; None where they may fit."""
+    constants = _constants(node)
+    if node.op in ("crop_mirror_normalize", "normalize"):
+        mean = constants.get("mean", [])
+        deviation = constants.get("std", constants.get("stddev", []))
+        given = [*mean, *deviation]
+        if not given:
+            return None
+        if top == BYTES and max(map(abs, given)) <= 1 and any(abs(m) > 0 for m in mean):
+            return BYTES
+        if top == BYTES and deviation and not any(mean) and max(deviation) < 1:
+            return BYTES
+        return 1 / BYTES if top == 1.0 and max(map(abs, given)) > 2 else None
+    if not constants:
+        return None
+    (value,) = constants["right"][:1]
+    if top == BYTES and node.op in ("math.sub", "math.add"):
+        return BYTES if 0 < abs(value) < 1 else None
+    if top == 1.0 and node.op == "math.truediv" and value > 100:
+        return 1 / BYTES
+    if top == 1.0 and node.op == "math.mul" and 0 < value < 0.01:
+        return 1 / BYTES
+    return 1 / BYTES if top == 1.0 and node.op == "math.sub" and value > 2 else None
+
+
+def _range(
+    graph: Graph, catalog: Catalog, port: Port, known: dict[Port, float | None]
+) -> float | None:
+    """The largest value that pixels of a port can have: 255, 1, or None where it is not known."""
+    if port in known:
+        return known[port]
+    known[port] = None  # for cycles
+    known[port] = _range_of(graph, catalog, port, known)
+    return known[port]
+
+
+def _range_of(
+    graph: Graph, catalog: Catalog, port: Port, known: dict[Port, float | None]
+) -> float | None:
+    if not graph.has(port.node):
+        outer = graph.whole
+        region = port.node.rpartition(".")[0]
+        if not outer.has(region) or port.output not in outer.node(region).inputs:
+            return None
+        scope = outer.at_scope(outer.scope_of(region))
+        return _range(scope, catalog, outer.node(region).inputs[port.output], known)
+    node = graph.node(port.node)
+    spec = catalog.find(node.op)
+    if spec is None:
+        return None
+    if decodes(spec) and not isinstance(node, Source):
+        return BYTES if str(node.args.get("dtype", "UINT8")) == "UINT8" else None
+    source = node.inputs.get("data", node.inputs.get("input"))
+    if node.bodies:
+        inner = [
+            _range(graph.at_scope(node.scope(name)), catalog, body.outputs[port.output], known)
+            for name, body in node.bodies.items()
+            if port.output in body.outputs
+        ]
+        return inner[0] if inner and len({*inner}) == 1 else None
+    if source is None:
+        return None
+    before = _range(graph, catalog, source, known)
+    if before is None:
+        return None
+    if node.op in ("math.truediv", "math.mul"):
+        constant = _numbers(node.args.get("right"))
+        if len(constant) != 1 or constant[0] == 0:
+            return None
+        scale = constant[0] if node.op == "math.mul" else 1 / constant[0]
+        after = before * scale
+        return next((top for top in (1.0, BYTES) if abs(after / top - 1) < 0.01), None)
+    if node.op in ("crop_mirror_normalize", "normalize"):
+        plain = node.op == "crop_mirror_normalize" and {*node.args, *node.inputs}.isdisjoint(
+            {"mean", "scale", "shift"}
+        )
+        deviation = _numbers(node.args.get("std"))
+        if not plain or "std" in node.inputs or len({*deviation}) > 1:
+            return None
+        after = before / (deviation[0] if deviation and deviation[0] else 1.0)
+        return next((top for top in (1.0, BYTES) if abs(after / top - 1) < 0.01), None)
+    keeps = {"geometry", "crop", "filter", "noise", "occlusion", "format", "colour"}
+    if spec.category in keeps and not _rescales(node):
+        return before
+    return None
+
+
+def _rescales(node: Node) -> bool:
+    """Whether a colour operator may map pixels to another range."""
+    values = [v for name in ("brightness", "contrast") for v in _numbers(node.args.get(name))]
+    return any(abs(value) < 0.05 for value in values) or node.op in ("lookup_table", "to_decibels")
+
+
+def swapped_side(name: str) -> str:
+    """The name with left and right exchanged; the same name where it has no side."""
+    other = {"left": "right", "right": "left", "l": "r", "r": "l"}
+    return _SIDE.sub(lambda found: other[found[0]], _words(name))
+
+
+def _words(name: str) -> str:
+    """``leftEye``, ``left_eye`` and ``Left-Eye`` as ``left eye``."""
+    return re.sub(r"[_\-.]", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).lower()
+
+
+def _sides(graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
+    """Mirrors in a graph whose key points or classes have names with a side."""
+    names_read = [name for each in facts.values() for name in each.names]
+    plain = {_words(name) for name in names_read}
+    sided = sorted(name for name in plain if swapped_side(name) != name)
+    pairs = [name for name in sided if swapped_side(name) in plain]
+    kinds = {port_kind(graph, catalog, port) for port in graph.outputs.values()}
+    if not pairs or not kinds & {"points", "label", "mask"}:
+        return
+    for node in graph.walk():
+        names = _MIRRORS.get(node.op, ())
+        defaults = catalog[node.op].args if names else {}
+        mirrors = [
+            name
+            for name in names
+            if name in node.inputs
+            or (
+                node.args[name]
+                if name in node.args
+                else name in defaults and defaults[name].default
+            )
+        ]
+        if mirrors:
+            yield Fault(
+                node.id,
+                mirrors[0],
+                f"it mirrors images, and names with a side are not swapped: {pairs[0]!r} and "
+                f"{swapped_side(pairs[0])!r}",
+                f"Swap them behind the pipeline, or remove {node.id}.",
+                "sides",
+            )
+
+
+def _order(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
+    """Sources whose order leaves batches with few classes."""
+    size = graph.settings.batch_size
+    for source in graph.sources:
+        found = facts.get(parameter_of(source) or "", NO_FACTS)
+        labels = found.labels
+        data = f"the first {len(labels):,} samples" if found.more else "the data"
+        fill = shuffle_buffer(source) if labels else None
+        if fill is None:
+            continue
+        share = class_share(labels, size, fill)
+        if share >= MIXED_ENOUGH:
+            continue
+        if fill == 0:
+            yield Fault(
+                source.id,
+                "random_shuffle",
+                f"it does not shuffle, and {data} are sorted by class: a batch of {size} has "
+                f"{share:.0%} of the classes that shuffled data give",
+                "Turn on random_shuffle for training.",
+                "unshuffled",
+            )
+        else:
+            yield Fault(
+                source.id,
+                "initial_fill",
+                f"{data} are sorted by class, and a shuffle buffer of {fill} samples is too "
+                f"small: a batch of {size} has {share:.0%} of the classes that shuffled data give",
+                "Give a larger initial_fill, or write the data in random order.",
+                "buffer",
+                str(enough_fill(labels, size)),
+            )
+
+
+def shuffle_buffer(source: Source) -> int | None:
+    """Samples that a source shuffles among: 0 for none, None for the whole list or if unknown."""
+    if not source.args.get("random_shuffle"):
+        shuffles = "random_shuffle" in source.inputs or source.args.get("shuffle_after_epoch")
+        return None if shuffles else 0
+    if not source.op.startswith(_BUFFERED):
+        return None
+    fill = source.args.get("initial_fill", DEFAULT_FILL)
+    return fill if isinstance(fill, int) else None
+
+
+def class_share(labels: Sequence[int], batch_size: int, fill: int) -> float:
+    """Expected classes in a batch, relative to a batch of the same labels in random order.
+
+    Averaged over batches from the beginning to the end; a batch samples the ``fill`` labels around
+    its place.
+    """
+    usual = _expected(labels, batch_size)
+    size = min(max(fill, batch_size), len(labels))
+    starts = range(0, len(labels) - size + 1, max(1, (len(labels) - size) // 8))
+    windows = [labels[start : start + size] for start in starts]
+    if fill:
+        found = [_expected(window, batch_size) for window in windows]
+    else:
+        found = [float(len({*window})) for window in windows]
+    return min(1.0, sum(found) / len(found) / usual)
+
+
+def _expected(labels: Sequence[int], batch_size: int) -> float:
+    """Expected number of classes among ``batch_size`` labels sampled with replacement."""
+    total = len(labels)
+    return sum(1 - (1 - count / total) ** batch_size for count in Counter(labels).values())
+
+
+def enough_fill(labels: Sequence[int], batch_size: int) -> int:
+    """The smallest power of two of ``initial_fill`` that mixes the classes, or all samples."""
+    fill = DEFAULT_FILL
+    while fill < len(labels) and class_share(labels, batch_size, fill) < 0.9:
+        fill *= 2
+    return min(fill, max(len(labels), 1))
+
+
+def _unusable(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
+    """Sources with samples that no reader can use."""
+    for source in graph.sources:
+        name = parameter_of(source) or ""
+        found = facts.get(name, NO_FACTS)
+        if count := found.unusable:
+            yield Fault(
+                source.id,
+                "",
+                f"{found.at_least}{count:,} samples cannot be used, and an exported program ends "
+                "at one",
+                "Write a list of the others with `workbench check DATA --good`.",
+                "unusable",
+            )
+
+
+def _silent(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
+    """Decoders of sounds that decode WAV files of floats to silence."""
+    for node in graph.walk():
+        port = node.inputs.get("data") if node.op == AUDIO_DECODER else None
+        if port is None or not graph.has(port.node):
+            continue
+        source = graph.node(port.node)
+        name = parameter_of(source) if isinstance(source, Source) else None
+        rates = facts.get(name or "", NO_FACTS).float_rates
+        if count := sum(decodes_to_silence(rate, node.args) for rate in rates):
+            yield Fault(
+                node.id,
+                "dtype",
+                f"{count:,} WAV files hold floats, which dtype {node.args['dtype']} decodes to "
+                "silence",
+                "Set dtype to FLOAT.",
+                "silent",
+            )
+
+
+def _random_functions(graph: Graph) -> Iterator[Fault]:
+    """Functions of the user whose results differ between calls."""
+    for node in graph.walk():
+        source = str(node.args.get("source", "")) if node.op in OWN_CODE else ""
+        if found := undetermined(source):
+            yield Fault(
+                node.id,
+                "source",
+                f"{found.name} (line {found.line}: {found.text}) differs between calls, so the "
+                "preview does not show what the script outputs",
+                REMEDY,
+                "random",
+            )

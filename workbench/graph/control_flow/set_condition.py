@@ -1,0 +1,193 @@
+"""Let an ``if`` ask something else: the nodes of its condition are exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from workbench.catalog.spec import Catalog, Value
+from workbench.errors import GraphEditError
+from workbench.graph.control_flow.chance import CONDITION, DRAW, coin_of
+from workbench.graph.control_flow.condition_sources import condition_sources
+from workbench.graph.control_flow.conditions import (
+    COMPARISONS,
+    KINDS,
+    OP,
+    SIDES,
+    UNKNOWN,
+    Chance,
+    Comparison,
+    Condition,
+    LabelIs,
+    Measure,
+    NumberIs,
+    SizeIs,
+    condition_nodes,
+    condition_of,
+    require_sound,
+)
+from workbench.graph.edits.edit import new_node, without_idle_generators
+from workbench.graph.edits.lead_in import lead_in, origin_of
+from workbench.graph.model import Graph, Node, Port, region_of
+from workbench.graph.types.shapes import infer_types
+
+_WHOLE = frozenset(
+    ("UINT8", "INT8", "UINT16", "INT16", "UINT32", "INT32", "UINT64", "INT64", "BOOL")
+)
+
+
+def set_condition(
+    graph: Graph, catalog: Catalog, region: str, condition: Condition, source: Port | None = None
+) -> Graph:
+    """Let an ``if`` ask something else; the nodes of what it asked go, if nothing reads them.
+
+    ``source`` is the port of which it is asked; None: the one it was, else the usual one of
+    ``condition_sources``. Raises GraphEditError for a node that is no ``if``, for values that no
+    sample can have, and where there is nothing to ask it of.
+    """
+    graph = graph.whole
+    node = graph.node(region)
+    if node.op != OP:
+        raise GraphEditError(f"{region} is no if ({node.op}). Only an if has a condition.")
+    require_sound(region, condition)
+    scope = graph.scope_of(region)
+    before = condition_of(graph.at_scope(scope), catalog, node)
+    if isinstance(condition, Chance):
+        if before is not None and before[0] == condition:
+            return graph
+    else:
+        source = _source_for(graph, catalog, region, condition, source, before)
+        graph, source = lead_in(graph, catalog, source, scope)
+    body = graph.at_scope(scope)
+    node = body.node(region)
+    if before is not None and isinstance(condition, Chance) and isinstance(before[0], Chance):
+        coin = coin_of(body, node)
+        if coin is not None:
+            args: dict[str, Value] = {**coin.args, "probability": condition.probability}
+            return body.replace_node(replace(coin, args=args)).whole
+    old = condition_nodes(body, catalog, node)
+    kept = replace(body, nodes=tuple(each for each in body.nodes if each.id not in old))
+    # ids of nodes that go are free again, so that a changed value renames nothing
+    made = _made(kept, catalog, condition, source)
+    fed = replace(node, inputs={**node.inputs, CONDITION: Port(made[-1].id, "output")})
+    nodes: list[Node] = []
+    for each in kept.nodes:
+        nodes += [*made, fed] if each.id == region else [each]
+    kept = replace(kept, nodes=tuple(nodes))
+    for gone in old:
+        kept = without_idle_generators(kept, catalog, body.node(gone))
+    return _without_unread_inputs(kept.whole, catalog, scope)
+
+
+def _source_for(
+    graph: Graph,
+    catalog: Catalog,
+    region: str,
+    condition: Condition,
+    source: Port | None,
+    before: tuple[Condition, Port | None] | None,
+) -> Port:
+    kind = next(name for name, of in KINDS.items() if isinstance(condition, of))
+    old = origin_of(graph, catalog, before[1]) if before and before[1] else None
+    if source is None and before is not None and type(before[0]) is type(condition):
+        source = old
+    found = condition_sources(graph, catalog, region)[kind]
+    if source is not None:
+        if source in found or source == old:
+            return source
+        names = ", ".join(map(str, found)) or "nothing"
+        raise GraphEditError(f"{region} cannot ask this of {source}. It can of: {names}.")
+    if not found:
+        what = {"label": "labels", "size": "an image", "comparison": "one number for each sample"}
+        raise GraphEditError(f"Nothing before {region} gives {what[kind]} that could decide.")
+    return found[0]
+
+
+def _made(
+    body: Graph, catalog: Catalog, condition: Condition, source: Port | None
+) -> tuple[Node, ...]:
+    """The nodes of a condition, of which the last one decides."""
+    maker = _Maker(body, catalog)
+    match condition:
+        case Chance(probability):
+            args: dict[str, Value] = {"probability": probability, "dtype": "BOOL"}
+            maker.add(DRAW, args, {}, "chance")
+        case LabelIs(classes) if source is not None:
+            sides = []
+            for number in dict.fromkeys(classes):
+                label = maker.add("subscript", {"index": "0"}, {"data": source}, "label")
+                equal: dict[str, Value] = {"right": number, "constant_type": "INT32"}
+                sides.append(maker.add("math.eq", equal, {"data": label}))
+                if len(sides) == 2:
+                    first, second = sides
+                    sides = [maker.add("math.bitor", {}, {"data": first, "other": second})]
+        case SizeIs(measure, comparison, value) if source is not None:
+            maker.compared(maker.measured(measure, source), comparison, value, measure != "aspect")
+        case NumberIs(comparison, value) if source is not None:
+            flow = infer_types(body, catalog).get(source, UNKNOWN)
+            if flow.shape == (1,):
+                source = maker.add("subscript", {"index": "0"}, {"data": source})
+            maker.compared(source, comparison, value, flow.dtype in _WHOLE)
+    return tuple(maker.nodes)
+
+
+class _Maker:
+    """New nodes one after another, each with a free id and a free seed."""
+
+    def __init__(self, body: Graph, catalog: Catalog) -> None:
+        self.body = body
+        self.catalog = catalog
+        self.nodes: list[Node] = []
+
+    def add(
+        self,
+        op: str,
+        args: Mapping[str, Value],
+        inputs: Mapping[str, Port],
+        wanted: str | None = None,
+    ) -> Port:
+        fresh = new_node(self.body, self.catalog, op, wanted)
+        node = replace(fresh, args=args, inputs=inputs)
+        self.body = replace(self.body, nodes=(*self.body.nodes, node))
+        self.nodes.append(node)
+        return Port(node.id, "output")
+
+    def measured(self, measure: Measure, image: Port) -> Port:
+        if op := SIDES.get(measure):
+            first, second = ("1", "0") if measure == "aspect" else ("0", "1")
+            sides = {"data": self.side(first, image), "other": self.side(second, image)}
+            return self.add(op, {}, sides, measure.replace(" ", "_"))
+        return self.side("0" if measure == "height" else "1", image)
+
+    def side(self, index: str, image: Port) -> Port:
+        shape = self.add("shape", {}, {"data": image})
+        name = "height" if index == "0" else "width"
+        return self.add("subscript", {"index": index}, {"data": shape}, name)
+
+    def compared(self, number: Port, comparison: Comparison, value: float, whole: bool) -> Port:
+        """Whole numbers are compared with a whole one, others as fractions."""
+        whole = whole and float(value).is_integer() and abs(value) < 2**31
+        right: Value = int(value) if whole else float(value)
+        kind = "INT32" if whole else "FLOAT"
+        args: dict[str, Value] = {"right": right, "constant_type": kind}
+        return self.add(COMPARISONS[comparison], args, {"data": number})
+
+
+def _without_unread_inputs(graph: Graph, catalog: Catalog, scope: str) -> Graph:
+    """Without what a body, and those around it, take in and nothing inside reads."""
+    while scope:
+        body, region = graph.body_at(scope), graph.node(region_of(scope))
+        name = scope.rpartition(".")[2]
+        read = {port for node in body.nodes for port in node.inputs.values()}
+        read |= set(body.outputs.values())
+        kept = tuple(each for each in body.inputs if Port(scope, each) in read)
+        spec = catalog[region.op]
+        if spec.consecutive:
+            kept = tuple(each for each in body.inputs if each in kept or each in body.outputs)
+        bodies = {**region.bodies, name: replace(body, inputs=kept)}
+        dropped = set(body.inputs) - set(kept)
+        still = {each for inner in bodies.values() for each in inner.inputs}
+        inputs = {n: p for n, p in region.inputs.items() if n not in dropped or n in still}
+        graph = graph.replace_node(replace(region, bodies=bodies, inputs=inputs))
+        scope = graph.scope_of(region.id)
+    return graph

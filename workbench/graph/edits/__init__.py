@@ -1,0 +1,1 @@
+"""Pure edits: each takes a graph and returns a new one."""

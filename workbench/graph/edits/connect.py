@@ -1,0 +1,241 @@
+"""Edits of the edges: what may feed what, and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from workbench.catalog.spec import Catalog, Device, OpSpec, PortKind, kind_fits
+from workbench.errors import GraphEditError
+from workbench.graph.edits.edit import without_idle_generators
+from workbench.graph.edits.generators import draw_refusal, element_for
+from workbench.graph.model import Graph, Node, Port, is_name
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.model.ports import outputs_of, positional_ports
+from workbench.graph.model.scoped import scoped
+from workbench.graph.types.devices import (
+    device_of,
+    infer_devices,
+    is_generator,
+    port_device,
+    port_kind,
+)
+from workbench.graph.types.shapes import TensorType, infer_types
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What a refusal needs to know of the port that is to feed another, found once."""
+
+    port: Port
+    drawn: Node | None
+    """Its node, if that is a generator."""
+    kind: PortKind
+    dtype: str | None
+    """Its element type, if that can be told."""
+    device: Device
+    upstream: frozenset[str]
+
+
+def _source(
+    graph: Graph,
+    catalog: Catalog,
+    port: Port,
+    devices: Mapping[str, Device] | None = None,
+    flows: Mapping[Port, TensorType] | None = None,
+) -> _Source:
+    devices = devices or infer_devices(graph, catalog)
+    flows = flows or infer_types(graph, catalog)
+    require_given(graph, port)
+    node = graph.node(port.node) if graph.has(port.node) else None
+    spec = catalog.find(node.op) if node else None
+    flow = flows.get(port, TensorType())
+    kind = narrowed_kind(port_kind(graph, catalog, port), flow)
+    return _Source(
+        port,
+        node if spec is not None and is_generator(spec) else None,
+        kind,
+        flow.dtype,
+        device_of(devices, port),
+        frozenset(ancestors(graph, [port])),
+    )
+
+
+def narrowed_kind(kind: PortKind, flow: TensorType) -> PortKind:
+    """What flows there, an image only where it can be one: the mean of an image is a number."""
+    flat = flow.shape is not None and len(flow.shape) < 2
+    return "number" if kind == "image" and flat else kind
+
+
+def connection_refusal(
+    graph: Graph, catalog: Catalog, source: Port, target: str, into: str
+) -> str | None:
+    """Why the output ``source`` cannot feed the port or argument ``into``, or None where it can.
+
+    Whether that port is fed already is not asked: see ``port_taken_reason``.
+    """
+    return _refusal(_source(graph, catalog, source), catalog, graph.node(target), into)
+
+
+def port_taken_reason(graph: Graph, target: str, into: str, source: Port) -> str | None:
+    """Why a port is not free for ``source``, or None where it is.
+
+    An argument's value gives way, and so does a generator that feeds nothing else.
+    """
+    fed = graph.node(target).inputs.get(into)
+    if fed is None:
+        return None
+    if fed == source:
+        return f"{source} feeds it already"
+    drawn = graph.has(fed.node) and graph.node(fed.node).op.startswith("random.")
+    if drawn and len(graph.consumers(fed.node)) == 1:
+        return None
+    return f"{into} is taken by {fed}: cut that edge first, or drag its end away"
+
+
+def connect_targets(graph: Graph, catalog: Catalog, source: Port) -> dict[tuple[str, str], str]:
+    """Every port and argument that ``source`` could be drawn to -> why not, or an empty text.
+
+    Arguments are listed for a source of numbers only: for others each would say the same.
+    """
+    facts = _source(graph, catalog, source)
+    found: dict[tuple[str, str], str] = {}
+    for node in graph.nodes:
+        spec = catalog.find(node.op)
+        if spec is None:
+            continue
+        for into in _places(node, spec, facts.kind):
+            reason = _refusal(facts, catalog, node, into) or port_taken_reason(
+                graph, node.id, into, source
+            )
+            found[node.id, into] = reason or ""
+    return found
+
+
+def possible_feeders(graph: Graph, catalog: Catalog, target: str) -> dict[str, list[Port]]:
+    """Every argument of a node that takes a tensor -> the outputs that may feed it.
+
+    Of labels, boxes and points a person rarely makes an argument: they can be drawn to it only.
+    """
+    node = graph.node(target)
+    spec = catalog.find(node.op)
+    wanted = [name for name, arg in spec.args.items() if arg.tensor] if spec else []
+    found: dict[str, list[Port]] = {name: [] for name in wanted}
+    if spec is None or not wanted:
+        return found
+    devices, flows = infer_devices(graph, catalog), infer_types(graph, catalog)
+    for port in _number_ports(graph, catalog):
+        facts = _source(graph, catalog, port, devices, flows)
+        if target in facts.upstream:
+            continue
+        for name in wanted:
+            if _argument_refusal(facts, catalog, spec, name) is None:
+                found[name].append(port)
+    return found
+
+
+def _number_ports(graph: Graph, catalog: Catalog) -> Iterator[Port]:
+    for node in graph.nodes:
+        spec = catalog.find(node.op)
+        for output in outputs_of(node, spec) if spec else ():
+            port = Port(node.id, output.name)
+            if port_kind(graph, catalog, port) in ("number", "any"):
+                yield port
+
+
+def _places(node: Node, spec: OpSpec, kind: PortKind) -> Iterator[str]:
+    yield from _ports_with_a_free_one(node, spec)
+    if kind_fits("number", kind):
+        yield from (name for name, arg in spec.args.items() if arg.tensor and not arg.deprecated)
+
+
+def _refusal(source: _Source, catalog: Catalog, node: Node, into: str) -> str | None:
+    if node.id in source.upstream:
+        return f"{node.id} feeds {source.port.node}: the nodes would wait for each other"
+    spec = catalog.find(node.op)
+    if spec is None:
+        return f"{node.op} is no operator of this DALI"
+    if into in spec.args:
+        return _argument_refusal(source, catalog, spec, into)
+    ports = _ports_with_a_free_one(node, spec)
+    if into not in ports:
+        return f"{node.op} has no input {into!r}"
+    want = ports[into]
+    if not kind_fits(want, source.kind):
+        return f"{into} takes {want}, and {source.port} gives {source.kind}"
+    works_on = port_device(spec, into) in ("operator", "either") and node.device is None
+    if source.device != "cpu" and "gpu" not in spec.devices and works_on:
+        return f"{node.op} runs on the CPU only, and {source.port.node} gives its output on the GPU"
+    return None
+
+
+def _argument_refusal(source: _Source, catalog: Catalog, spec: OpSpec, into: str) -> str | None:
+    arg = spec.args[into]
+    if not arg.tensor:
+        return f"{into} takes one value for all samples: it cannot be fed by a node"
+    if element_for(arg) is None:
+        return f"{into} takes no numbers, and no operator gives what it takes"
+    if not kind_fits("number", source.kind):
+        return f"{into} takes numbers, and {source.port} gives {source.kind}"
+    if source.device != "cpu":
+        return f"{into} must come from the CPU, and {source.port.node} runs on the GPU"
+    if source.drawn is not None:
+        return draw_refusal(source.drawn, arg)
+    if arg.dtypes and source.dtype is not None and source.dtype not in arg.dtypes:
+        return f"{into} takes {' or '.join(arg.dtypes)}, and {source.port} gives {source.dtype}"
+    return None
+
+
+@scoped("target")
+def connect(graph: Graph, catalog: Catalog, source: Port, target: str, into: str) -> Graph:
+    """Feed a port or an argument; what fed it before feeds it no more, and a generator goes.
+
+    Raises GraphEditError with the reason of ``connection_refusal``.
+    """
+    reason = connection_refusal(graph, catalog, source, target, into)
+    if reason:
+        raise GraphEditError(f"{target}.{into} was not connected: {reason}.")
+    node = graph.node(target)
+    gone = {into} | catalog[node.op].conflicts_with(into)
+    args = {name: value for name, value in node.args.items() if name not in gone}
+    inputs = {name: port for name, port in node.inputs.items() if name not in gone or name == into}
+    fed = graph.replace_node(replace(node, args=args, inputs={**inputs, into: source}))
+    return without_idle_generators(fed, catalog, node)
+
+
+@scoped("target")
+def disconnect(graph: Graph, target: str, into: str) -> Graph:
+    """Cut the edge that leads into a port or argument."""
+    node = graph.node(target)
+    if into not in node.inputs:
+        raise GraphEditError(f"Nothing feeds {target}.{into}.")
+    inputs = {name: port for name, port in node.inputs.items() if name != into}
+    return graph.replace_node(replace(node, inputs=inputs))
+
+
+def require_given(graph: Graph, port: Port) -> None:
+    """Raise GraphEditError where nothing that stands in this body gives a port."""
+    if graph.gives(port):
+        return
+    graph.whole.node(port.node)
+    raise GraphEditError(f"{port} stands in another body. Lead it through a region's inputs.")
+
+
+def set_output(graph: Graph, name: str, port: Port | None) -> Graph:
+    """Give an output of a node out under a name, or with None give it out no more."""
+    outputs = {key: value for key, value in graph.outputs.items() if key != name}
+    if port is not None:
+        if not is_name(name):
+            raise GraphEditError(f"{name!r} is not a Python name. Use letters, digits and '_'.")
+        require_given(graph, port)
+        outputs = {**graph.outputs, name: port}
+    return replace(graph, outputs=outputs)
+
+
+def _ports_with_a_free_one(node: Node, spec: OpSpec) -> dict[str, PortKind]:
+    """Positional ports by name, and one more where the operator takes any number."""
+    ports = dict(positional_ports(node, spec))
+    if len(ports) < spec.max_inputs:
+        free = spec.input(len(ports))
+        ports[free.name] = free.kind
+    return ports

@@ -1,0 +1,341 @@
+"""Pure edits: each takes a graph and gives a new one.
+
+An edit that names something that is not there raises GraphEditError and changes nothing. Edits may
+lead to a graph that cannot run: ``check_graph`` says why.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from workbench.catalog.familiar_names import nearest_arguments
+from workbench.catalog.spec import Catalog, OpSpec, Value, kind_fits
+from workbench.errors import GraphEditError
+from workbench.graph.edits.generators import draw_args, draw_refusal, generators_for
+from workbench.graph.model import Graph, Node, Port, Source, is_name
+from workbench.graph.model.free_seed import free_seed
+from workbench.graph.model.node_order import topological
+from workbench.graph.model.ports import output_ports
+from workbench.graph.model.scoped import scoped
+from workbench.graph.types.devices import decodes, is_generator, port_kind
+
+
+def free_id(graph: Graph, wanted: str, also: Iterable[str] = ()) -> str:
+    """``wanted``, or with the smallest number behind it that makes it unique, ``also`` there."""
+    wanted = wanted.replace(".", "_")
+    if not is_name(wanted):
+        wanted = "node"
+    taken = {node.id for node in graph.whole.walk()} | set(graph.outputs) | set(also)
+    number, candidate = 2, wanted
+    while candidate in taken:
+        candidate, number = f"{wanted}_{number}", number + 1
+    return candidate
+
+
+def new_node(graph: Graph, catalog: Catalog, op: str, wanted_id: str | None = None) -> Node:
+    """A node of the operator with its start values, not yet part of the graph."""
+    spec = catalog[op]
+    return Node(
+        id=free_id(graph, wanted_id or usual_id(op)),
+        op=op,
+        args={name: arg.start for name, arg in spec.args.items() if arg.start is not None},
+        seed=free_seed(graph) if spec.seeded else None,
+    )
+
+
+def usual_id(op: str) -> str:
+    """The variable that a person would write: ``reader`` and ``decode``, else the last word."""
+    module, _, word = op.rpartition(".")
+    if word == "if":  # no variable can be called so
+        return "branch"
+    return {"readers": "reader", "decoders": "decode"}.get(module, word)
+
+
+def start_graph(catalog: Catalog, name: str = "untitled") -> Graph:
+    """The least graph: a folder read and decoded."""
+    graph = Graph(name=name)
+    reader = new_node(graph, catalog, "readers.file", "reader")
+    graph = replace(graph, nodes=(reader,))
+    decoder = new_node(graph, catalog, "decoders.image", "decode")
+    decoder = replace(
+        decoder, inputs={catalog[decoder.op].inputs[0].name: Port(reader.id, "jpegs")}
+    )
+    outputs = {
+        "images": Port(decoder.id, catalog[decoder.op].outputs[0].name),
+        "labels": Port(reader.id, "labels"),
+    }
+    return replace(graph, nodes=(reader, decoder), outputs=outputs)
+
+
+def chain(graph: Graph, catalog: Catalog) -> list[Node]:
+    """The nodes in running order without the generators: what the list and the steps show."""
+    ordered, cyclic = topological(graph)
+    return [n for n in ordered + cyclic if n.op not in catalog or not is_generator(catalog[n.op])]
+
+
+@scoped("after")
+def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Graph, str]:
+    """Put a new node of ``op`` behind the node ``after``: it takes all that left that node's port.
+
+    Inside a region ``after`` may be the body's scope: behind what the body takes in.
+
+    Returns the graph and the new node's id. Raises CatalogError for an unknown operator and
+    GraphEditError where the operator does not fit there.
+    """
+    spec = catalog[op]
+    if spec.unusable:
+        raise GraphEditError(f"{op} cannot be added: {spec.unusable}.")
+    port = _port_to_follow(graph, catalog, after, spec)
+    node = new_node(graph, catalog, op)
+    node = replace(node, inputs={spec.inputs[0].name: port})
+    moved = Port(node.id, spec.outputs[0].name)
+    nodes: list[Node] = [] if graph.has(after) else [node]
+    for other in graph.nodes:
+        nodes.append(_refeed(other, catalog, port, moved))
+        if other.id == after:
+            nodes.append(node)
+    outputs = {name: moved if p == port else p for name, p in graph.outputs.items()}
+    return replace(graph, nodes=tuple(nodes), outputs=outputs), node.id
+
+
+def _port_to_follow(graph: Graph, catalog: Catalog, after: str, spec: OpSpec) -> Port:
+    ports = ports_at(graph, catalog, after)
+    if not spec.inputs or not spec.outputs:
+        raise GraphEditError(f"{spec.name} has no input and output to stand in a chain with.")
+    want = spec.inputs[0].kind
+    for port in ports:
+        if kind_fits(want, port_kind(graph, catalog, port)):
+            return port
+    gives = ", ".join(port_kind(graph, catalog, port) for port in ports) or "nothing"
+    raise GraphEditError(f"{spec.name} takes {want}, and {after} gives {gives}. Add it later on.")
+
+
+def ports_at(graph: Graph, catalog: Catalog, place: str) -> list[Port]:
+    """What a node gives, or by its scope what the body at hand takes in."""
+    if place and place == graph.scope:
+        return [Port(place, name) for name in graph.whole.body_at(place).inputs]
+    node = graph.node(place)
+    return output_ports(node, catalog[node.op])
+
+
+def _refeed(node: Node, catalog: Catalog, old: Port, new: Port) -> Node:
+    if old not in node.inputs.values():
+        return node
+    return replace(node, inputs={k: new if p == old else p for k, p in node.inputs.items()})
+
+
+def is_movable(node: Node, catalog: Catalog) -> bool:
+    """Whether a node may change places with a neighbour: a reader, decoder or region may not."""
+    if node.bodies:
+        return False
+    if node.op not in catalog:
+        return True
+    return not (isinstance(node, Source) or decodes(catalog[node.op]))
+
+
+def without_idle_generators(graph: Graph, catalog: Catalog, gone: Node) -> Graph:
+    """Without the generators that fed ``gone`` and now feed nothing."""
+    idle = {
+        port.node
+        for port in gone.inputs.values()
+        if graph.has(port.node)
+        and graph.node(port.node).op in catalog
+        and is_generator(catalog[graph.node(port.node).op])
+        and not graph.consumers(port.node)
+        and all(port.node != output.node for output in graph.outputs.values())
+    }
+    return replace(graph, nodes=tuple(n for n in graph.nodes if n.id not in idle))
+
+
+@scoped("node_id")
+def move_node(graph: Graph, catalog: Catalog, node_id: str, by: int) -> Graph:
+    """Exchange a node with its neighbour in the chain: ``by`` is -1 (earlier) or 1 (later)."""
+    node = graph.node(node_id)
+    if by not in (-1, 1):
+        raise GraphEditError(f"A node moves by -1 or 1, not {by}.")
+    if by == 1:
+        followers = [e.target for e in graph.consumers(node_id)]
+        if len(set(followers)) != 1:
+            raise GraphEditError(
+                f"{node_id} has {len(set(followers))} followers: no one place to go."
+            )
+        return move_node(graph, catalog, followers[0], -1)
+    name, source = _image_input(node, catalog)
+    if source.node == graph.scope:
+        raise GraphEditError(f"{node_id} stands first in its body: it cannot move earlier.")
+    earlier = graph.node(source.node)
+    if not is_movable(node, catalog) or not is_movable(earlier, catalog):
+        raise GraphEditError(f"{node_id} cannot move before {earlier.id} ({earlier.op}).")
+    if len(graph.consumers(earlier.id)) != 1:
+        raise GraphEditError(
+            f"{earlier.id} feeds more than one port: {node_id} cannot move before it."
+        )
+    earlier_name, earlier_source = _image_input(earlier, catalog)
+    node_out = next(iter(catalog[node.op].outputs)).name
+    moved = Port(node_id, node_out)
+    nodes = []
+    for other in graph.nodes:
+        if other.id == node_id:
+            nodes.append(replace(earlier, inputs={**earlier.inputs, earlier_name: moved}))
+        elif other.id == earlier.id:
+            nodes.append(replace(node, inputs={**node.inputs, name: earlier_source}))
+        else:
+            nodes.append(
+                replace(
+                    other,
+                    inputs={k: source if p == moved else p for k, p in other.inputs.items()},
+                )
+            )
+    exchanged = {moved: source, source: moved}
+    outputs = {k: exchanged.get(p, p) for k, p in graph.outputs.items()}
+    return replace(graph, nodes=tuple(nodes), outputs=outputs)
+
+
+def _image_input(node: Node, catalog: Catalog) -> tuple[str, Port]:
+    for name, port in node.inputs.items():
+        if name not in catalog[node.op].args:
+            return name, port
+    raise GraphEditError(f"{node.id} has no input to move along.")
+
+
+@scoped("node_id")
+def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value) -> Graph:
+    """Give an argument a fixed value.
+
+    A link that fed it is cut, and arguments that DALI does not take beside it are left out.
+    """
+    node = graph.node(node_id)
+    if node.op in catalog and arg not in catalog[node.op].args:
+        near = nearest_arguments(arg, catalog[node.op].args)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise GraphEditError(f"{node_id} ({node.op}) has no argument {arg!r}.{hint}")
+    cleared = _without(node, catalog, arg)
+    # a value that was there keeps its place, so that code and inspector stay still
+    kept = {name: v for name, v in node.args.items() if name in cleared.args or name == arg}
+    changed = replace(cleared, args={**kept, arg: value})
+    return without_idle_generators(graph.replace_node(changed), catalog, node)
+
+
+@scoped("node_id")
+def reset_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
+    """Back to the start value (or DALI's default): no own value, no link."""
+    node = graph.node(node_id)
+    args = {name: value for name, value in node.args.items() if name != arg}
+    inputs = {name: port for name, port in node.inputs.items() if name != arg}
+    if node.op in catalog and arg in catalog[node.op].args:
+        spec = catalog[node.op]
+        start = spec.args[arg].start
+        if start is not None and not spec.conflicts_with(arg) & (args.keys() | inputs.keys()):
+            args[arg] = start
+    graph = graph.replace_node(replace(node, args=args, inputs=inputs))
+    return without_idle_generators(graph, catalog, node)
+
+
+def _without(node: Node, catalog: Catalog, arg: str) -> Node:
+    """The node without an argument's value and link, and without those of its rivals."""
+    gone = {arg} | (catalog[node.op].conflicts_with(arg) if node.op in catalog else frozenset())
+    return replace(
+        node,
+        args={name: value for name, value in node.args.items() if name not in gone},
+        inputs={name: port for name, port in node.inputs.items() if name not in gone},
+    )
+
+
+@scoped("node_id")
+def randomise_arg(
+    graph: Graph,
+    catalog: Catalog,
+    node_id: str,
+    arg: str,
+    op: str = "random.uniform",
+    args: Mapping[str, Value] | None = None,
+) -> Graph:
+    """Feed an argument from a generator, with ``args`` in place of those that it starts with.
+
+    A generator that fed it becomes the new one in its place, also for what else it feeds.
+    """
+    node = graph.node(node_id)
+    spec = catalog[node.op].args.get(arg)
+    if spec is None or not spec.tensor:
+        raise GraphEditError(
+            f"{node_id}.{arg} takes one value for all samples: it cannot be random."
+        )
+    if op not in generators_for(spec):
+        allowed = ", ".join(generators_for(spec)) or "no random numbers"
+        raise GraphEditError(f"{node_id}.{arg} cannot come from {op}. It takes {allowed}.")
+    old = generator_of(graph, catalog, node_id, arg)
+    fresh = new_node(graph, catalog, op, arg)
+    drawn = draw_args(op, spec, node.args.get(arg, spec.start), old.args if old else {})
+    generator = replace(old or fresh, op=op, args={**fresh.args, **drawn})
+    for key, value in (args or {}).items():
+        generator = _given(generator, catalog, key, value)
+    if old is not None:
+        return _exchanged(graph, catalog, generator)
+    cleared = _without(node, catalog, arg)
+    fed = replace(cleared, inputs={**cleared.inputs, arg: Port(generator.id, "output")})
+    nodes: list[Node] = []
+    for other in graph.nodes:
+        if other.id == node_id:
+            nodes.append(generator)
+        nodes.append(fed if other.id == node_id else other)
+    return without_idle_generators(replace(graph, nodes=tuple(nodes)), catalog, node)
+
+
+def generator_of(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Node | None:
+    """The generator that feeds an argument, or None where none does."""
+    port = graph.node(node_id).inputs.get(arg)
+    if port is None or not graph.has(port.node):
+        return None
+    node = graph.node(port.node)
+    return node if node.op in catalog and is_generator(catalog[node.op]) else None
+
+
+@scoped("node_id")
+def own_generator(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
+    """Give an argument a copy of the generator that it shares, with draws of its own."""
+    shared = generator_of(graph, catalog, node_id, arg)
+    if shared is None:
+        raise GraphEditError(f"{node_id}.{arg} is not random.")
+    own = replace(shared, id=free_id(graph, arg), seed=free_seed(graph))
+    node = graph.node(node_id)
+    fed = replace(
+        node, inputs={**node.inputs, arg: graph.node(node_id).inputs[arg]._replace(node=own.id)}
+    )
+    at = next(index for index, other in enumerate(graph.nodes) if other.id == shared.id)
+    nodes = [fed if other.id == node_id else other for other in graph.nodes]
+    return replace(graph, nodes=(*nodes[: at + 1], own, *nodes[at + 1 :]))
+
+
+def _given(node: Node, catalog: Catalog, arg: str, value: Value) -> Node:
+    if arg not in catalog[node.op].args:
+        raise GraphEditError(f"{node.op} has no argument {arg!r}.")
+    cleared = _without(node, catalog, arg)
+    return replace(cleared, args={**cleared.args, arg: value})
+
+
+def _exchanged(graph: Graph, catalog: Catalog, generator: Node) -> Graph:
+    """The graph with a generator in place of that of its id, if all that it feeds can take it."""
+    for edge in graph.consumers(generator.id):
+        spec = catalog.find(graph.node(edge.target).op)
+        arg = spec.args.get(edge.input) if spec else None
+        reason = draw_refusal(generator, arg) if arg else None
+        if reason:
+            raise GraphEditError(
+                f"{generator.id} feeds {edge.target}.{edge.input} too: {reason}. "
+                "Make it its own first."
+            )
+    return graph.replace_node(generator)
+
+
+def set_setting(graph: Graph, **settings: Any) -> Graph:
+    """Change batch size, threads, seed, device, prefetch depth, pipelines or executor.
+
+    Raises GraphEditError for a number that no graph file can hold.
+    """
+    for name, value in settings.items():
+        if isinstance(value, int) and abs(value) > sys.float_info.max:
+            raise GraphEditError(f"{name}: {str(value)[:20]}... is too large a number.")
+    return replace(graph, settings=replace(graph.settings, **settings))

@@ -1,0 +1,78 @@
+"""An output led into a body, through the inputs of the regions around it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from workbench.catalog.spec import Catalog
+from workbench.errors import GraphEditError
+from workbench.graph.edits.compose import kind_name
+from workbench.graph.model import Body, Graph, Port, region_of
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.types.devices import port_kind
+
+
+def scope_of_port(graph: Graph, port: Port) -> str:
+    """The scope in which a port can be read: of what a body takes in, that body's."""
+    return graph.whole.scope_of(port.node) if graph.whole.has(port.node) else port.node
+
+
+def origin_of(graph: Graph, catalog: Catalog, port: Port) -> Port:
+    """Of what a body takes in, the port outside of which it comes; others as they are.
+
+    Where bodies run one after another, what one takes in is what another has changed.
+    """
+    graph = graph.whole
+    seen: set[Port] = set()  # a faulty region may be fed from its own body
+    while not graph.has(port.node) and port not in seen:
+        seen.add(port)
+        if not graph.has(region_of(port.node)):
+            return port
+        region = graph.node(region_of(port.node))
+        spec = catalog.find(region.op)
+        first: Body = next(iter(region.bodies.values()), Body())
+        changed = spec is not None and spec.consecutive and port.output in first.outputs
+        if changed or port.output not in region.inputs:
+            return port
+        port = region.inputs[port.output]
+    return port
+
+
+def lead_in(graph: Graph, catalog: Catalog, port: Port, scope: str) -> tuple[Graph, Port]:
+    """The whole graph with a port taken into the body ``scope``, and the port there.
+
+    What is taken in already is taken as it is. Raises GraphEditError for a port that stands in
+    another body, and for one that waits for the region.
+    """
+    graph = graph.whole
+    if scope_of_port(graph, port) == scope:
+        return graph, port
+    region = region_of(scope)
+    if not region:
+        raise GraphEditError(f"{port} stands in another body, which gives it to nothing outside.")
+    graph, outer = lead_in(graph, catalog, port, graph.scope_of(region))
+    if region in ancestors(graph, [outer]):
+        raise GraphEditError(f"{port} is made behind {region}, and could not feed what is in it.")
+    node, name = graph.node(region), scope.rpartition(".")[2]
+    spec = catalog[node.op]
+    reserved = {*(each.name for each in spec.inputs), *spec.args}
+    taken = next(
+        (key for key, fed in node.inputs.items() if fed == outer and key not in reserved), ""
+    )
+    if not taken or (spec.consecutive and taken in node.bodies[name].outputs):
+        taken = free_input(kind_name(port_kind(graph, catalog, outer)), {*node.inputs, *reserved})
+    body = node.bodies[name]
+    if taken not in body.inputs:
+        body = replace(body, inputs=(*body.inputs, taken))
+    bodies = {**node.bodies, name: body}
+    fed = replace(node, inputs={**node.inputs, taken: outer}, bodies=bodies)
+    return graph.replace_node(fed), Port(scope, taken)
+
+
+def free_input(wanted: str, taken: Collection[str]) -> str:
+    """``wanted``, or with the smallest number behind it that makes it free."""
+    number, name = 2, wanted
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    return name

@@ -1,0 +1,131 @@
+"""What of a graph runs: muted nodes are bypassed, loose ones left out.
+
+A muted node stands in the file and on the canvas; what runs is the graph from which it was removed,
+as ``remove_nodes`` removes. A loose node is one that no output of the graph depends on, or no
+output of the body in which it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from workbench.catalog.spec import Catalog
+from workbench.graph.edits.remove import remove_nodes
+from workbench.graph.model import Body, Graph, Node, Port, Source
+from workbench.graph.model.frozen import FrozenDict
+from workbench.graph.model.identity_cache import identity_cached
+
+
+@identity_cached
+def active_graph(graph: Graph, catalog: Catalog) -> Graph:
+    """The part of a graph that runs, is emitted and measured; the graph itself where that is all.
+
+    Where nothing can stand in for what a muted node gave, the part has a fault: an output without
+    a source, or an input that nothing feeds.
+    """
+    from workbench.graph.annotations.follower_dependencies import (
+        with_dependencies,  # which edits, as this does
+    )
+
+    return with_dependencies(without_loose(without_muted(graph, catalog)), catalog)
+
+
+@identity_cached
+def without_muted(graph: Graph, catalog: Catalog) -> Graph:
+    """The graph with its muted nodes removed; outputs that nothing gives any more stay named."""
+    muted = muted_nodes(graph)
+    if not muted:
+        return graph
+    bypassed = remove_nodes(graph, catalog, muted)
+    return _with_lost_outputs(graph, bypassed)
+
+
+@identity_cached
+def without_loose(graph: Graph) -> Graph:
+    """The graph without its loose nodes. Where no output depends on a source, all of these stay."""
+    nodes = _reached(graph.nodes, graph.outputs.values())
+    if graph.sources and not any(isinstance(node, Source) for node in nodes):
+        nodes = (*graph.sources, *nodes)
+        nodes = graph.nodes if len(nodes) == len(graph.nodes) and nodes == graph.nodes else nodes
+    return graph if nodes is graph.nodes else replace(graph, nodes=nodes)
+
+
+def muted_nodes(graph: Graph) -> tuple[str, ...]:
+    """Ids of the muted nodes, wherever they stand."""
+    return tuple(node.id for node in graph.walk() if node.muted)
+
+
+def loose_nodes(graph: Graph) -> frozenset[str]:
+    """Ids of the nodes that no output depends on; what stands inside one is not named."""
+    left = without_loose(graph)
+    if left is graph:
+        return frozenset()
+    return frozenset(
+        node.id
+        for scope, body in graph.bodies()
+        if _has_body(left, scope)
+        for node in body.nodes
+        if not left.has(node.id)
+    )
+
+
+def set_muted(graph: Graph, nodes: Collection[str], muted: bool) -> Graph:
+    """Mute nodes, or let them run again. Raises GraphEditError for an id that is not there."""
+    for node_id in nodes:
+        graph = graph.replace_node(replace(graph.node(node_id), muted=muted))
+    return graph
+
+
+def _has_body(graph: Graph, scope: str) -> bool:
+    region, _, name = scope.rpartition(".")
+    return not scope or (graph.has(region) and name in graph.node(region).bodies)
+
+
+def _reached(nodes: tuple[Node, ...], outputs: Collection[Port]) -> tuple[Node, ...]:
+    """The nodes that some outputs depend on, with those inside them; all where none are reached."""
+    by_id = {node.id: node for node in nodes}
+    found: set[str] = set()
+    waiting = [port.node for port in outputs]
+    while waiting:
+        node_id = waiting.pop()
+        if node_id in by_id and node_id not in found:
+            found.add(node_id)
+            waiting += [port.node for port in by_id[node_id].inputs.values()]
+    if not found:  # nothing is given out, which is a fault of its own
+        found = set(by_id) if not _passes(nodes, outputs) else found
+    left = tuple(_reached_inside(node) for node in nodes if node.id in found)
+    same = len(left) == len(nodes) and all(a is b for a, b in zip(left, nodes, strict=True))
+    return nodes if same else left
+
+
+def _passes(nodes: Collection[Node], outputs: Collection[Port]) -> bool:
+    """Whether outputs come from what a body takes in, so that none of its nodes is needed."""
+    return bool(outputs) and all("." in port.node for port in outputs)
+
+
+def _reached_inside(node: Node) -> Node:
+    if not node.bodies:
+        return node
+    bodies = {
+        name: _with_nodes(body, _reached(body.nodes, body.outputs.values()))
+        for name, body in node.bodies.items()
+    }
+    same = all(body is node.bodies[name] for name, body in bodies.items())
+    return node if same else replace(node, bodies=bodies)
+
+
+def _with_nodes(body: Body, nodes: tuple[Node, ...]) -> Body:
+    return body if nodes is body.nodes else replace(body, nodes=nodes)
+
+
+def _with_lost_outputs(graph: Graph, bypassed: Graph) -> Graph:
+    """With the outputs that removing took away, which name what is not there."""
+    for scope, body in graph.bodies():
+        if not _has_body(bypassed, scope):
+            continue
+        left = bypassed.body_at(scope)
+        if body.outputs.keys() != left.outputs.keys():
+            outputs = {name: left.outputs.get(name, port) for name, port in body.outputs.items()}
+            bypassed = bypassed.replace_body(scope, replace(left, outputs=FrozenDict(outputs)))
+    return bypassed

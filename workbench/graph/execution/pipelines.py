@@ -1,0 +1,135 @@
+"""Several pipelines of one graph side by side in one process, taking turns.
+
+Batch k of the whole is batch ``k // n`` of pipeline ``k % n``. Each pipeline reads a shard of its
+own and draws from a seed of its own, so that every sample comes once an epoch. One pipeline leaves
+a fifth to a third of a GPU's JPEG engines idle; several fill them more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+from workbench.catalog.spec import Catalog, Value
+from workbench.graph.model import Graph, Source
+from workbench.graph.model.faults import Fault
+from workbench.graph.model.identity_cache import identity_cached
+from workbench.graph.types.devices import device_of, infer_devices
+
+SHARD_SEED = 100_000
+"""By how much the seeds of two shards differ, so that they draw apart."""
+_WHOLE = {"shard_id": 0, "num_shards": 1}
+"""What a reader reads that names no shard."""
+_EPOCH_SEED = "shuffle_after_epoch_seed"
+
+
+@identity_cached
+def single_pipelines(graph: Graph) -> tuple[Graph, ...]:
+    """For each of the pipelines the graph that runs as it alone; the graph itself where it is one.
+
+    A reader that reads a shard already divides that.
+    """
+    count = graph.settings.pipelines
+    if count == 1:
+        return (graph,)
+    return tuple(_on_shard(graph, shard, count) for shard in range(count))
+
+
+def pipeline_of_batch(graph: Graph, batch: int) -> tuple[Graph, int]:
+    """The graph of the one pipeline that gives a batch of the whole, and which of its own it is."""
+    pipelines = single_pipelines(graph)
+    return pipelines[batch % len(pipelines)], batch // len(pipelines)
+
+
+def side_by_side(first: Graph, count: int) -> Graph:
+    """The graph of so many pipelines of which the first runs as ``first``, which has shard 0."""
+    if count == 1:
+        return first
+    shards = {"shard_id": 0, "num_shards": count, "pad_last_batch": True}
+    nodes = []
+    for node in first.nodes:
+        own = {name: node.args.get(name, _WHOLE.get(name)) for name in shards}
+        if isinstance(node, Source) and own == shards:
+            args = {name: value for name, value in node.args.items() if name not in shards}
+            node = replace(node, args=args)
+        nodes.append(node)
+    return replace(first, nodes=tuple(nodes), settings=replace(first.settings, pipelines=count))
+
+
+def without_shard(graph: Graph, told: Collection[str]) -> Graph:
+    """The graph that reads all, of one that reads the only shard.
+
+    ``told`` are the arguments of readers that are the program's that it came from, not the graph's.
+    """
+    only: Mapping[str, Value] = {**_WHOLE, "pad_last_batch": True}
+    nodes = []
+    for node in graph.nodes:
+        if isinstance(node, Source):
+            args = {n: v for n, v in node.args.items() if n not in told or v != only[n]}
+            node = replace(node, args=args)
+        nodes.append(node)
+    return replace(graph, nodes=tuple(nodes))
+
+
+def pipeline_faults(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+    """Why the pipelines of a graph cannot run side by side."""
+    count = graph.settings.pipelines
+    if not isinstance(count, int) or count < 2:  # another type is a fault of the setting
+        return
+    for source in graph.sources:
+        spec = catalog.find(source.op)
+        if spec is not None and "num_shards" not in spec.args:
+            yield Fault(
+                source.id,
+                "",
+                f"{source.op} cannot read a shard of its data, and of {count} pipelines each "
+                "reads one",
+                "Set pipelines to 1.",
+            )
+
+
+def executor_faults(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+    """What only DALI's dynamic executor can run: nodes on the CPU behind the GPU."""
+    if graph.settings.executor == "dynamic":
+        return
+    devices = infer_devices(graph, catalog)
+    for node in graph.walk():
+        behind = next((p for p in node.inputs.values() if device_of(devices, p) != "cpu"), None)
+        if behind is not None and devices[node.id] == "cpu":
+            yield Fault(
+                node.id,
+                "",
+                f"it runs on the CPU behind {behind.node}, which runs on the GPU: the "
+                f"{graph.settings.executor} executor cannot do that",
+                "Set the executor to dynamic.",
+                "setting",
+                "executor",
+            )
+
+
+def _on_shard(graph: Graph, shard: int, shards: int) -> Graph:
+    settings = graph.settings
+    seed = settings.seed + SHARD_SEED * shard
+    return replace(
+        graph,
+        settings=replace(settings, seed=seed, pipelines=1),
+        nodes=tuple(
+            _reading(node, shard, shards, settings.seed) if isinstance(node, Source) else node
+            for node in graph.nodes
+        ),
+    )
+
+
+def _reading(source: Source, shard: int, shards: int, seed: int) -> Source:
+    """A reader of one shard of what it reads, padded as in the exported code."""
+    own, all_own = (source.args.get(name, usual) for name, usual in _WHOLE.items())
+    assert isinstance(own, int)
+    assert isinstance(all_own, int)
+    args = {
+        "shard_id": shards * own + shard,
+        "num_shards": shards * all_own,
+        "pad_last_batch": True,
+    }
+    if source.args.get("shuffle_after_epoch") and _EPOCH_SEED not in source.args:
+        args[_EPOCH_SEED] = seed + (source.seed or 0)  # the same for all shards
+    return replace(source, args={**source.args, **args})

@@ -1,0 +1,115 @@
+"""Sources for inputs that nothing feeds: the nearest output that fits, or a new node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from workbench.catalog.spec import Catalog, Feed, OpSpec, PortKind, kind_fits
+from workbench.graph.edits.edit import new_node, ports_at
+from workbench.graph.execution.dataset_parameters import found_by_source
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.model.ports import outputs_of
+from workbench.graph.model.scoped import scoped
+from workbench.graph.types.devices import port_kind
+
+
+def unfed(node: Node, spec: OpSpec) -> list[str]:
+    """The inputs and arguments that a node needs and does not have."""
+    ports = [p.name for p in spec.inputs if not p.optional and p.name not in node.inputs]
+    given = node.args.keys() | node.inputs.keys() | found_by_source(node)
+    return ports + [a.name for a in spec.args.values() if a.required and a.name not in given]
+
+
+@scoped("node_id")
+def feed_node(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
+    """Feed whatever a node needs: from a new node where the catalogue names one, else the nearest.
+
+    What can be had neither way stays as it is.
+    """
+    return _fed(graph, catalog, node_id, beside=graph.node(node_id))
+
+
+def _fed(graph: Graph, catalog: Catalog, node_id: str, beside: Node) -> Graph:
+    for into in unfed(graph.node(node_id), catalog[graph.node(node_id).op]):
+        made = feed_from_new(graph, catalog, node_id, into)
+        if made is None:
+            ports = fitting_ports(graph, catalog, node_id, into, beside)
+            source = next(ports, None)
+            made = graph if source is None else feed_input(graph, catalog, source, node_id, into)
+        graph = made
+    return graph
+
+
+def feed_of(spec: OpSpec, into: str) -> Feed | None:
+    """What the catalogue names to feed an input or argument, or None."""
+    if into in spec.args:
+        return spec.args[into].feed
+    return next((port.feed for port in spec.inputs if port.name == into), None)
+
+
+def feed_from_new(graph: Graph, catalog: Catalog, node_id: str, into: str) -> Graph | None:
+    """Feed an input from the node that the catalogue names for it, and that one in turn.
+
+    None where the catalogue names none.
+    """
+    node = graph.node(node_id)
+    feed = feed_of(catalog[node.op], into)
+    if feed is None:
+        return None
+    source = new_node(graph, catalog, feed.op)
+    source = replace(source, args={**source.args, **feed.args})
+    at = graph.nodes.index(node)
+    grown = replace(graph, nodes=(*graph.nodes[:at], source, *graph.nodes[at:]))
+    grown = _fed(grown, catalog, source.id, beside=node)
+    return feed_input(grown, catalog, Port(source.id, feed.output), node_id, into)
+
+
+def fitting_ports(
+    graph: Graph, catalog: Catalog, node_id: str, into: str, beside: Node | None = None
+) -> Iterator[Port]:
+    """The outputs that may feed an input, the nearest first; none for an argument.
+
+    What feeds ``beside`` (by default the node itself) already goes before the others.
+    """
+    node = graph.node(node_id)
+    spec = catalog[node.op]
+    want = next((port.kind for port in spec.inputs if port.name == into), None)
+    if want is None:
+        return
+    near = [p for name, p in (beside or node).inputs.items() if name not in spec.args]
+    at = graph.nodes.index(node)
+    for other in (*reversed(graph.nodes[:at]), *graph.nodes[at + 1 :]):
+        known = catalog.find(other.op)
+        outputs = outputs_of(other, known) if known else ()
+        near += [Port(other.id, output.name) for output in outputs]
+    if graph.scope:
+        near += ports_at(graph, catalog, graph.scope)
+    for port in dict.fromkeys(near):
+        fits = kind_fits(want, port_kind(graph, catalog, port)) and graph.gives(port)
+        if (
+            fits
+            and _sensible(want, graph, catalog, port)
+            and node_id not in ancestors(graph, [port])
+        ):
+            yield port
+
+
+def _sensible(want: PortKind, graph: Graph, catalog: Catalog, port: Port) -> bool:
+    """Whether to offer it unasked: what takes anything is not meant for encoded files."""
+    return want == "encoded" or port_kind(graph, catalog, port) != "encoded"
+
+
+def feed_input(graph: Graph, catalog: Catalog, source: Port, node_id: str, into: str) -> Graph:
+    """Feed an input or argument; its value and what excludes it go. Inputs keep their order."""
+    node = graph.node(node_id)
+    spec = catalog[node.op]
+    gone = {into} | spec.conflicts_with(into)
+    args = {name: value for name, value in node.args.items() if name not in gone}
+    inputs = {name: port for name, port in node.inputs.items() if name not in gone}
+    inputs[into] = source
+    order = [port.name for port in spec.inputs]
+    places = {name: order.index(name) if name in order else len(order) for name in inputs}
+    inputs = dict(sorted(inputs.items(), key=lambda item: places[item[0]]))
+    return graph.replace_node(replace(node, args=args, inputs=inputs))

@@ -1,0 +1,37 @@
+"""The graph itself: frozen nodes, ports and bodies, their order, and look-ups on them."""
+
+from workbench.graph.model.graph import (
+    CHOICES,
+    GRAPH,
+    Body,
+    DecodeDevice,
+    Edge,
+    Executor,
+    Graph,
+    Node,
+    Port,
+    Settings,
+    Source,
+    edges_of,
+    is_name,
+    is_text,
+    region_of,
+)
+
+__all__ = [
+    "CHOICES",
+    "GRAPH",
+    "Body",
+    "DecodeDevice",
+    "Edge",
+    "Executor",
+    "Graph",
+    "Node",
+    "Port",
+    "Settings",
+    "Source",
+    "edges_of",
+    "is_name",
+    "is_text",
+    "region_of",
+]

@@ -1,0 +1,433 @@
+"""The graph a person composes: frozen nodes, joined by named ports.
+
+A graph is a value, frozen to the bottom. Edits (``graph.edit``) return a new one and share what did
+not change, so undo is a list of graphs.
+
+    Graph     sources and other nodes, what they give out by name, and how to run them
+    Source    a node that reads: which kind of data, under which parameter
+    Node      one call of one operator; a region where it owns bodies
+    Body      the nodes inside a region, the ports it takes in, the outputs it gives
+
+Ids are unique over the whole graph, whatever stands inside what. A *scope* names a body:
+``if.then`` is the body ``then`` of the region ``if``, and the empty scope the graph itself. Nodes
+of a body take from each other and from what the body takes in, ``Port("if.then", "images")``, and
+from nothing outside.
+"""
+
+from __future__ import annotations
+
+import keyword
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Literal, NamedTuple, get_args
+
+from workbench.arguments import Kind, shown
+from workbench.catalog.spec import Device, Value
+from workbench.errors import ArgumentError, GraphEditError
+from workbench.graph.model.frozen import FrozenDict, frozen
+from workbench.graph.model.operators import GraphMethods
+from workbench.sources import PARAMETER, Datasets, is_reader, kind_of_reader, load_source
+
+DecodeDevice = Literal["cpu", "mixed"]
+Executor = Literal["static", "dynamic", "separate"]
+
+
+def is_name(text: str) -> bool:
+    """Whether a text is a Python name, and read as it stands.
+
+    Python folds some letters into others (NFKC, PEP 3131): two ids could become one variable.
+    """
+    folded = unicodedata.normalize("NFKC", text)
+    return text.isidentifier() and folded == text and not keyword.iskeyword(text)
+
+
+def is_text(text: str) -> bool:
+    """Whether a file can hold a text: UTF-8 has no place for half of a surrogate pair."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+class Port(NamedTuple):
+    """One output of one node, or what a body takes in. ``str()`` gives ``node.output``.
+
+    ``node`` is a node's id, or a scope such as ``if.then``.
+
+    ::
+
+        assert graph.outputs["images"] == wb.Port("rotate", "output")
+    """
+
+    node: str
+    output: str
+
+    def __str__(self) -> str:
+        return f"{self.node}.{self.output}"
+
+
+class Edge(NamedTuple):
+    """``source`` feeds the input port or the argument ``input`` of the node ``target``.
+
+    ::
+
+        assert wb.Edge(wb.Port("resize", "output"), "rotate", "data") in graph.edges
+    """
+
+    source: Port
+    target: str
+    input: str
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Nodes inside a region.
+
+    Parameters
+    ----------
+    nodes:
+        In any order; regions among them own bodies of their own.
+    outputs:
+        What the body gives by name, each from one of its nodes or from what it takes in.
+    inputs:
+        Names of what it takes in: those of the region's inputs that it uses.
+    title:
+        What a person calls it; empty: no more than its name. It identifies nothing.
+    """
+
+    nodes: tuple[Node, ...] = ()
+    outputs: Mapping[str, Port] = field(default_factory=FrozenDict)
+    inputs: tuple[str, ...] = ()
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outputs", frozen(self.outputs))
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One call of one operator, or a region.
+
+    Parameters
+    ----------
+    id:
+        Unique in the graph, a Python identifier: it may become a variable in the exported code.
+    op:
+        DALI's name, for example ``random_resized_crop``; of a region its kind, for example ``if``.
+    args:
+        Fixed values by argument name. An argument that is neither here nor in ``inputs`` has
+        DALI's default.
+    inputs:
+        What feeds a positional input port or, where it names an argument, that argument.
+    device:
+        Where it runs; None follows its inputs (and the graph's setting for a decoder).
+    seed:
+        For operators that draw: added to the graph's seed. Kept for life, so that adding or
+        removing another node does not change what this one draws.
+    bodies:
+        Of a region, by name; they give outputs of the same names, which are the region's.
+    muted:
+        Whether it is left out of what runs, as if it were removed (``graph.active``).
+
+    ::
+
+        node = wb.Node("turned", "rotate", {"angle": 5}, {"data": wb.Port("resize", "output")})
+        assert node.args["angle"] == graph.node("rotate").args["angle"]
+    """
+
+    id: str
+    op: str
+    args: Mapping[str, Value] = field(default_factory=FrozenDict)
+    inputs: Mapping[str, Port] = field(default_factory=FrozenDict)
+    device: Device | None = None
+    seed: int | None = None
+    bodies: Mapping[str, Body] = field(default_factory=FrozenDict)
+    muted: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("args", "inputs", "bodies"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def scope(self, body: str) -> str:
+        """The scope of one of the region's bodies."""
+        return f"{self.id}.{body}"
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Node):
+    """A node that reads.
+
+    Parameters
+    ----------
+    kind:
+        The module of ``workbench.sources`` that knows what it reads; empty for a reader of DALI
+        that is told its data by its own arguments.
+    dataset:
+        The parameter of the exported program that says where the data lie. Sources with one name
+        read the same data.
+    """
+
+    kind: str = ""
+    dataset: str = PARAMETER
+
+    @property
+    def finds_data(self) -> bool:
+        """Whether the exported program finds its data; False where it names them itself."""
+        located_by = load_source(self.kind).located_by if self.kind else frozenset()
+        return bool(self.kind) and not located_by & (self.args.keys() | self.inputs.keys())
+
+    @property
+    def decodes(self) -> bool:
+        """Whether it gives pixels: on the side of the setting, as a decoder."""
+        return self.finds_data and load_source(self.kind).pixels != ""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the pipeline runs. ``Graph.with_settings`` gives a graph with others.
+
+    ::
+
+        assert wb.Settings().batch_size == 64
+        assert graph.settings.device == "cpu"
+    """
+
+    batch_size: int = 64
+    num_threads: int = 4
+    seed: int = 42
+    device: DecodeDevice = "cpu"
+    """Where images are decoded; what follows a mixed decoder runs on the GPU."""
+    prefetch_queue_depth: int = 2
+    pipelines: int = 1
+    """How many run side by side in one process, each on a shard of its own (``graph.pipelines``):
+    ``num_threads`` and ``prefetch_queue_depth`` are those of each."""
+    executor: Executor = "dynamic"
+    """``static``: DALI's ``exec_dynamic=False``. ``separate``: two queues besides, the device's as
+    deep as ``prefetch_queue_depth``, that of what lies ready on the host twice as deep."""
+
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "device": get_args(DecodeDevice),
+    "executor": get_args(Executor),
+}
+"""The settings that are no numbers, and the values of each."""
+
+
+@dataclass(frozen=True, repr=False)
+class Graph(GraphMethods):
+    """Nodes, what they give out by name, and how to run them.
+
+    The sources stand first; a node of one of DALI's readers becomes a ``Source`` by itself.
+
+    ``enclosing`` is set where this is one body of another graph, taken out to be edited
+    (``at_scope``): that graph, and the scope. ``datasets`` are the data that code gave to
+    ``workbench.read``, and ``origins`` the nodes that code made, of those that were copied since
+    (``graph.data_node``). All three are no part of what is kept or compared.
+
+    DALI's operators are its methods: each goes on along the image and gives another graph. Outputs
+    are attributes, nodes items. Raises AttributeError for another name, GraphEditError for an
+    argument or node that is not there, with the nearest name, and GraphFaultsError for a value that
+    an operator cannot take::
+
+        turned = graph.rotate(angle=wb.random.uniform(range=(-10, 10)))
+        dark = wb.outputs(images=turned.images * 0.5, labels=turned.labels)
+        assert turned["rotate_2"].angle.range == (-10, 10)
+    """
+
+    name: str = "untitled"
+    about: str = ""
+    nodes: tuple[Node, ...] = ()
+    outputs: Mapping[str, Port] = field(default_factory=FrozenDict)
+    settings: Settings = field(default_factory=Settings)
+    enclosing: tuple[Graph, str] | None = field(default=None, repr=False, compare=False)
+    datasets: Datasets | None = field(default=None, repr=False, compare=False)
+    origins: Mapping[str, Node] = field(default_factory=FrozenDict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outputs", frozen(self.outputs))
+        nodes = self.nodes
+        if not isinstance(nodes, tuple | list):
+            raise ArgumentError(f"Graph: nodes is {shown(nodes)}. Give a tuple of Nodes.")
+        if any(map(_reads, nodes)):
+            nodes = tuple(map(_as_source, nodes))
+        nodes = tuple(sorted(nodes, key=lambda node: not isinstance(node, Source)))
+        object.__setattr__(self, "nodes", nodes)
+
+    @cached_property
+    def _places(self) -> Mapping[str, tuple[Node, str]]:
+        """Every node with its scope, by id; of two with one id, the first is meant."""
+        places: dict[str, tuple[Node, str]] = {}
+        for scope, body in self.bodies():
+            for node in body.nodes:
+                places.setdefault(node.id, (node, scope))
+        return places
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The nodes that read.
+
+        ::
+
+            assert [source.op for source in graph.sources] == ["readers.file"]
+        """
+        return tuple(node for node in self.nodes if isinstance(node, Source))
+
+    @property
+    def body(self) -> Body:
+        """The outermost body."""
+        return Body(self.nodes, self.outputs)
+
+    def bodies(self) -> Iterator[tuple[str, Body]]:
+        """Every body with its scope, from the outside in, the graph's own first."""
+        waiting = [("", self.body)]
+        while waiting:
+            scope, body = waiting.pop(0)
+            yield scope, body
+            waiting += [
+                (node.scope(name), inner)
+                for node in body.nodes
+                for name, inner in node.bodies.items()
+            ]
+
+    def walk(self) -> Iterator[Node]:
+        """Every node, also those inside regions.
+
+        ::
+
+            assert "rotate" in [node.op for node in graph.walk()]
+        """
+        for _, body in self.bodies():
+            yield from body.nodes
+
+    def node(self, node_id: str) -> Node:
+        """The node of that id, wherever it stands. Raises GraphEditError where there is none.
+
+        ::
+
+            assert graph.node("rotate").args["angle"] == 5
+        """
+        place = self._places.get(node_id)
+        if place is not None:
+            return place[0]
+        ids = list(self._places)
+        known = ", ".join(ids[:20]) + (", ..." if len(ids) > 20 else "") or "none"
+        raise GraphEditError(f"There is no node {node_id!r}. The graph has: {known}.")
+
+    def has(self, node_id: str) -> bool:
+        """Whether there is such a node, wherever it stands.
+
+        ::
+
+            assert graph.has("rotate")
+        """
+        return node_id in self._places
+
+    def gives(self, port: Port) -> bool:
+        """Whether a port is that of a node beside which it can be used, or of what is taken in."""
+        if self.enclosing is not None:
+            outer, scope = self.enclosing
+            if port.node == scope:
+                return port.output in outer.body_at(scope).inputs
+        return port.node in self._places and not self._places[port.node][1]
+
+    @property
+    def scope(self) -> str:
+        """Of a body that was taken out its scope; empty for a whole graph."""
+        return self.enclosing[1] if self.enclosing is not None else ""
+
+    def scope_of(self, node_id: str) -> str:
+        """The scope in which a node stands. Raises GraphEditError where there is none."""
+        self.node(node_id)
+        return self._places[node_id][1]
+
+    def outermost(self, node_id: str) -> str:
+        """The id of the graph's own node in which a node stands: itself, where it is in none."""
+        while (scope := self.scope_of(node_id)) != "":
+            node_id = region_of(scope)
+        return node_id
+
+    @property
+    def edges(self) -> Iterator[Edge]:
+        """Every edge outside the regions, in the order of the nodes they lead to."""
+        return edges_of(self.nodes)
+
+    def consumers(self, node_id: str) -> list[Edge]:
+        """The edges that leave a node."""
+        return [edge for edge in self.edges if edge.source.node == node_id]
+
+    def replace_node(self, node: Node) -> Graph:
+        """The graph with the node of the same id exchanged, wherever it stands."""
+        scope = self.scope_of(node.id)
+        nodes = _exchanged(self.nodes if not scope else self.body_at(scope).nodes, node)
+        if not scope:
+            return replace(self, nodes=nodes)
+        return self.replace_body(scope, replace(self.body_at(scope), nodes=nodes))
+
+    def body_at(self, scope: str) -> Body:
+        """The body of that scope. Raises GraphEditError where there is none."""
+        if not scope:
+            return self.body
+        region, _, name = scope.rpartition(".")
+        found = self.node(region).bodies.get(name)
+        if found is None:
+            raise GraphEditError(f"There is no body {scope!r}.")
+        return found
+
+    def replace_body(self, scope: str, body: Body) -> Graph:
+        """The graph with one body exchanged."""
+        if not scope:
+            return replace(self, nodes=body.nodes, outputs=body.outputs)
+        region, _, name = scope.rpartition(".")
+        owner = self.node(region)
+        return self.replace_node(replace(owner, bodies={**owner.bodies, name: body}))
+
+    def at_scope(self, scope: str) -> Graph:
+        """One body as a graph of its own, for the edits; ``whole`` puts it back."""
+        if not scope:
+            return self
+        body = self.body_at(scope)
+        taken = replace(self, nodes=body.nodes, outputs=body.outputs, enclosing=(self, scope))
+        vars(taken)["whole"] = (
+            self.whole
+        )  # the very graph, so that what was inferred of it still holds
+        return taken
+
+    @cached_property
+    def whole(self) -> Graph:
+        """The graph that this body was taken out of, with the body as it is now."""
+        if self.enclosing is None:
+            return self
+        outer, scope = self.enclosing
+        body = replace(outer.body_at(scope), nodes=self.nodes, outputs=self.outputs)
+        kept = replace(outer, settings=self.settings, origins=self.origins)
+        return kept.replace_body(scope, body).whole
+
+
+GRAPH: Kind = Kind.of("workbench.read(data) or workbench.load_recipe(name)", Graph)
+
+
+def _reads(node: Node) -> bool:
+    """Whether a plain node is one of DALI's readers, which are sources and own no bodies."""
+    return is_reader(node.op) and not isinstance(node, Source) and not node.bodies
+
+
+def _as_source(node: Node) -> Node:
+    if not _reads(node):
+        return node
+    given = {each.name: getattr(node, each.name) for each in fields(node)}
+    return Source(**given, kind=kind_of_reader(node.op))
+
+
+def region_of(scope: str) -> str:
+    """The id of the region that a scope names a body of."""
+    return scope.rpartition(".")[0]
+
+
+def edges_of(nodes: Sequence[Node]) -> Iterator[Edge]:
+    """The edges that lead into some nodes."""
+    for node in nodes:
+        for name, source in node.inputs.items():
+            yield Edge(source, node.id, name)
+
+
+def _exchanged(nodes: tuple[Node, ...], node: Node) -> tuple[Node, ...]:
+    return tuple(node if other.id == node.id else other for other in nodes)

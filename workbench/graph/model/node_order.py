@@ -1,0 +1,73 @@
+"""In which order nodes run, and what they depend on."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from workbench.graph.model import Graph, Node, Port, region_of
+from workbench.graph.model.identity_cache import identity_cached
+
+
+@identity_cached
+def topological(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+    """The graph's own nodes with every source before its consumers, and those on a cycle.
+
+    See ``running_order``.
+    """
+    return running_order(graph.nodes)
+
+
+def running_order(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+    """Nodes with every source before its consumers, and the nodes that lie on or behind a cycle.
+
+    Where the edges leave a choice, the order of ``nodes`` decides. Edges from nodes that are not
+    among them are passed over.
+    """
+    known = {node.id for node in nodes}
+    if _in_order(nodes, known):
+        return tuple(nodes), ()
+    needs = [{p.node for p in node.inputs.values() if p.node in known} for node in nodes]
+    waiting: dict[str, list[int]] = {}
+    for index, sources in enumerate(needs):
+        for source in sources:
+            waiting.setdefault(source, []).append(index)
+    ready = [index for index, sources in enumerate(needs) if not sources]  # a heap: it is sorted
+    placed: list[int] = []
+    while ready:
+        index = heappop(ready)
+        placed.append(index)
+        for follower in waiting.pop(nodes[index].id, ()):
+            needs[follower].discard(nodes[index].id)
+            if not needs[follower]:
+                heappush(ready, follower)
+    cyclic = sorted(set(range(len(nodes))).difference(placed))
+    return tuple(nodes[i] for i in placed), tuple(nodes[i] for i in cyclic)
+
+
+def _in_order(nodes: tuple[Node, ...], known: set[str]) -> bool:
+    """Whether every source stands before its consumers, as in most graphs."""
+    ahead = set(known)
+    for node in nodes:
+        if not ahead.isdisjoint(port.node for port in node.inputs.values()):
+            return False
+        ahead.discard(node.id)
+    return True
+
+
+def ancestors(graph: Graph, ports: list[Port]) -> set[str]:
+    """Ids of the nodes that the given outputs depend on, themselves included.
+
+    For an output inside a region those inside that it depends on, and the region with all that
+    feeds it.
+    """
+    found: set[str] = set()
+    waiting = [port.node for port in ports]
+    while waiting:
+        node_id = waiting.pop()
+        if node_id in found or not graph.has(node_id):
+            continue
+        found.add(node_id)
+        waiting.extend(port.node for port in graph.node(node_id).inputs.values())
+        if scope := graph.scope_of(node_id):
+            waiting.append(region_of(scope))
+    return found

@@ -1,0 +1,205 @@
+"""Policies of one's own for automatic augmentation: what a graph holds of them, and what is wrong.
+
+A policy is a list of sub-policies, of which each sample gets one; a sub-policy is a list of
+operations, one after another::
+
+    [[["rotate", 0.7, 6], ["equalize", 0.5]],
+     [["color", 0.8, 8]]]
+
+An operation is the name of an augmentation of ``nvidia.dali.auto_aug.augmentations``, the
+probability that it is applied and, where the augmentation takes one, its magnitude: a step from 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from workbench.catalog.auto_augment import (
+    NAMED,
+    OWN_POLICY,
+    POLICY_BINS,
+    learnt_policies,
+)
+from workbench.catalog.spec import Catalog, Value
+from workbench.errors import GraphEditError
+from workbench.graph.model import Graph, Node
+from workbench.graph.model.scoped import scoped
+
+MOST_SUB_POLICIES = 100
+MOST_OPERATIONS = 8
+"""In a sub-policy. DALI builds every augmentation anew for each place in a sub-policy."""
+
+
+class Operation(NamedTuple):
+    """One augmentation of a sub-policy."""
+
+    name: str
+    probability: float
+    magnitude: int | None
+    """None where the augmentation takes none."""
+
+
+SubPolicy = tuple[Operation, ...]
+
+
+def operations_of(policy: Value) -> tuple[SubPolicy, ...]:
+    """The operations of a policy without faults."""
+    assert isinstance(policy, tuple)
+    return tuple(tuple(map(_operation, sub)) for sub in policy if isinstance(sub, tuple))
+
+
+def _operation(value: Value) -> Operation:
+    assert isinstance(value, tuple)
+    name, probability, *magnitude = value
+    assert isinstance(probability, int | float)
+    held = next(iter(magnitude), None)
+    return Operation(str(name), float(probability), held if isinstance(held, int) else None)
+
+
+def policy_fault(policy: Value, bins: int = 0) -> tuple[str, str] | None:
+    """Why a value is no policy and what is one, or None where it is.
+
+    ``bins`` is the number of magnitudes, 0 where any is allowed.
+    """
+    if not isinstance(policy, tuple):
+        return f"it is {_short(policy)}, no list of sub-policies", _EXAMPLE
+    if not 1 <= len(policy) <= MOST_SUB_POLICIES:
+        found = f"it has {len(policy)} sub-policies"
+        return found, f"Give 1 to {MOST_SUB_POLICIES}."
+    for place, sub_policy in enumerate(policy, 1):
+        if not isinstance(sub_policy, tuple):
+            return f"sub-policy {place} is no list of operations", _EXAMPLE
+        if not 1 <= len(sub_policy) <= MOST_OPERATIONS:
+            return (
+                f"sub-policy {place} has {len(sub_policy)} operations",
+                f"Give 1 to {MOST_OPERATIONS}; identity changes nothing.",
+            )
+        for at, operation in enumerate(sub_policy, 1):
+            fault = _operation_fault(operation, bins)
+            if fault:
+                return f"sub-policy {place}, operation {at}: {fault[0]}", fault[1]
+    return None
+
+
+_EXAMPLE = 'For example [[["rotate", 0.7, 6], ["equalize", 0.5]], [["color", 0.8, 8]]].'
+
+
+def _operation_fault(operation: Value, bins: int) -> tuple[str, str] | None:
+    if not isinstance(operation, tuple) or len(operation) not in (2, 3):
+        return "it is no augmentation with its probability and magnitude", _EXAMPLE
+    name, probability, *magnitude = operation
+    if not isinstance(name, str) or name not in NAMED:
+        near = get_close_matches(str(name), NAMED, n=1)
+        hint = f"Did you mean {near[0]}? " if near else ""
+        return f"{str(name)[:40]!r} is no augmentation", f"{hint}There are: {', '.join(NAMED)}."
+    share = _number(probability)
+    if share is None or not 0 <= share <= 1:
+        return f"the probability of {name} is {_short(probability)}", "Give 0 to 1."
+    if not NAMED[name]:
+        found = f"{name} takes no magnitude, and {_short(magnitude[0])} is" if magnitude else ""
+        return (f"{found} given", "Leave it out.") if magnitude else None
+    most = f"Give a whole number from 0{f' to {bins - 1}' if bins else ''}."
+    if not magnitude:
+        return f"the magnitude of {name} is missing", most
+    (step,) = magnitude
+    if not isinstance(step, int) or isinstance(step, bool) or step < 0 or (bins and step >= bins):
+        return f"the magnitude of {name} is {_short(step)}", most
+    return None
+
+
+def _number(value: Value | None) -> float | None:
+    """A finite number, or None for what is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < 2**63 else None
+
+
+def _short(value: Value) -> str:
+    text = repr(value)
+    return text if len(text) <= 30 else text[:27] + "..."
+
+
+def policy_text(policy: Value) -> str:
+    """``25 sub-policies``."""
+    count = len(policy) if isinstance(policy, tuple) else 0
+    return f"{count} sub-polic{'y' if count == 1 else 'ies'}"
+
+
+def policy_change(before: Value, after: Value) -> str:
+    """What leads from one policy to another: ``sub-policy 2``, ``add a sub-policy``."""
+    if not isinstance(before, tuple) or not isinstance(after, tuple):
+        return "policy"
+    if len(before) != len(after):
+        return "add a sub-policy" if len(after) == len(before) + 1 else policy_text(after)
+    changed = [place for place, (one, other) in enumerate(zip(before, after, strict=True), 1)
+               if one != other]  # fmt: skip
+    if len(changed) > 1 and sorted(map(repr, before)) == sorted(map(repr, after)):
+        return "order of the sub-policies"
+    return f"sub-policy {changed[0]}" if len(changed) == 1 else "policy"
+
+
+def forced(sub_policy: Value) -> Value:
+    """A policy of this sub-policy alone, each of whose operations is applied to each sample."""
+    (operations,) = operations_of((sub_policy,))
+    return (
+        tuple(
+            (name, 1.0) if magnitude is None else (name, 1.0, magnitude)
+            for name, _, magnitude in operations
+        ),
+    )
+
+
+def mended_policy(policy: Value, bins: int) -> Value:
+    """The policy without its faults: the nearest names and numbers; what is none is left out."""
+    given = policy if isinstance(policy, tuple) else ()
+    mended = [
+        tuple(
+            _mended(operation, bins)
+            for operation in sub_policy[:MOST_OPERATIONS]
+            if isinstance(operation, tuple) and operation
+        )
+        for sub_policy in given[:MOST_SUB_POLICIES]
+        if isinstance(sub_policy, tuple)
+    ]
+    return tuple(sub_policy for sub_policy in mended if sub_policy) or ((("identity", 1.0),),)
+
+
+def _mended(operation: tuple[Value, ...], bins: int) -> Value:
+    given = dict(enumerate(operation))
+    name, share, step = str(given[0]), _number(given.get(1)), _number(given.get(2))
+    near = get_close_matches(name, NAMED, n=1)
+    known = name if name in NAMED else near[0] if near else "identity"
+    chance = 0.5 if share is None else min(1.0, max(0.0, share))
+    if not NAMED[known]:
+        return known, chance
+    return known, chance, bins // 2 if step is None else min(bins - 1, max(0, round(step)))
+
+
+@scoped("node_id")
+def own_policy(graph: Graph, catalog: Catalog, node_id: str, name: str = "") -> Graph:
+    """A learnt policy as one's own: the same pictures of the same draws, and every number free.
+
+    The node is one of ``auto_augment``, or of ``apply_auto_augment``, whose policy is exchanged.
+    ``name`` is one of the learnt ones; empty: the one that the node names. Raises GraphEditError.
+    """
+    node = graph.node(node_id)
+    if node.op not in ("auto_augment", OWN_POLICY):
+        raise GraphEditError(f"{node_id} ({node.op}) has no policy. Give a node of auto_augment.")
+    name = name or str(node.args.get("policy_name", "image_net"))
+    known = learnt_policies()
+    if name not in known:
+        raise GraphEditError(f"{name[:40]!r} is no policy. Give one of {', '.join(known)}.")
+    kept = {key: value for key, value in node.args.items() if key not in _EXCHANGED}
+    args: dict[str, Value] = {"policy": known[name], "magnitudes": "learnt", **kept}
+    return graph.replace_node(replace(node, op=OWN_POLICY, args=args))
+
+
+_EXCHANGED = ("policy", "policy_name", "num_magnitude_bins", "magnitudes")
+
+
+def bins_of(node: Node) -> int:
+    """In how many steps a node's own policy gives its magnitudes."""
+    bins = node.args.get("num_magnitude_bins", POLICY_BINS)
+    return bins if isinstance(bins, int) else POLICY_BINS

@@ -1,0 +1,206 @@
+"""Checks of single argument values against the kinds that DALI's schema names."""
+
+from __future__ import annotations
+
+import math
+import sys
+from difflib import get_close_matches
+from string import ascii_letters
+
+from workbench.catalog.spec import ArgSpec, Value
+from workbench.graph.model.policy import policy_fault
+from workbench.graph.model.subscript_index import parse_index
+
+_SCALARS: dict[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "int": (int,),
+    "float": (int, float),
+    "str": (str,),
+    "enum": (str,),
+}
+
+
+_AXIS_LETTERS = frozenset((*ascii_letters, "*"))
+_LAYOUT_ARGUMENTS = ("layout", "layouts", "axis_names", "axis_name")
+
+
+def elements(value: Value) -> tuple[Value, ...]:
+    """The elements of a list argument, which also accepts a single value."""
+    return value if isinstance(value, tuple) else (value,)
+
+
+def describe_kind(arg: ArgSpec) -> str:
+    """What may stand in an argument, in words, with an example."""
+    if arg.choices or arg.members:
+        return "one of " + ", ".join(map(str, arg.choices or arg.members))
+    words = {
+        "bool": "true or false",
+        "int": "a whole number",
+        "float": "a number",
+        "str": "a text",
+        "enum": f"a member of nvidia.dali.types.{arg.enum}",
+        "bool_list": "a list of true or false",
+        "int_list": "whole numbers, for example 224, 224",
+        "float_list": "numbers, for example 0.5, 1.0",
+        "str_list": "a list of texts",
+        "enum_list": f"members of nvidia.dali.types.{arg.enum}",
+        "object": "a value from Python, which a graph file cannot hold",
+        "policy": "a list of sub-policies",
+    }
+    text = words[arg.kind]
+    if is_layout(arg):
+        text += " of letters, one for each axis, for example HWC"
+    if arg.minimum is not None and arg.maximum is not None:
+        text += f" from {arg.minimum:g} to {arg.maximum:g}"
+    elif arg.minimum is not None:
+        text += f", {arg.minimum:g} or more"
+    elif arg.maximum is not None:
+        text += f", {arg.maximum:g} at most"
+    return text
+
+
+def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
+    """Why ``value`` cannot stand in ``arg`` and what can, or None where it can.
+
+    A list argument also takes a single number, as DALI does.
+    """
+    element = arg.kind.removesuffix("_list")
+    if element == "object":
+        return f"{arg.name} cannot be written down in a graph", f"Give {describe_kind(arg)}."
+    if element == "policy":
+        return policy_fault(value)
+    items = elements(value)
+    if isinstance(value, tuple) and not arg.kind.endswith("_list"):
+        return f"{_show(value)} is a list", f"Give {describe_kind(arg)}."
+    if "range" in (arg.name, arg.form) and (len(items) != 2 or _falls(items)):
+        return f"{_show(value)} is not a range", (
+            "Give two numbers, low then high, for example -10, 10."
+        )
+    for item in items:
+        fault = _item_fault(arg, element, item)
+        if fault:
+            known = [*map(str, arg.choices), *arg.members]
+            near = [] if item in arg.refused else get_close_matches(str(item), known, n=1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            return fault, f"Give {describe_kind(arg)}.{hint}"
+    if found := _range_fault(arg, items):
+        return found
+    if arg.form == "index":
+        try:
+            parse_index(str(value))
+        except ValueError as error:
+            return f"{_show(value)} is no index: {error}", (
+                "Give for each axis a number or a range, for example 0:128, 0:128 or :, :, 0."
+            )
+    counts = [count for count in (arg.items, arg.volume_items) if count is not None]
+    if counts and len(items) not in counts and not one_for_all(arg, value):
+        return f"{_show(value)} has {len(items)} elements", f"Give {count_words(arg, *counts)}."
+    return None
+
+
+def _range_fault(arg: ArgSpec, items: tuple[Value, ...]) -> tuple[str, str] | None:
+    """Numbers of the right type that DALI accepts, with no meaning for the argument."""
+    numbers = [item for item in items if isinstance(item, int | float)]
+    if arg.form == "flag" and arg.kind == "int" and any(item not in (0, 1) for item in numbers):
+        return f"{_show(items)} is not 0 or 1", "Give 0 or 1."
+    if arg.name in PROBABILITIES and any(not 0 <= item <= 1 for item in numbers):
+        return f"{_show(items)} is not a probability", "Give a number from 0 to 1."
+    if arg.name == "std" and any(item <= 0 for item in numbers):
+        return f"{_show(items)} is not a standard deviation", "Give numbers above 0."
+    if arg.name in SIZES and numbers:
+        whole = arg.name in ("size", "crop") and len(numbers) == len(items)
+        if any(item < 0 for item in numbers) or (whole and not any(numbers)):
+            return f"{_show(items)} is not a size", "Give pixels above 0, for example 224."
+        if arg.name in _ALONE and not all(numbers):
+            return f"{_show(items)} is not a size", "Give pixels above 0, for example 224."
+    return None
+
+
+PROBABILITIES = frozenset({"p", "prob", "probability", "foreground_prob"})
+_ALONE = frozenset({"resize_shorter", "resize_longer", "max_size"})
+SIZES = _ALONE | {"size", "crop", "resize_x", "resize_y", "resize_z"}
+"""Arguments in pixels. A 0 in ``size`` leaves that extent to the others."""
+
+
+def kind_fault(arg: ArgSpec, value: Value) -> str | None:
+    """Why a value is of another kind than the argument, whatever its range; None where it is not.
+
+    ``object`` and ``policy`` have no single kind.
+    """
+    element = arg.kind.removesuffix("_list")
+    if element not in _SCALARS:
+        return None
+    if isinstance(value, tuple) and not arg.kind.endswith("_list"):
+        return f"{_show(value)} is a list"
+    found = (_kind_fault(element, item) for item in elements(value))
+    return next(filter(None, found), None)
+
+
+def _kind_fault(element: str, item: Value) -> str | None:
+    kinds = _SCALARS[element]
+    if isinstance(item, kinds) and (bool in kinds or not isinstance(item, bool)):
+        return None
+    return f"{_show(item)} is not {_noun(element)}"
+
+
+def one_for_all(arg: ArgSpec, value: Value) -> bool:
+    """Whether a value is one number that stands for each element of a list."""
+    return arg.form == "each" and (not isinstance(value, tuple) or len(value) == 1)
+
+
+def count_words(arg: ArgSpec, *counts: int) -> str:
+    """How many elements a list must have, with their names where it has some: ``2 (h, w)``."""
+    parts = {len(arg.parts): arg.parts, len(arg.parts) + 1: ("d", *arg.parts)}
+    named = len(arg.parts) == arg.items
+    exactly = [f"{count} ({', '.join(parts[count])})" if named else f"{count}" for count in counts]
+    return ("one number, or " if arg.form == "each" else "exactly ") + " or ".join(exactly)
+
+
+def _falls(items: tuple[Value, ...]) -> bool:
+    low, high = items
+    return isinstance(low, int | float) and isinstance(high, int | float) and low > high
+
+
+def _item_fault(arg: ArgSpec, element: str, item: Value) -> str | None:
+    if fault := _kind_fault(element, item):
+        return fault
+    if isinstance(item, int | float) and not isinstance(item, bool):
+        if isinstance(item, float) and not math.isfinite(item):
+            return f"{item} is not finite"
+        whole = element == "int" or abs(item) > sys.float_info.max
+        if whole and not -(2**63) <= item < 2**63:
+            return f"{_show(item)} does not fit into 64 bits"
+        if (arg.minimum is not None and item < arg.minimum) or (
+            arg.maximum is not None and item > arg.maximum
+        ):
+            return f"{_show(item)} is out of range"
+    if isinstance(item, str) and item in arg.refused:
+        return f"{_show(item)} {arg.refused[item]}"
+    allowed = arg.members if element == "enum" else arg.choices if element == "str" else ()
+    if allowed and item not in allowed:
+        return f"{_show(item)} is not among the choices"
+    if element == "enum" and not str(item).isidentifier():
+        return f"{_show(item)} is not a name"
+    if is_layout(arg) and item and set(str(item)) - _AXIS_LETTERS:
+        return f"{_show(item)} is not a layout"
+    return None
+
+
+def is_layout(arg: ArgSpec) -> bool:
+    """Whether an argument names axes: a letter for each."""
+    return arg.kind in ("str", "str_list") and arg.name.endswith(_LAYOUT_ARGUMENTS)
+
+
+def _noun(element: str) -> str:
+    return {
+        "bool": "true or false",
+        "int": "a whole number",
+        "float": "a number",
+        "str": "a text",
+        "enum": "a name",
+    }[element]
+
+
+def _show(value: Value) -> str:
+    text = repr(list(value)) if isinstance(value, tuple) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,1 @@
+"""Templates and blocks: several nodes that are added under one name."""

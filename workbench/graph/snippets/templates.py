@@ -1,0 +1,155 @@
+"""Templates of the catalogue put into a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from workbench.catalog.spec import Catalog
+from workbench.catalog.templates import PLACE, Template, TemplateNode
+from workbench.errors import GraphEditError
+from workbench.graph.control_flow.chance import CONDITION, DRAW
+from workbench.graph.edits.compose import find_edge, kind_name, with_outputs
+from workbench.graph.edits.connect import connect, set_output
+from workbench.graph.edits.edit import free_id, new_node, ports_at
+from workbench.graph.model import Body, Graph, Node, Port
+from workbench.graph.model.free_seed import free_seed
+from workbench.graph.model.scoped import scoped
+from workbench.graph.snippets.blocks import Block, branch_block
+from workbench.graph.types.devices import port_kind
+from workbench.graph.types.shapes import infer_types
+
+Part = Template | Block
+"""What is put into a graph as one: of the catalogue, or saved by a person."""
+
+
+@scoped("after")
+def insert_template(
+    graph: Graph, catalog: Catalog, template: Part, after: str
+) -> tuple[Graph, str]:
+    """Put a template behind the image of the node ``after``: it takes all that left that port.
+
+    Returns the graph and the id of the node that gives what comes out. Raises GraphEditError where
+    it does not fit there.
+    """
+    for port in ports_at(graph, catalog, after):
+        if port_kind(graph, catalog, port) == "image":
+            return _in_place_of(graph, catalog, template, port)
+    raise GraphEditError(f"{template.name} takes image, and {after} gives none. Add it later on.")
+
+
+def _in_place_of(graph: Graph, catalog: Catalog, template: Part, source: Port) -> tuple[Graph, str]:
+    followed = graph.consumers(source.node)
+    names = [name for name, port in graph.outputs.items() if port == source]
+    graph, given = _branch(graph, catalog, template, source)
+    for edge in followed:
+        if edge.source == source:
+            fed = graph.node(edge.target)
+            graph = graph.replace_node(replace(fed, inputs={**fed.inputs, edge.input: given}))
+    for name in names:
+        graph = set_output(graph, name, given)
+    return with_outputs(graph, catalog, given.node), given.node
+
+
+def insert_template_on_edge(
+    graph: Graph, catalog: Catalog, template: Part, edge: str
+) -> tuple[Graph, str]:
+    """Put a template into one edge; otherwise as ``insert_template``."""
+    source, target, into = find_edge(graph, edge)
+    graph, given = _branch(graph, catalog, template, source)
+    if not target:
+        return set_output(graph, into, given), given.node
+    return connect(graph, catalog, given, target, into), given.node
+
+
+def _branch(graph: Graph, catalog: Catalog, part: Part, source: Port) -> tuple[Graph, Port]:
+    if isinstance(part, Block):
+        return branch_block(graph, catalog, part, source)
+    graph, out = branch_template(graph, catalog, part, source)
+    return graph, _output(graph, catalog, out)
+
+
+def branch_template(
+    graph: Graph, catalog: Catalog, template: Part, source: Port
+) -> tuple[Graph, str]:
+    """Add a template that is fed by ``source``, beside what that feeds already."""
+    if isinstance(template, Block):
+        graph, given = branch_block(graph, catalog, template, source)
+        return graph, given.node
+    if port_kind(graph, catalog, source) != "image":
+        kind = port_kind(graph, catalog, source)
+        raise GraphEditError(f"{template.name} takes image, and {source} gives {kind}.")
+    if template.probability is not None:
+        return _by_chance(graph, catalog, template, template.probability, source)
+    ports = {PLACE: source}
+    sized = _sized(graph, catalog, source)
+    for node in template.nodes:
+        if node.unsized and sized:
+            ports[node.id] = ports[node.inputs[0]]
+            continue
+        made = _node(graph, catalog, node, ports)
+        graph = replace(graph, nodes=_behind(graph, made))
+        ports[node.id] = _output(graph, catalog, made.id)
+    return graph, ports[template.nodes[-1].id].node
+
+
+def _by_chance(
+    graph: Graph, catalog: Catalog, template: Template, probability: float, source: Port
+) -> tuple[Graph, str]:
+    """The nodes in the first body of an ``if``, of which the second changes nothing."""
+    region = new_node(graph, catalog, "if")
+    first, other = catalog["if"].bodies
+    name = kind_name("image")
+    ports = {PLACE: Port(region.scope(first), name)}
+    plain = graph
+    for node in template.nodes:
+        made = _node(graph, catalog, node, ports)
+        graph = replace(graph, nodes=(*graph.nodes, made))
+        ports[node.id] = _output(graph, catalog, made.id)
+    inside = tuple(node for node in graph.nodes if not plain.has(node.id))
+    coin = new_node(graph, catalog, DRAW, "chance")
+    coin = replace(coin, args={**coin.args, "probability": probability, "dtype": "BOOL"})
+    region = replace(
+        region,
+        inputs={CONDITION: Port(coin.id, "output"), name: source},
+        bodies={
+            first: Body(inside, {name: ports[template.nodes[-1].id]}, (name,)),
+            other: Body((), {name: Port(region.scope(other), name)}, (name,)),
+        },
+    )
+    nodes = list(_behind(plain, region))
+    nodes.insert(nodes.index(region), coin)
+    return replace(plain, nodes=tuple(nodes)), region.id
+
+
+def _behind(graph: Graph, made: Node) -> tuple[Node, ...]:
+    """The nodes with a new one behind the last of those that feed it, or behind all."""
+    feeding = {port.node for port in made.inputs.values()}
+    places = [at for at, node in enumerate(graph.nodes, start=1) if node.id in feeding]
+    at = max(places, default=len(graph.nodes))
+    return (*graph.nodes[:at], made, *graph.nodes[at:])
+
+
+def _node(graph: Graph, catalog: Catalog, node: TemplateNode, ports: Mapping[str, Port]) -> Node:
+    spec = catalog[node.op]
+    inputs = {spec.input(index).name: ports[name] for index, name in enumerate(node.inputs)}
+    return Node(
+        free_id(graph, node.id),
+        node.op,
+        node.args,
+        {**inputs, **{arg: ports[name] for arg, name in node.feeds.items()}},
+        seed=free_seed(graph) if spec.seeded else None,
+    )
+
+
+def _output(graph: Graph, catalog: Catalog, node_id: str) -> Port:
+    node = graph.node(node_id)
+    for body in node.bodies.values():
+        return Port(node_id, next(iter(body.outputs)))
+    return Port(node_id, catalog[node.op].outputs[0].name)
+
+
+def _sized(graph: Graph, catalog: Catalog, port: Port) -> bool:
+    """Whether all images at a port are known to have one size."""
+    flow = infer_types(graph, catalog).get(port)
+    return flow is not None and flow.shape is not None and None not in flow.shape[:2]

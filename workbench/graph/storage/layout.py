@@ -1,0 +1,320 @@
+"""Where nodes stand on the canvas, frames around them and notes: beside the graph, never in it.
+
+In a graph file it is one more entry, which says nothing about what runs::
+
+    "layout": {"positions": {"resize": [320.0, 40.0], ":images": [900.0, 40.0]},
+               "unfolded": ["angle"],
+               "collapsed": ["branch"],
+               "frames": {"frame": {"title": "Geometry", "nodes": ["rotate", "flip"]}},
+               "notes": {"note": {"text": "as in the paper", "at": [40.0, 300.0]}}}
+
+So are the lines of the source that an imported graph came from::
+
+    "origins": {"resize": "train.py:12"}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from workbench.graph.model import Graph, is_text, region_of
+from workbench.graph.storage.io import dump_json, graph_from_json, graph_to_json, parse_json
+from workbench.graph.storage.saved_draws import SavedDraw, draws_from_json, draws_to_json
+
+Position = tuple[float, float]
+_FARTHEST = 20_000.0
+"""Pixels: further out, a graph could not be seen as a whole."""
+_LONGEST_PLACE = 200
+LONGEST_TITLE = 80
+LONGEST_NOTE = 2000
+MOST_REMARKS = 200
+"""Frames, and notes, of one graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A named rectangle around nodes of one body."""
+
+    title: str
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A text on the canvas, with its place in the body that ``scope`` names."""
+
+    text: str
+    at: Position
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a person arranged by hand."""
+
+    positions: Mapping[str, Position] = field(default_factory=dict)
+    """Key -> x to the right and y down, in pixels. A key is a node's id, ``:name`` for an output
+    of the graph, ``branch.then:name`` for one of a body, and ``branch.then`` for what that takes
+    in. A body of which nothing has a place is laid out automatically."""
+    unfolded: frozenset[str] = frozenset()
+    """Generators drawn as nodes of their own though they feed one argument only."""
+    collapsed: frozenset[str] = frozenset()
+    """Regions drawn as a card instead of a frame with what stands in them."""
+    frames: Mapping[str, Frame] = field(default_factory=dict)
+    """By an id of its own."""
+    notes: Mapping[str, Note] = field(default_factory=dict)
+    """By an id of its own."""
+
+    def within(self, graph: Graph) -> Layout:
+        """Without what the graph does not have."""
+        known: set[str] = set()
+        for scope, body in graph.whole.bodies():
+            known |= {node.id for node in body.nodes} | {scope}
+            known |= {f"{scope}:{name}" for name in body.outputs}
+        scopes = {scope for scope, _ in graph.whole.bodies()} if self.notes else set()
+        fits = self.positions.keys() | self.unfolded | self.collapsed <= known
+        if (
+            fits
+            and all(known.issuperset(frame.nodes) for frame in self.frames.values())
+            and all(note.scope in scopes for note in self.notes.values())
+        ):
+            return self
+        left = {
+            key: replace(frame, nodes=tuple(node for node in frame.nodes if node in known))
+            for key, frame in self.frames.items()
+        }
+        return Layout(
+            {key: place for key, place in self.positions.items() if key in known},
+            self.unfolded & known,
+            self.collapsed & known,
+            {key: frame for key, frame in left.items() if frame.nodes},
+            {key: note for key, note in self.notes.items() if note.scope in scopes},
+        )
+
+    def renamed(self, old: str, new: str) -> Layout:
+        """With one id, or the key of one output, exchanged."""
+
+        def exchanged(key: str) -> str:
+            if key == old:
+                return new
+            return new + key[len(old) :] if key.startswith(f"{old}.") else key
+
+        positions = {exchanged(key): place for key, place in self.positions.items()}
+        frames = {
+            key: replace(frame, nodes=tuple(map(exchanged, frame.nodes)))
+            for key, frame in self.frames.items()
+        }
+        notes = {
+            key: replace(note, scope=exchanged(note.scope)) for key, note in self.notes.items()
+        }
+        unfolded, collapsed = (
+            frozenset(map(exchanged, ids)) for ids in (self.unfolded, self.collapsed)
+        )
+        return Layout(positions, unfolded, collapsed, frames, notes)
+
+    def framed(self, frame: Frame, key: str = "") -> Layout:
+        """With a frame, in place of that of the key where one is given."""
+        return replace(self, frames={**self.frames, key or _free(self.frames, "frame"): frame})
+
+    def noted(self, note: Note, key: str = "") -> Layout:
+        """With a note, in place of that of the key where one is given."""
+        return replace(self, notes={**self.notes, key or _free(self.notes, "note"): note})
+
+    def shown(self, graph: Graph) -> dict[str, Position]:
+        """The places in one body, or in the graph itself, of which outputs go by ``:name``."""
+        return {
+            key[len(graph.scope) :] if ":" in key else key: place
+            for key, place in self.positions.items()
+            if _scope_of(key, graph.whole) == graph.scope
+        }
+
+    def drawn(self, graph: Graph) -> dict[str, Position]:
+        """The places in one body as ``shown`` gives them, and in the bodies of what stands there.
+
+        Of the latter, outputs go by ``region.body:name``.
+        """
+        if not self.positions:
+            return {}
+        inside = _scopes_inside(graph)
+        whole = graph.whole
+        nested = {k: at for k, at in self.positions.items() if _scope_of(k, whole) in inside}
+        return {**self.shown(graph), **nested}
+
+    def cleared(self, graph: Graph) -> Layout:
+        """Without the places that ``drawn`` gives."""
+        whole = graph.whole
+        scopes = {graph.scope, *_scopes_inside(graph)}
+        left = {k: at for k, at in self.positions.items() if _scope_of(k, whole) not in scopes}
+        return replace(self, positions=left)
+
+    def placed(self, graph: Graph, positions: Mapping[str, Position]) -> Layout:
+        """With other places in one body, or in the graph itself: the reverse of ``shown``."""
+        whole, scope = graph.whole, graph.scope
+        kept = {key: at for key, at in self.positions.items() if _scope_of(key, whole) != scope}
+        given = {f"{scope}{key}" if ":" in key else key: at for key, at in positions.items()}
+        return replace(self, positions={**kept, **given})
+
+
+def _scopes_inside(graph: Graph) -> set[str]:
+    """The bodies of what stands in one body, at every depth."""
+    whole = graph.whole
+    inside = {graph.scope}
+    for scope, _ in whole.bodies():  # from outside in
+        if scope and whole.scope_of(region_of(scope)) in inside:
+            inside.add(scope)
+    return inside - {graph.scope}
+
+
+def _scope_of(key: str, graph: Graph) -> str | None:
+    """The scope in which a key is drawn; None where the graph does not have it."""
+    scope, colon, _ = key.partition(":")
+    if colon or "." in key:
+        return scope
+    return graph.scope_of(key) if graph.has(key) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What undo steps through and a file holds: a graph, and what is kept beside it."""
+
+    graph: Graph
+    layout: Layout = Layout()
+    draws: tuple[SavedDraw, ...] = ()
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """Node id -> the line of the source that it was imported from, such as ``train.py:12``."""
+
+    def with_graph(self, graph: Graph) -> Document:
+        """The document of another graph; nodes that are still there stay in their places."""
+        origins = self.origins
+        if not all(map(graph.whole.has, origins)):
+            origins = {node: at for node, at in origins.items() if graph.whole.has(node)}
+        return replace(self, graph=graph, layout=self.layout.within(graph), origins=origins)
+
+    def renamed(self, graph: Graph, old: str, new: str) -> Document:
+        """The document of a graph in which the node ``old`` is now ``new``."""
+        origins = {new if node == old else node: place for node, place in self.origins.items()}
+        return replace(self, graph=graph, layout=self.layout.renamed(old, new), origins=origins)
+
+
+def dump_document(document: Document) -> str:
+    """The text of a graph file with the layout, the kept draws and the source's lines."""
+    data = graph_to_json(document.graph)
+    layout = document.layout
+    if layout != Layout():
+        data["layout"] = {
+            "positions": {key: list(place) for key, place in layout.positions.items()},
+            "unfolded": sorted(layout.unfolded),
+        }
+    if layout.collapsed:
+        data["layout"]["collapsed"] = sorted(layout.collapsed)
+    if layout.frames:
+        data["layout"]["frames"] = {
+            key: {"title": frame.title, "nodes": list(frame.nodes)}
+            for key, frame in layout.frames.items()
+        }
+    if layout.notes:
+        data["layout"]["notes"] = {
+            key: {"text": note.text, "at": list(note.at)}
+            | ({"scope": note.scope} if note.scope else {})
+            for key, note in layout.notes.items()
+        }
+    if document.draws:
+        data["draws"] = draws_to_json(document.draws)
+    if document.origins:
+        data["origins"] = dict(document.origins)
+    return dump_json(data)
+
+
+def load_document(text: str) -> Document:
+    """The graph, the layout, the kept draws and the source's lines that a text holds.
+
+    Raises GraphFormatError as ``load_graph`` does. Of all but the graph, what cannot be read is
+    passed over: it must not cost anyone the graph.
+    """
+    data = parse_json(text)
+    graph = graph_from_json(data)
+    layout = layout_from_json(data.get("layout")).within(graph)
+    origins = _origins(data.get("origins"), graph)
+    return Document(graph, layout, draws_from_json(data.get("draws")), origins)
+
+
+def _origins(data: Any, graph: Graph) -> dict[str, str]:
+    """Those entries that are a text, not too long, for a node of the graph."""
+    entries = data.items() if isinstance(data, dict) else ()
+    return {
+        node: place
+        for node, place in entries
+        if graph.has(node) and isinstance(place, str) and len(place) <= _LONGEST_PLACE
+    }
+
+
+def layout_from_json(data: Any) -> Layout:
+    """The readable part of a layout's JSON."""
+    if not isinstance(data, dict):
+        return Layout()
+    return Layout(
+        positions_from_json(data.get("positions")),
+        _names(data.get("unfolded")),
+        _names(data.get("collapsed")),
+        _frames(data.get("frames")),
+        _notes(data.get("notes")),
+    )
+
+
+def _names(data: Any) -> frozenset[str]:
+    names = data if isinstance(data, list) else ()
+    return frozenset(name for name in names if isinstance(name, str))
+
+
+def _frames(data: Any) -> dict[str, Frame]:
+    found = {}
+    for key, entry in _entries(data):
+        title, nodes = entry.get("title"), entry.get("nodes")
+        if not isinstance(title, str) or not isinstance(nodes, list):
+            continue
+        named = tuple(node for node in nodes if isinstance(node, str))
+        if named and is_text(title):
+            found[key] = Frame(title[:LONGEST_TITLE], named)
+    return found
+
+
+def _notes(data: Any) -> dict[str, Note]:
+    found = {}
+    for key, entry in _entries(data):
+        text, at, scope = entry.get("text"), entry.get("at"), entry.get("scope", "")
+        if isinstance(text, str) and is_text(text) and isinstance(scope, str) and _is_place(at):
+            place = (float(at[0]), float(at[1]))  # type: ignore[index]
+            found[key] = Note(text[:LONGEST_NOTE], place, scope)
+    return found
+
+
+def _entries(data: Any) -> list[tuple[str, dict[str, Any]]]:
+    entries = data.items() if isinstance(data, dict) else ()
+    return [(key, entry) for key, entry in entries if isinstance(entry, dict)][:MOST_REMARKS]
+
+
+def _free(taken: Mapping[str, Any], wanted: str) -> str:
+    number, key = 2, wanted
+    while key in taken:
+        key, number = f"{wanted}_{number}", number + 1
+    return key
+
+
+def positions_from_json(data: Any) -> dict[str, Position]:
+    """Those entries that are two numbers, not too large (NaN and infinity are)."""
+    if not isinstance(data, dict):
+        return {}
+    return {str(key): (float(at[0]), float(at[1])) for key, at in data.items() if _is_place(at)}
+
+
+def _is_place(value: Any) -> bool:
+    return (
+        isinstance(value, list | tuple)
+        and len(value) == 2
+        and all(
+            isinstance(x, int | float) and not isinstance(x, bool) and abs(x) <= _FARTHEST
+            for x in value
+        )
+    )  # fmt: skip

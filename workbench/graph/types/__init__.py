@@ -1,0 +1,1 @@
+"""Devices, element types, layouts and shapes at every port, inferred without running."""

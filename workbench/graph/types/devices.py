@@ -1,0 +1,185 @@
+"""Where each node runs, and what kind of thing flows through each port."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from workbench.catalog.spec import SHOWN_KINDS, Catalog, Device, OpSpec, PortDevice, PortKind
+from workbench.graph.model import Graph, Node, Port, Source, region_of
+from workbench.graph.model.identity_cache import identity_cached
+from workbench.graph.model.node_order import running_order
+from workbench.graph.model.ports import body_inputs, outputs_of
+from workbench.graph.types.shapes import infer_types
+from workbench.sources import load_source
+
+
+def is_generator(spec: OpSpec) -> bool:
+    """Whether an operator only draws numbers: it feeds arguments and needs nothing itself."""
+    return spec.name.startswith("random.") and all(port.optional for port in spec.inputs)
+
+
+def is_decoder(spec: OpSpec) -> bool:
+    """Whether an operator turns encoded bytes into pixels on the device of the setting."""
+    return "mixed" in spec.devices
+
+
+def decodes(spec: OpSpec) -> bool:
+    """Whether an operator turns encoded bytes into an image or a wave, wherever it runs."""
+    kinds = [port.kind for port in (*spec.inputs[:1], *spec.outputs[:1])]
+    return len(kinds) == 2 and kinds[0] == "encoded" and kinds[1] in SHOWN_KINDS
+
+
+def gives_pixels(node: Node, catalog: Catalog) -> bool:
+    """Whether pixels begin at a node: at a decoder, or at a source that gives no encoded images."""
+    spec = catalog[node.op]
+    read = isinstance(node, Source) and any(output.kind == "image" for output in spec.outputs)
+    return read or decodes(spec)
+
+
+@identity_cached
+def infer_devices(graph: Graph, catalog: Catalog) -> Mapping[str, Device]:
+    """Device of every node by id; nodes of unknown operators count as CPU.
+
+    What a body takes in and a region gives have entries by the port's text: ask ``device_of``.
+    A node's own ``device`` wins; a decoder follows the graph's setting; any other operator goes to
+    the GPU as soon as data that it works on come from there, as DALI does. An input of which it
+    only asks the shape or type does not take it there.
+    """
+    if graph.enclosing is not None:
+        return infer_devices(graph.whole, catalog)
+    devices: dict[str, Device] = {}
+    _infer(graph.nodes, graph.settings.device, catalog, devices)
+    return devices
+
+
+def device_of(devices: Mapping[str, Device], port: Port) -> Device:
+    """The device on which a port's data are made."""
+    own = devices.get(str(port))
+    return own if own is not None else devices.get(port.node, "cpu")
+
+
+def _infer(
+    nodes: tuple[Node, ...], decoding: Device, catalog: Catalog, devices: dict[str, Device]
+) -> None:
+    ordered, cyclic = running_order(nodes)
+    for node in ordered + cyclic:
+        if not node.bodies:
+            devices[node.id] = _device(node, decoding, catalog, devices)
+            if isinstance(node, Source) and node.decodes:
+                kind = load_source(node.kind)
+                others = (name for name in kind.outputs if name != kind.pixels)
+                devices |= {str(Port(node.id, name)): "cpu" for name in others}
+            continue
+        for inner, outer in body_inputs(node):
+            devices[str(inner)] = device_of(devices, outer)
+        sides: list[Device] = []
+        for body in node.bodies.values():
+            _infer(body.nodes, decoding, catalog, devices)
+            for name, port in body.outputs.items():
+                side: Device = "cpu" if device_of(devices, port) == "cpu" else "gpu"
+                sides.append(side)
+                if side == "gpu":
+                    devices[str(Port(node.id, name))] = side
+                devices.setdefault(str(Port(node.id, name)), side)
+        devices[node.id] = "gpu" if "gpu" in sides else "cpu"
+
+
+def _device(node: Node, decoding: Device, catalog: Catalog, known: Mapping[str, Device]) -> Device:
+    if node.device is not None:
+        return node.device
+    if node.op not in catalog:
+        return "cpu"
+    spec = catalog[node.op]
+    if is_decoder(spec) or (isinstance(node, Source) and node.decodes):
+        return decoding
+    for name, source in node.inputs.items() if not spec.stays else ():
+        works_on = port_device(spec, name) in ("operator", "either")
+        if works_on and device_of(known, source) != "cpu":
+            return "gpu"
+    return "cpu"
+
+
+def port_device(spec: OpSpec, name: str) -> PortDevice:
+    """On which side the data of an input or argument must lie."""
+    if name in spec.args:
+        return "any"  # always the CPU: a fault of its own, not a way to the GPU
+    if spec.follows and name not in {port.name for port in spec.inputs}:
+        return "any"  # what the image came through: its shape is asked for
+    return next((port.device for port in spec.inputs if port.name == name), "operator")
+
+
+def transfers(
+    node: Node, spec: OpSpec, devices: Mapping[str, Device]
+) -> dict[str, Literal["cpu", "gpu"]]:
+    """The positional inputs whose data change sides on their way into a node, and to which side.
+
+    Arguments are not among them: one from the GPU is a fault.
+    """
+    own: Literal["cpu", "gpu"] = "gpu" if devices[node.id] == "gpu" else "cpu"
+    found: dict[str, Literal["cpu", "gpu"]] = {}
+    for name, source in node.inputs.items():
+        there = "cpu" if device_of(devices, source) == "cpu" else "gpu"
+        match port_device(spec, name):
+            case "any":
+                continue
+            case "cpu":
+                wanted: Literal["cpu", "gpu"] = "cpu"
+            case "either":
+                wanted = own if there == "gpu" else "cpu"
+            case _:
+                wanted = own
+        if wanted != there:
+            found[name] = wanted
+    return found
+
+
+def port_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind:
+    """What flows out of a port; ``any`` where the catalogue does not say.
+
+    An output of the kind of its input (``copy``) is followed to where that comes from; that of
+    arithmetic to all operands, of which an image, then a sound, goes before others.
+    """
+    graph = graph.whole
+    waiting, seen = [port], set()
+    kinds: list[PortKind] = []
+    while waiting:
+        port = waiting.pop(0)
+        if port in seen:
+            continue
+        seen.add(port)
+        if not graph.has(port.node):
+            region = region_of(port.node)
+            if graph.has(region) and port.output in graph.node(region).inputs:
+                waiting.append(graph.node(region).inputs[port.output])
+            continue
+        node = graph.node(port.node)
+        if node.bodies:
+            given = (body.outputs.get(port.output) for body in node.bodies.values())
+            waiting += [source for source in given if source is not None]
+            continue
+        spec = catalog.find(node.op)
+        output = None
+        if spec is not None:
+            output = next((o for o in outputs_of(node, spec) if o.name == port.output), None)
+        if spec is None or output is None:
+            kinds.append("any")
+            continue
+        ports = spec.inputs if spec.expression else spec.inputs[:1]
+        followed = [node.inputs[p.name] for p in ports if p.name in node.inputs]
+        if output.follows and followed:
+            waiting += followed
+        else:
+            kinds.append(output.kind)
+    return next((kind for kind in SHOWN_KINDS if kind in kinds), kinds[0] if kinds else "any")
+
+
+def image_outputs(graph: Graph, catalog: Catalog) -> dict[str, Port]:
+    """The graph's outputs that can be shown as pictures, by name: sounds too."""
+    images = {
+        name: port
+        for name, port in graph.outputs.items()
+        if port_kind(graph, catalog, port) in SHOWN_KINDS
+    }
+    flows = infer_types(graph, catalog) if images else {}
+    return {name: port for name, port in images.items() if flows[port].may_be_shown}

@@ -1,0 +1,301 @@
+"""What operators on arrays do to a shape: axes reordered, reduced, joined, made anew."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from workbench.catalog.spec import ShapeWord
+from workbench.graph.types.tensor_type import Extents, ShapeRule, TensorType, TypedCall
+
+
+def _transpose(call: TypedCall, flow: TensorType) -> TensorType:
+    if flow.shape is None:
+        return flow.unknown()
+    count = len(flow.shape)
+    perm = call.whole("perm") if call.given("perm") else tuple(reversed(range(count)))
+    if perm is None or sorted(-1 if p is None else p for p in perm) != list(range(count)):
+        return flow.unknown()
+    order = [p for p in perm if p is not None]
+    layout = flow.layout
+    if call.given("output_layout"):
+        layout = call.text("output_layout")
+    elif call.value("transpose_layout") and flow.layout:
+        letters = flow.axes
+        layout = None if letters is None else "".join(letters[p] for p in order)
+    return flow.reshaped(tuple(flow.shape[p] for p in order), layout)
+
+
+def _reduce(call: TypedCall, flow: TensorType) -> TensorType:
+    axes = call.chosen(flow)
+    if axes is None or flow.shape is None:
+        return flow if call.value("keep_dims") else flow.unknown()
+    if call.value("keep_dims"):
+        return flow.with_extents(dict.fromkeys(axes, 1))
+    return _without(flow, axes)
+
+
+def _without(flow: TensorType, axes: tuple[int, ...]) -> TensorType:
+    if flow.shape is None:
+        return flow.unknown()
+    kept = [i for i in range(len(flow.shape)) if i not in axes]
+    layout = flow.layout
+    if layout:
+        layout = "".join(layout[i] for i in kept) if len(layout) == len(flow.shape) else None
+    return flow.reshaped(tuple(flow.shape[i] for i in kept), layout)
+
+
+def _shape(call: TypedCall, flow: TensorType) -> TensorType:
+    layout = call.text("layout") if call.given("layout") else ""
+    return flow.reshaped(_extents_of(call, "shape"), layout)
+
+
+def _extents_of(call: TypedCall, name: str) -> Extents | None:
+    """The extents that an argument names: none of them where it is not given.
+
+    Of a constant then as many as there are numbers.
+    """
+    if call.spec.name == "constant" and not call.given(name):
+        values = call.whole("fdata") or call.whole("idata")
+        return None if values is None else (len(values),)
+    if name in call.node.inputs:
+        linked = call.fed[name].shape
+        if linked is None:
+            return None
+        return (None,) * (linked[0] or 0) if linked and linked[0] is not None else None
+    values = call.whole(name) if name in call.node.args else ()
+    return None if values is None else tuple(e if e is None or e >= 0 else None for e in values)
+
+
+def _drawn(call: TypedCall, flow: TensorType) -> TensorType:
+    like = call.fed.get("shape_like")
+    head = like.shape if like is not None else _extents_of(call, "shape")
+    tail: Extents | None = ()
+    chosen = call.spec.name == "random.choice" and "a" in call.fed  # else a number
+    if chosen:
+        tail = None if call.first.shape is None else call.first.shape[1:]
+    if head is None or tail is None:
+        return flow.unknown()
+    layout: str | None = ""
+    if chosen and call.first.layout != "":
+        layout = call.first.layout[1:] if call.first.layout and not head else None
+    return flow.reshaped((*head, *tail), layout)
+
+
+def _one_hot(call: TypedCall, flow: TensorType) -> TensorType:
+    count = (call.whole("num_classes") or (None,))[0]
+    axis = (call.whole("axis") or (None,))[0]
+    if flow.shape is None or axis is None or flow.shape == (None,):
+        return flow.unknown()
+    layout = "" if not call.given("axis_name") else None
+    if flow.shape in ((), (1,)):  # DALI takes an array of one element for a scalar
+        return flow.reshaped((count,), layout)
+    at = len(flow.shape) if axis < 0 else axis
+    return flow.reshaped((*flow.shape[:at], count, *flow.shape[at:]), layout)
+
+
+def _classes(call: TypedCall, flow: TensorType) -> TensorType:
+    return flow.reshaped((call.whole("num_classes") or (None,))[:1], "")
+
+
+def _join(call: TypedCall, flow: TensorType) -> TensorType:
+    parts = call.positional
+    shapes = [part.shape for part in parts]
+    layout = _common([part.layout for part in parts])
+    known = [shape for shape in shapes if shape is not None]
+    if not known or len({len(shape) for shape in known}) != 1:
+        return flow.reshaped(None, layout)
+    count = len(known[0])
+    axis = _axis(call, replace(flow, layout=layout, shape=known[0]), count)
+    if axis is None:
+        return flow.reshaped((None,) * count, layout)
+    common = [next((s[i] for s in known if s[i] is not None), None) for i in range(count)]
+    along = [None if shape is None else shape[axis] for shape in shapes]
+    common[axis] = None if None in along else sum(extent or 0 for extent in along)
+    return flow.reshaped(tuple(common), layout)
+
+
+def _common(layouts: list[str | None]) -> str | None:
+    return layouts[0] if len(set(layouts)) == 1 else None
+
+
+def _axis(call: TypedCall, flow: TensorType, count: int) -> int | None:
+    if call.given("axis_name"):
+        name, axes = call.text("axis_name"), flow.axes
+        return axes.index(name) if name and axes and name in axes else None
+    axis = (call.whole("axis") or (None,))[0]
+    if axis is None or not -count <= axis < count:
+        return None
+    return axis % count
+
+
+def _stack(call: TypedCall, flow: TensorType) -> TensorType:
+    parts = call.positional
+    shape = next((p.shape for p in parts if p.shape is not None), None)
+    if shape is None:
+        return flow.unknown()
+    axis = (call.whole("axis") or (None,))[0]
+    if axis is None or not -len(shape) - 1 <= axis <= len(shape):
+        return flow.reshaped((None,) * (len(shape) + 1), None)
+    at = axis % (len(shape) + 1)
+    name = call.text("axis_name")
+    layout = _common([part.layout for part in parts])
+    return flow.reshaped(
+        (*shape[:at], len(parts), *shape[at:]), _with_letter(layout, name, at, len(shape))
+    )
+
+
+def _with_letter(layout: str | None, name: str | None, at: int, count: int) -> str | None:
+    if not name:
+        return ""
+    if count and not layout:
+        return None
+    return None if layout is None else layout[:at] + name + layout[at:]
+
+
+def _expand(call: TypedCall, flow: TensorType) -> TensorType:
+    axes = call.whole("axes")
+    if flow.shape is None or axes is None or None in axes:
+        return flow.unknown()
+    shape, layout = list(flow.shape), flow.layout
+    names = call.text("new_axis_names") or ""
+    places = sorted((axis, number) for number, axis in enumerate(axes) if axis is not None)
+    for axis, number in places:
+        if not 0 <= axis <= len(shape):
+            return flow.unknown()
+        layout = _with_letter(layout, names[number : number + 1], axis, len(shape))
+        shape.insert(axis, 1)
+    return flow.reshaped(tuple(shape), layout)
+
+
+def _squeeze(call: TypedCall, flow: TensorType) -> TensorType:
+    if not (call.given("axes") or call.given("axis_names")):
+        return flow.unknown()
+    axes = call.chosen(flow)
+    return flow.unknown() if axes is None else _without(flow, axes)
+
+
+def _reshape(call: TypedCall, flow: TensorType) -> TensorType:
+    shape = _reshaped(call, flow)
+    if call.given("layout"):
+        return flow.reshaped(shape, call.text("layout"))
+    if shape is None or flow.shape is None:
+        return flow.reshaped(shape, None)
+    return flow.reshaped(shape, flow.layout if len(shape) == len(flow.shape) else "")
+
+
+def _reshaped(call: TypedCall, flow: TensorType) -> Extents | None:
+    if call.given("shape_input"):
+        wanted = call.fed["shape_input"].shape
+        return (None,) * wanted[0] if wanted and wanted[0] is not None else None
+    if call.given("rel_shape"):
+        factors = call.whole("rel_shape")
+        return None if factors is None else (None,) * len(factors)
+    if call.given("src_dims"):
+        order = call.whole("src_dims")
+        if order is None or flow.shape is None:
+            return None
+        count = len(flow.shape)
+        return tuple(flow.shape[i] if i is not None and 0 <= i < count else 1 for i in order)
+    if call.given("shape"):
+        wanted = _extents_of(call, "shape")
+        return None if wanted is None else _filled(wanted, flow.shape, call.given("dtype"))
+    if flow.shape and call.given("dtype"):  # other elements in the same bytes
+        return (*flow.shape[:-1], None)
+    return flow.shape
+
+
+def _filled(wanted: Extents, shape: Extents | None, recast: bool) -> Extents:
+    """The one open extent worked out from the number of elements, where that is known."""
+    if recast or shape is None or None in shape or wanted.count(None) != 1:
+        return wanted
+    total = math.prod(extent or 0 for extent in shape)
+    others = math.prod(extent for extent in wanted if extent is not None)
+    if not others or total % others:
+        return wanted
+    return tuple(total // others if extent is None else extent for extent in wanted)
+
+
+def _extract(call: TypedCall, flow: TensorType) -> TensorType:
+    return _without(flow, (0,))
+
+
+def _reorder(call: TypedCall, flow: TensorType) -> TensorType:
+    order = call.whole("new_order")
+    return flow.with_extents({0: None if order is None else len(order)})
+
+
+def _per_frame(call: TypedCall, flow: TensorType) -> TensorType:
+    if flow.shape is None or flow.layout is None:
+        return replace(flow, layout=None)
+    if not flow.layout:
+        return replace(flow, layout="F" + "*" * (len(flow.shape) - 1))
+    return flow if flow.layout[0] == "F" else replace(flow, layout=None)
+
+
+def _affine(call: TypedCall, flow: TensorType) -> TensorType:
+    """A matrix of ``n`` rows and ``n + 1`` columns for points of ``n`` coordinates."""
+    before = call.positional
+    if before:
+        return flow.reshaped(before[0].shape, flow.layout)
+    count: int | None = None
+    for name, dimensions in _DIMENSIONS.items():
+        if call.given(name):
+            count = dimensions.get(len(call.whole(name) or ()))
+    if "axis" in call.spec.args:
+        count = 3 if call.given("axis") else 2
+    return flow.reshaped((count, None if count is None else count + 1), flow.layout)
+
+
+_DIMENSIONS: Mapping[str, Mapping[int, int]] = {
+    "offset": {2: 2, 3: 3},
+    "scale": {2: 2, 3: 3},
+    "from_start": {2: 2, 3: 3},
+    "shear": {2: 2, 6: 3},
+    "angles": {2: 2, 6: 3},
+}
+"""Arguments of ``transforms.*``: their number of values -> the number of coordinates."""
+
+
+def _points(call: TypedCall, flow: TensorType) -> TensorType:
+    if not (call.given("M") or call.given("MT")) or not flow.shape:
+        return flow
+    columns = flow.shape[-1]
+    name, more = ("MT", 1) if call.given("MT") else ("M", 0)
+    linked = call.fed[name].shape if name in call.fed else None
+    rows = linked[0] if linked and len(linked) == 2 else None
+    values = call.whole(name)
+    if values is not None and columns and len(values) % (columns + more) == 0:
+        rows = len(values) // (columns + more) if len(values) > 1 else columns
+    return flow.with_extents({len(flow.shape) - 1: rows})
+
+
+def _corner(call: TypedCall, flow: TensorType) -> TensorType:
+    """As many numbers as there are axes."""
+    if "crop_shape" in call.spec.args:
+        values = call.whole("crop_shape")
+        return flow.reshaped((None if values is None else len(values),), "")
+    shape = call.first.shape
+    return flow.reshaped((None if shape is None else len(shape),), "")
+
+
+AXIS_RULES: Mapping[ShapeWord, ShapeRule] = {
+    "transpose": _transpose,
+    "reduce": _reduce,
+    "shape": _shape,
+    "drawn": _drawn,
+    "one_hot": _one_hot,
+    "classes": _classes,
+    "join": _join,
+    "stack": _stack,
+    "expand": _expand,
+    "squeeze": _squeeze,
+    "reshape": _reshape,
+    "extract": _extract,
+    "reorder": _reorder,
+    "per_frame": _per_frame,
+    "affine": _affine,
+    "points": _points,
+    "corner": _corner,
+}

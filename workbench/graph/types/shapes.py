@@ -1,0 +1,146 @@
+"""Element type, layout and shape at every port, told before anything has run.
+
+The rules are data: ``OutputRule`` in the catalogue's rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from workbench.catalog.spec import SHOWN_KINDS, Catalog, OutputRule, PortKind, PortSpec
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model.identity_cache import identity_cached
+from workbench.graph.model.node_order import running_order
+from workbench.graph.model.ports import body_inputs, outputs_of
+from workbench.graph.types.shape_inference import SHAPE_RULES
+from workbench.graph.types.tensor_type import TensorType, TypedCall, type_text
+from workbench.graph.types.type_promotion import operand_types, result_type
+
+__all__ = ["TensorType", "infer_types", "type_text"]
+
+
+@identity_cached
+def infer_types(graph: Graph, catalog: Catalog) -> Mapping[Port, TensorType]:
+    """What flows out of every port of the graph.
+
+    Any graph will do, also one with faults: what cannot be told is None. Nodes of unknown
+    operators have no ports here; those on a cycle, or behind one, have nothing known.
+    """
+    if graph.enclosing is not None:
+        return infer_types(graph.whole, catalog)
+    types: dict[Port, TensorType] = {}
+    _infer(graph.nodes, catalog, types)
+    return types
+
+
+def infer_types_from(
+    graph: Graph, catalog: Catalog, known: Mapping[Port, TensorType]
+) -> Mapping[Port, TensorType]:
+    """The same where it is known of some ports what they gave."""
+    types = dict(known)
+    _infer(graph.nodes, catalog, types)
+    return types
+
+
+_NOTHING = TensorType()
+
+
+def _infer(nodes: tuple[Node, ...], catalog: Catalog, types: dict[Port, TensorType]) -> None:
+    """Add what flows out of the ports of one body's nodes, and of the bodies inside it."""
+    ordered, cyclic = running_order(nodes)
+    for node in ordered:
+        spec = catalog.find(node.op)
+        if spec is None:
+            continue
+        if spec.bodies:
+            _infer_region(node, catalog, types)
+            continue
+        fed = {name: types.get(port, _NOTHING) for name, port in node.inputs.items()}
+        call = TypedCall(node, spec, fed)
+        for output in spec.outputs_with(node.inputs, node.args):
+            types.setdefault(Port(node.id, output.name), _type_of(call, output))
+    for node in cyclic:
+        spec = catalog.find(node.op)
+        for output in outputs_of(node, spec) if spec else ():
+            types[Port(node.id, output.name)] = TensorType(kind=output.kind)
+
+
+def _infer_region(node: Node, catalog: Catalog, types: dict[Port, TensorType]) -> None:
+    for inner, outer in body_inputs(node):
+        types[inner] = types.get(outer, _NOTHING)
+    for body in node.bodies.values():
+        _infer(body.nodes, catalog, types)
+    for output in outputs_of(node, catalog[node.op]):
+        given = [body.outputs.get(output.name) for body in node.bodies.values()]
+        known = [types.get(port, _NOTHING) if port else _NOTHING for port in given]
+        types[Port(node.id, output.name)] = _either(known)
+
+
+def _either(known: Sequence[TensorType]) -> TensorType:
+    """What is true of all: a sample is one of them, and nothing tells which."""
+    first, *others = known
+    for other in others:
+        shape = None
+        if first.shape and other.shape and len(first.shape) == len(other.shape):
+            pairs = zip(first.shape, other.shape, strict=True)
+            shape = tuple(one if one == two else None for one, two in pairs)
+        elif first.shape == other.shape:
+            shape = first.shape
+        first = TensorType(
+            first.dtype if first.dtype == other.dtype else None,
+            first.layout if first.layout == other.layout else None,
+            shape,
+            first.kind if first.kind == other.kind else "any",
+        )
+    return first
+
+
+def _type_of(call: TypedCall, output: PortSpec) -> TensorType:
+    rule, first = output.gives, call.first
+    kind = _followed(call) if output.follows else output.kind
+    flow = _shaped(call, rule, TensorType(None, first.layout, first.shape, kind))
+    layout = flow.layout if rule.layout == "input" else rule.layout
+    return TensorType(_dtype(call, rule), layout, flow.shape, flow.kind)
+
+
+def _followed(call: TypedCall) -> PortKind:
+    """The kind of the first input; of arithmetic that of an image, or a sound, if there is one."""
+    kinds = [flow.kind for flow in call.positional] if call.spec.expression else []
+    return next((kind for kind in SHOWN_KINDS if kind in kinds), call.first.kind)
+
+
+def _shaped(call: TypedCall, rule: OutputRule, flow: TensorType) -> TensorType:
+    if rule.shape is None:
+        return flow.unknown()
+    if rule.shape and isinstance(rule.shape[0], str):
+        for word in rule.shape:
+            flow = SHAPE_RULES[word](call, flow)
+        return flow
+    shape = cast(tuple[int | None, ...], rule.shape)
+    return TensorType(flow.dtype, flow.layout, shape, flow.kind)
+
+
+def _dtype(call: TypedCall, rule: OutputRule) -> str | None:
+    older = "output_dtype"  # DALI's deprecated name for it, which has a default of its own
+    asked = call.text(older if older in call.node.args else "dtype")
+    if asked is not None or "dtype" in call.node.inputs:
+        return asked
+    if rule.dtype is None or rule.dtype.isupper():
+        return rule.dtype
+    if rule.dtype in ("promoted", "floating"):
+        return result_type([flow.dtype for flow in operand_types(call)], rule.dtype == "floating")
+    written = call.spec.written_numbers.values()
+    if rule.dtype == "input" and any(name in call.node.args for name in written):
+        return "INT32"  # that of a whole number as Python writes it
+    if rule.dtype == "sum":
+        return _SUMS.get(call.first.dtype or "")
+    return (call.first if rule.dtype == "input" else call.fed.get(rule.dtype, _NOTHING)).dtype
+
+
+_SUMS: Mapping[str, str] = {
+    **dict.fromkeys(("BOOL", "UINT8", "UINT16", "UINT32", "UINT64"), "UINT64"),
+    **dict.fromkeys(("INT8", "INT16", "INT32", "INT64"), "INT64"),
+    "FLOAT": "FLOAT",
+}
+"""What DALI adds elements up in."""

@@ -1,0 +1,233 @@
+"""The source of a function as a node carries it: what can travel, and what cannot, by name."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import symtable
+from collections.abc import Callable, Iterator, Mapping
+from textwrap import dedent
+from types import FunctionType, ModuleType
+from typing import Any
+
+from workbench.errors import GraphEditError
+from workbench.graph.user_functions.function_text import written_function
+
+_DECORATING = "workbench.graph.builder.function_node"
+"""The module of ``node``."""
+_DECORATORS = ("node", "numba_node")
+
+
+def function_source(function: Callable[..., Any], imports_inside: bool = True) -> str:
+    """The text of a function, without its decorators, the modules that it uses imported inside.
+
+    Without ``imports_inside`` the imports stand above it, as numba needs them.
+
+    Raises GraphEditError, which names what hinders it, its line and the remedy.
+    """
+    if not isinstance(function, FunctionType):
+        raise GraphEditError(_no_function(function))
+    if function.__name__ == "<lambda>":
+        raise GraphEditError(f"{place_of(function)} is a lambda. Define a function with def.")
+    try:
+        text = dedent(inspect.getsource(function))
+        tree = ast.parse(text)
+    except (OSError, TypeError, SyntaxError) as error:
+        raise GraphEditError(
+            f"The source of {place_of(function)} cannot be had ({error}). Write the function in a "
+            "cell or in a file."
+        ) from None
+    definition = tree.body[0]
+    if not isinstance(definition, ast.FunctionDef):
+        kind = (
+            "an async function" if isinstance(definition, ast.AsyncFunctionDef) else "no function"
+        )
+        raise GraphEditError(f"{place_of(function)} is {kind}. Define a plain one with def.")
+    for decorator in definition.decorator_list:
+        if not _is_own(decorator, inspect.unwrap(function).__globals__):
+            raise GraphEditError(
+                f"{place_of(function)} has the decorator {ast.unparse(decorator)}, which does not "
+                "travel. Take it off, and do inside the function what it does."
+            )
+    if (problem := definition_problem(definition)) is not None:
+        raise GraphEditError(f"{place_of(function)} {problem}")
+    if function.__code__.co_freevars:
+        name = function.__code__.co_freevars[0]
+        raise GraphEditError(_outside(function, definition, name, "a variable of what encloses it"))
+    imports = [line for line in _imports(function, definition) if line]
+    return _with_imports(text, definition, imports, imports_inside)
+
+
+def _with_imports(text: str, definition: ast.FunctionDef, imports: list[str], inside: bool) -> str:
+    if inside or not imports:
+        return written_function(text, definition, imports)
+    return "\n".join([*imports, "", "", ""]) + written_function(text, definition, [])
+
+
+def definition_problem(definition: ast.FunctionDef) -> str | None:
+    """Why what is defined cannot be run on arrays, whatever it does; None where it can."""
+    if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _of_itself(definition)):
+        return "is a generator. Let it return what it yields."
+    args = definition.args
+    if args.kwarg is None and any(default is None for default in args.kw_defaults):
+        return "has an argument that is given by name alone. Give it a default."
+    return None
+
+
+def _of_itself(definition: ast.FunctionDef) -> Iterator[ast.AST]:
+    """What stands in a function, and not in one that is defined inside it."""
+    waiting: list[ast.AST] = list(definition.body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _no_function(given: Any) -> str:
+    kind, name = type(given).__name__, getattr(given, "__name__", "")
+    words = f"{name} is of the type {kind}" if name else f"This is of the type {kind}"
+    remedy = "Define a function with def."
+    if inspect.ismethod(given):
+        remedy = "Its object does not travel. Define a function with def that takes arrays alone."
+    elif hasattr(given, "py_func"):  # of numba, which the workbench compiles with itself
+        remedy = "Give the function without the decorator."
+    elif kind == "partial":
+        remedy = "Define a function with def, and give what is fixed as its arguments' defaults."
+    return f"{words}, which does not travel. {remedy}"
+
+
+def _is_own(decorator: ast.expr, known: Mapping[str, Any]) -> bool:
+    """Whether a decorator is ``workbench.node``, by what it is where that can be told."""
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    parts = ast.unparse(called).split(".")
+    value = known.get(parts[0])
+    for part in parts[1:]:
+        value = getattr(value, part, None)
+    if value is None:
+        return parts[-1] in _DECORATORS
+    return getattr(value, "__module__", "") == _DECORATING
+
+
+def _imports(function: FunctionType, definition: ast.FunctionDef) -> Iterator[str]:
+    for name in dict.fromkeys(_globals_of(function)):
+        if name == definition.name:  # it calls itself
+            continue
+        if name not in function.__globals__:
+            if not hasattr(builtins, name):
+                raise GraphEditError(_outside(function, definition, name, "defined nowhere"))
+            continue
+        yield _import_of(function, definition, name, function.__globals__[name])
+    for each in _outside_in_defaults(definition):
+        raise GraphEditError(
+            f"{place_of(function, each.lineno)}: a default of {function.__name__} uses "
+            f"{each.id!r}, which does not travel. Write its value."
+        )
+
+
+def _outside_in_defaults(definition: ast.FunctionDef) -> Iterator[ast.Name]:
+    """The names in defaults, which are read where the function is defined."""
+    for default in (*definition.args.defaults, *definition.args.kw_defaults):
+        for each in ast.walk(default) if default is not None else ():
+            if isinstance(each, ast.Name) and not hasattr(builtins, each.id):
+                yield each
+
+
+def _import_of(function: FunctionType, definition: ast.FunctionDef, name: str, value: Any) -> str:
+    if isinstance(value, ModuleType):
+        if value.__name__ == name:
+            return f"import {name}"
+        package, dot, last = value.__name__.rpartition(".")
+        if dot and last == name:
+            return f"from {package} import {name}"
+        return f"import {value.__name__} as {name}"
+    module, known = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    local = module in (None, "__main__", "builtins", function.__module__)
+    if local or not isinstance(known, str) or not known.isidentifier():
+        raise GraphEditError(_outside(function, definition, name, "no import"))
+    return f"from {module} import {known}" + (f" as {name}" if known != name else "")
+
+
+def _globals_of(function: FunctionType) -> Iterator[str]:
+    return _globals_in(dedent(inspect.getsource(function)))
+
+
+def _globals_in(text: str) -> Iterator[str]:
+    """The names that a function, and what is defined inside it, takes from its module."""
+    waiting = list(symtable.symtable(text, "<function>", "exec").get_children())
+    while waiting:
+        table = waiting.pop(0)
+        if table.get_type() not in ("annotation", "type parameters"):
+            for symbol in table.get_symbols():
+                if symbol.is_global() and symbol.is_referenced():
+                    yield symbol.get_name()
+        waiting += table.get_children()
+
+
+def _outside(function: FunctionType, definition: ast.FunctionDef, name: str, what: str) -> str:
+    line = next(
+        (e.lineno for e in ast.walk(definition) if isinstance(e, ast.Name) and e.id == name), 1
+    )
+    return (
+        f"{place_of(function, line)}: {function.__name__} uses {name!r}, {what}, which does not "
+        f"travel with it. Pass it in as an argument's default, for example {name}=3, define it "
+        "inside the function, or import it."
+    )
+
+
+def place_of(function: Callable[..., Any], line: int = 1) -> str:
+    """The file, line and name of a function, for a message."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return repr(function)
+    return f"{code.co_filename}:{code.co_firstlineno + line - 1} ({function.__name__})"
+
+
+def definition_source(source: str, name: str, imports_inside: bool = True) -> str | GraphEditError:
+    """As ``function_source``, of a function of a script that is only read; or what hinders it."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return GraphEditError(f"it cannot be read as Python: {error}")
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    found = [each for each in tree.body if isinstance(each, kinds) and each.name == name]
+    if len(found) != 1:
+        times = "no function" if not found else f"{len(found)} times the function"
+        return GraphEditError(f"the script defines {times} {name} at its top level")
+    if not isinstance(found[0], ast.FunctionDef):
+        kind = "a class" if isinstance(found[0], ast.ClassDef) else "an async function"
+        return GraphEditError(f"{name} is {kind}, not a plain function. Define one with def")
+    foreign = [each for each in found[0].decorator_list if not _is_own(each, {})]
+    if foreign:
+        return GraphEditError(f"{name} has the decorator {ast.unparse(foreign[0])}. Take it off")
+    if (problem := definition_problem(found[0])) is not None:
+        return GraphEditError(f"{name} {problem}")
+    text = ast.get_source_segment(source, found[0]) or ""
+    definition = ast.parse(text).body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    known: dict[str, str] = {}
+    for statement in tree.body:
+        if isinstance(statement, ast.Import) or (
+            isinstance(statement, ast.ImportFrom) and not statement.level
+        ):
+            for alias in statement.names:
+                bound = alias.asname or alias.name.partition(".")[0]
+                known[bound] = ast.unparse(_only(statement, alias))
+    outside = [each for each in dict.fromkeys(_globals_in(text)) if not hasattr(builtins, each)]
+    of_default = next(_outside_in_defaults(definition), None)
+    lacking = next((each for each in outside if each not in known and each != name), None)
+    if lacking is not None or of_default is not None:
+        what = lacking or (of_default.id if of_default else "")
+        return GraphEditError(
+            f"{name} uses {what!r}, which is no import of the script. Pass it in as an argument's "
+            "default, or define it inside the function"
+        )
+    imports = [known[each] for each in outside if each in known]
+    return _with_imports(text, definition, imports, imports_inside)
+
+
+def _only(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.stmt:
+    if isinstance(statement, ast.Import):
+        return ast.Import([alias])
+    return ast.ImportFrom(statement.module, [alias], statement.level)

@@ -1,0 +1,195 @@
+"""Functions that a graph carries as source text: whether they are sound, and trusted.
+
+A text is trusted or not, wherever it came from: what a person has trusted once in this process
+needs no second answer where it is pasted or opened again, and one changed letter makes it another
+text. Nothing that is read (a file, a picture, a link, a notebook's output) brings trust along.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from workbench.arguments import checked
+from workbench.catalog.own_code import NUMBA_FUNCTION, OWN_CODE, PLUGINS
+from workbench.catalog.python_decoder import SOURCE as DECODER_SOURCE
+from workbench.catalog.spec import Value
+from workbench.graph.model import GRAPH, Graph, Node, is_name
+from workbench.graph.model.faults import Fault
+from workbench.graph.user_functions.function_source import definition_problem
+
+_TAKEN = frozenset(
+    (
+        *("fn", "math", "types", "np", "os", "csv", "time", "argparse", "main", "stage", "taps"),
+        *("pipeline_def", "build_pipeline", "random_state", "Any", "DataNode", "Pipeline"),
+        *("build_pipelines", "in_turns", "deque", "ThreadPoolExecutor", "do_not_convert"),
+        *PLUGINS,
+    )
+)
+"""Names that an exported script or a stage uses itself."""
+_REMEDY = (
+    "Read it; if you trust it: workbench.trust_graph(graph) or Workbench(..., trust=True) in "
+    "Python, --trust in the shell. Or mute the node."
+)
+
+
+class _Trust:
+    """What this process may run."""
+
+    def __init__(self) -> None:
+        self.texts = {DECODER_SOURCE}
+        self.everything = False
+
+
+_trust = _Trust()
+
+
+def trust_source(source: str) -> None:
+    """Let a function's source run in this process's workers."""
+    _trust.texts.add(source)
+
+
+@checked(graph=GRAPH)
+def trust_graph(graph: Graph) -> Graph:
+    """Let the functions that a graph carries run; the graph to go on with, which is equal to it.
+
+    Read them first: they run with your rights. Raises ArgumentError for what is no graph.
+
+    ::
+
+        graph = wb.trust_graph(wb.load_graph(wb.dump_graph(graph)))
+    """
+    for node in graph.walk():
+        if _runs_code(node):
+            trust_source(str(node.args.get("source", "")))
+    return replace(graph)  # another object: what was found out of the first is kept by identity
+
+
+def trust_whatever_comes() -> None:
+    """Of a worker process: the process that started it sends only what is trusted."""
+    _trust.everything = True
+
+
+def is_trusted(node: Node) -> bool:
+    """Whether a node's code may run; true of nodes without any."""
+    if not _runs_code(node) or _trust.everything:
+        return True
+    return str(node.args.get("source", "")) in _trust.texts
+
+
+def without_untrusted(graph: Graph) -> Graph:
+    """The graph, code that is not trusted left out of its nodes."""
+    for node in tuple(graph.walk()):
+        if not is_trusted(node):
+            bare = {name: value for name, value in node.args.items() if name != "source"}
+            graph = graph.replace_node(replace(node, args=bare))
+    return graph
+
+
+def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
+    """Why a node's function cannot run."""
+    problem = source_problem(node)
+    if problem is not None:
+        yield Fault(node.id, "source", *problem)
+    elif not is_trusted(node):
+        words = f"{node.args['function']}, code that came with the graph, is not trusted"
+        yield Fault(node.id, "source", words, _REMEDY, code="untrusted")
+    elif (arity := _arity_problem(node)) is not None:
+        yield Fault(node.id, "function", *arity)
+    layouts = node.args.get("output_layouts")
+    if layouts is None:
+        if graph.scope_of(node.id) and node.op != NUMBA_FUNCTION.name:
+            words = "inside a region DALI must be told the layout of what it returns"
+            yield Fault(node.id, "output_layouts", words, "Give it, for example HWC.")
+    elif isinstance(layouts, tuple) and len(layouts) != node.args.get("num_outputs", 1):
+        words = f"{len(layouts)} layouts for {node.args.get('num_outputs', 1)} outputs"
+        yield Fault(node.id, "output_layouts", words, "Give one for each output.")
+    if node.op == NUMBA_FUNCTION.name:
+        yield from _numba_faults(node)
+    for other in graph.walk():
+        if other.id == node.id:
+            break
+        same_name = other.args.get("function") == node.args.get("function")
+        if _runs_code(other) and same_name and other.args.get("source") != node.args.get("source"):
+            words = f"{other.id} has another function of the same name"
+            yield Fault(node.id, "function", words, "Rename one of them in Python.")
+            break
+
+
+def source_problem(node: Node) -> tuple[str, str] | None:
+    """Why a node's source is no function that can be written into a script, and the remedy."""
+    name, source = str(node.args.get("function", "")), str(node.args.get("source", ""))
+    remedy = "Make the node anew with workbench.node."
+    if not is_name(name):
+        return f"{name!r} is not a Python name", remedy
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return f"its source cannot be read: {error}", remedy
+    functions = [each for each in tree.body if isinstance(each, ast.FunctionDef)]
+    body = tree.body
+    names = [name]
+    if node.op == NUMBA_FUNCTION.name:  # in a function, numba compiles no import
+        body = [each for each in body if not isinstance(each, ast.Import | ast.ImportFrom)]
+        names += [str(node.args["setup_fn"])] if "setup_fn" in node.args else []
+    if len(body) != len(names) or [each.name for each in functions] != names:
+        said = " and ".join(names)
+        return f"its source holds something else than the function {said}", remedy
+    for name, function in zip(names, functions, strict=True):
+        if name in _TAKEN:
+            return f"{name} is a name that the script uses itself", "Rename the function."
+        if function.decorator_list:
+            return f"the function {name} has a decorator", "Take the decorator off."
+        if (problem := definition_problem(function)) is not None:
+            words, _, remedy = problem.partition(". ")
+            return f"the function {name} {words}", remedy
+    return None
+
+
+def _arity_problem(node: Node) -> tuple[str, str] | None:
+    """Why a function does not take as many arrays as it is fed, and the remedy."""
+    body = ast.parse(str(node.args["source"])).body
+    definition = next(each for each in body if isinstance(each, ast.FunctionDef))
+    args = definition.args
+    names = [each.arg for each in (*args.posonlyargs, *args.args)]
+    least, fed = len(names) - len(args.defaults), len(node.inputs)
+    if node.op == NUMBA_FUNCTION.name:
+        written, read = (len(_listed(node, name)) for name in ("out_types", "in_types"))
+        if (written, read) == (len(names) - fed, fed):
+            return None
+        words = f"{definition.name} has {len(names)} arguments ({', '.join(names)}), first "
+        words += f"{written} to write and then {read} to read, and is fed {fed}"
+        return words, "Feed as many as there are in_types."
+    if least <= fed and (fed <= len(names) or args.vararg is not None):
+        return None
+    takes = str(least) if least == len(names) else f"{least} to {len(names)}"
+    words = f"{definition.name} takes {takes} arrays ({', '.join(names)}), and is fed {fed}"
+    if fed < least:
+        return words, f"Feed {', '.join(f'input_{i}' for i in range(fed, least))}."
+    return words, "Feed fewer, or write it with more arguments."
+
+
+def _listed(node: Node, name: str) -> tuple[Value, ...]:
+    found = node.args.get(name)
+    return found if isinstance(found, tuple) else ()
+
+
+def _numba_faults(node: Node) -> Iterator[Fault]:
+    for kinds, counts in (("in_types", "ins_ndim"), ("out_types", "outs_ndim")):
+        if len(_listed(node, kinds)) != len(_listed(node, counts)):
+            words = f"{counts} has {len(_listed(node, counts))} numbers"
+            remedy = f"Give as many as {kinds} has: {len(_listed(node, kinds))}."
+            yield Fault(node.id, counts, words, remedy)
+    on_gpu = node.device == "gpu"
+    if on_gpu and node.args.get("batch_processing"):
+        words = "on the GPU numba is given one sample at a time"
+        yield Fault(node.id, "batch_processing", words, "Leave it out.")
+    for name in ("blocks", "threads_per_block"):
+        if on_gpu and len(_listed(node, name)) != 3:
+            words = f"on the GPU numba must be told {name}"
+            yield Fault(node.id, name, words, "Give three numbers, by x, y and z.")
+
+
+def _runs_code(node: Node) -> bool:
+    return node.op in OWN_CODE

@@ -1,0 +1,137 @@
+"""What differs between two graphs: nodes, their arguments and inputs, outputs, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from workbench.graph.model import Body, Graph, Node, Settings, Source
+from workbench.graph.variants.matched_nodes import find_renames, with_ids_of
+
+Change = Literal["added", "removed", "changed"]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDifference:
+    """One thing in which two graphs differ.
+
+    Parameters
+    ----------
+    change:
+        ``added`` is in the second graph alone, ``removed`` in the first alone.
+    node:
+        Id of the node; of a body's input or output its scope; empty: the graph itself.
+    what:
+        An argument, an input, ``output NAME``, a setting; ``name``: a node's id, which is that of
+        the second graph in ``node``; empty: the node itself.
+    before, after:
+        Both values as text; empty where there is none, so that an argument has its default.
+    """
+
+    change: Change
+    node: str
+    what: str = ""
+    before: str = ""
+    after: str = ""
+
+
+def graph_differences(one: Graph, other: Graph) -> tuple[GraphDifference, ...]:
+    """What leads from ``one`` to ``other``; empty exactly where they are equal.
+
+    Nodes are the same where their ids are, or where they differ in nothing but these.
+    """
+    if one == other:
+        return ()
+    names = find_renames(one, other)
+    renamed = [GraphDifference("changed", new, "name", old, new) for old, new in names.items()]
+    one = with_ids_of(one, other)
+    found = (*renamed, *_nodes(one, other), *_bodies(one, other), *_graph(one, other))
+    return found or (GraphDifference("changed", "", "order of the nodes"),)
+
+
+def value_text(value: Any) -> str:
+    """A value of a graph as text, exactly."""
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        return ", ".join(map(value_text, value)) or "()"
+    return value or "''" if isinstance(value, str) else str(value)
+
+
+def _nodes(one: Graph, other: Graph) -> Iterator[GraphDifference]:
+    ours = {node.id: node for node in one.walk()}
+    theirs = {node.id: node for node in other.walk()}
+    for node_id, node in theirs.items():
+        if node_id not in ours:
+            yield GraphDifference("added", node_id, after=node.op)
+    for node_id, node in ours.items():
+        if node_id not in theirs:
+            yield GraphDifference("removed", node_id, before=node.op)
+    for node_id, node in theirs.items():
+        if node_id in ours:
+            yield from _node(ours[node_id], node)
+            if (place := one.scope_of(node_id)) != (now := other.scope_of(node_id)):
+                yield GraphDifference(
+                    "changed", node_id, "inside", place or "graph", now or "graph"
+                )
+
+
+def _node(one: Node, other: Node) -> Iterator[GraphDifference]:
+    if one.op != other.op:
+        yield GraphDifference("changed", one.id, "operator", one.op, other.op)
+    ours, theirs = ({**node.args, **node.inputs} for node in (one, other))
+    yield from _values(one.id, ours, theirs, "")
+    for name in ("device", "seed"):
+        yield from _values(one.id, _given(one, name), _given(other, name), "")
+    if one.muted != other.muted:
+        words = ["muted" if node.muted else "runs" for node in (one, other)]
+        yield GraphDifference("changed", one.id, "muted", *words)
+    for name in ("kind", "dataset"):
+        ours, theirs = (
+            _given(node, name) if isinstance(node, Source) else {} for node in (one, other)
+        )
+        yield from _values(one.id, ours, theirs, "")
+
+
+def _given(node: Node, name: str) -> dict[str, Any]:
+    value = getattr(node, name)
+    return {} if value is None else {name: value}
+
+
+def _bodies(one: Graph, other: Graph) -> Iterator[GraphDifference]:
+    """Of those in both: what they take in; and of all, the outermost included, what they give."""
+    ours, theirs = dict(one.bodies()), dict(other.bodies())
+    new = {node.id for node in other.walk()} - {node.id for node in one.walk()}
+    gone = {node.id for node in one.walk()} - {node.id for node in other.walk()}
+    for scope in dict.fromkeys((*theirs, *ours)):
+        if scope.rpartition(".")[0] in new | gone:
+            continue
+        before, after = ours.get(scope, Body()), theirs.get(scope, Body())
+        if (scope in ours) != (scope in theirs):
+            yield GraphDifference("added" if scope in theirs else "removed", scope)
+        if before.inputs != after.inputs:
+            texts = [", ".join(body.inputs) for body in (before, after)]
+            yield GraphDifference("changed", scope, "inputs", *texts)
+        if before.title != after.title:
+            yield GraphDifference("changed", scope, "title", before.title, after.title)
+        yield from _values(scope, before.outputs, after.outputs, "output ")
+
+
+def _graph(one: Graph, other: Graph) -> Iterator[GraphDifference]:
+    for each in fields(Settings):
+        ours, theirs = ({each.name: getattr(graph.settings, each.name)} for graph in (one, other))
+        yield from _values("", ours, theirs, "")
+    for name in ("name", "about"):
+        yield from _values("", {name: getattr(one, name)}, {name: getattr(other, name)}, "")
+
+
+def _values(
+    node: str, before: Mapping[str, Any], after: Mapping[str, Any], prefix: str
+) -> Iterator[GraphDifference]:
+    for name in dict.fromkeys((*before, *after)):
+        if name in before and name in after and before[name] == after[name]:
+            continue
+        texts = [value_text(values[name]) if name in values else "" for values in (before, after)]
+        change: Change = "changed"
+        if prefix and not (name in before and name in after):  # an argument has a default
+            change = "added" if name in after else "removed"
+        yield GraphDifference(change, node, f"{prefix}{name}", *texts)

@@ -1,0 +1,191 @@
+"""An ``if`` on a coin flip as one operator, whose arguments do nothing where the coin says no.
+
+``if chance: images = fn.flip(images)`` is ``fn.flip(images, horizontal=chance)``: the same pixels,
+since the coin and whatever else is drawn stay as they are. Which of both is faster is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from workbench.catalog.fused import FUSED_FORMS, FusedForm
+from workbench.catalog.spec import Catalog, OpSpec, Value
+from workbench.errors import GraphEditError
+from workbench.graph.checks.check import check_graph
+from workbench.graph.control_flow.chance import coin_of
+from workbench.graph.edits.edit import new_node
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.types.devices import is_generator
+from workbench.graph.types.shapes import TensorType, infer_types
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What an ``if`` holds that can be one operator."""
+
+    coin: Node
+    node: Node
+    data: str
+    """The input of the node through which what is passed on goes."""
+    output: str
+    """The region's only output."""
+    fed: Mapping[Port, Port]
+    """What the first body takes in, and the port outside."""
+    generators: tuple[Node, ...]
+
+
+def fused_refusal(graph: Graph, catalog: Catalog, region: str) -> str:
+    """Why an ``if`` cannot be one operator; empty where it can."""
+    try:
+        fuse(graph, catalog, region)
+    except GraphEditError as error:
+        return str(error)
+    return ""
+
+
+def fuse(graph: Graph, catalog: Catalog, region: str) -> tuple[Graph, str]:
+    """Replace an ``if`` by the one operator in it, which runs on every sample from then on.
+
+    The pixels stay, bit for bit. Returns the whole graph and the id of the operator. Raises
+    GraphEditError where the region holds more, or something that no argument makes neutral.
+    """
+    graph = graph.whole
+    body = graph.at_scope(graph.scope_of(region))
+    parts = _parts(body, catalog, body.node(region))
+    spec, form = catalog[parts.node.op], FUSED_FORMS[parts.node.op]
+    _require_exact(body, catalog, parts, form)
+    args = dict(parts.node.args)
+    inputs = {name: parts.fed.get(port, port) for name, port in parts.node.inputs.items()}
+    maker = _Blend(body, catalog, Port(parts.coin.id, "output"))
+    for name, neutral in form.neutral.items():
+        if name not in spec.args:
+            continue
+        port = inputs.get(name)
+        value = args.get(name, spec.args[name].default)
+        if port is None and (value == neutral or value is None):
+            continue
+        drawn = next((node for node in parts.generators if port and node.id == port.node), None)
+        given = port if port is not None else value
+        assert given is not None
+        inputs[name] = maker.blended(given, neutral, drawn is not None)
+        args.pop(name, None)
+    node = replace(parts.node, args=args, inputs=inputs)
+    coin_args = {name: value for name, value in parts.coin.args.items() if name != "dtype"}
+    coin = replace(parts.coin, args=coin_args)
+    old, new = Port(region, parts.output), Port(node.id, spec.outputs[0].name)
+    nodes: list[Node] = []
+    for each in body.nodes:
+        if each.id == region:
+            nodes += [*parts.generators, *maker.nodes, node]
+        elif each.id == coin.id:
+            nodes.append(coin)
+        else:
+            moved = {name: new if port == old else port for name, port in each.inputs.items()}
+            nodes.append(replace(each, inputs=moved))
+    outputs = {name: new if port == old else port for name, port in body.outputs.items()}
+    fused = replace(body, nodes=tuple(nodes), outputs=outputs).whole
+    known = {(fault.node, fault.arg, fault.code) for fault in check_graph(graph, catalog)}
+    for fault in check_graph(fused, catalog):
+        if (fault.node, fault.arg, fault.code) not in known:
+            raise GraphEditError(f"{region} cannot be one {node.op}: {fault.message}.")
+    return fused, node.id
+
+
+def _parts(body: Graph, catalog: Catalog, region: Node) -> _Parts:
+    def refused(why: str) -> GraphEditError:
+        return GraphEditError(f"{region.id} cannot be one operator: {why}.")
+
+    coin = coin_of(body, region)
+    if region.op != "if" or coin is None:
+        raise refused("no coin flip decides in it")
+    readers = body.consumers(coin.id)
+    if len(readers) != 1 or any(port.node == coin.id for port in body.outputs.values()):
+        raise refused(f"{coin.id} feeds other nodes too")
+    then, otherwise = region.bodies["then"], region.bodies["else"]
+    known = [node for node in then.nodes if node.op in catalog]
+    drawn = [node for node in known if is_generator(catalog[node.op]) and not node.inputs]
+    others = [node for node in then.nodes if node not in drawn]
+    if len(others) != 1 or otherwise.nodes:
+        raise refused(f"it holds {len(others) + len(otherwise.nodes)} operators")
+    node = others[0]
+    if node.op not in FUSED_FORMS:
+        raise refused(f"no argument of {node.op} makes it do nothing")
+    if len(then.outputs) != 1:
+        raise refused(f"it gives {len(then.outputs)} outputs")
+    name, given = next(iter(then.outputs.items()))
+    data = catalog[node.op].inputs[0].name
+    source = node.inputs.get(data)
+    passed = otherwise.outputs.get(name)
+    same = (
+        given.node == node.id
+        and source is not None
+        and passed is not None
+        and source.node == region.scope("then")
+        and passed.node == region.scope("else")
+        and region.inputs.get(source.output) == region.inputs.get(passed.output)
+    )
+    if not same or node.muted:
+        raise refused(f"what passes otherwise is not what {node.id} takes in")
+    fed = {Port(region.scope("then"), taken): region.inputs[taken] for taken in then.inputs}
+    return _Parts(coin, node, data, name, fed, tuple(drawn))
+
+
+def _require_exact(body: Graph, catalog: Catalog, parts: _Parts, form: FusedForm) -> None:
+    """Raise GraphEditError where the neutral arguments were not proven to change no bit."""
+    node, spec = parts.node, catalog[parts.node.op]
+    refused = f"{node.id} cannot be fused: "
+    for name, value in form.requires.items():
+        if name in node.inputs or node.args.get(name, spec.args[name].default) != value:
+            raise GraphEditError(f"{refused}with {name}={value} alone it leaves the size as it is.")
+    if node.device is not None or "dtype" in node.args:
+        raise GraphEditError(f"{refused}it has a device or an element type of its own.")
+    for name in form.neutral:
+        if isinstance(node.args.get(name), tuple):
+            raise GraphEditError(f"{refused}{name} has several numbers.")
+    flow = infer_types(body, catalog).get(parts.fed[node.inputs[parts.data]], TensorType())
+    if form.types and flow.dtype not in form.types:
+        raise GraphEditError(
+            f"{refused}its arguments change no bit of {' or '.join(form.types)} alone, and "
+            f"{flow.dtype or 'another type'} comes in."
+        )
+
+
+class _Blend:
+    """New nodes that give a value where the coin says yes, else the neutral one, to the bit."""
+
+    def __init__(self, body: Graph, catalog: Catalog, coin: Port) -> None:
+        self.body = body
+        self.catalog = catalog
+        self.coin = coin
+        self.nodes: list[Node] = []
+
+    def blended(self, value: Value | Port, neutral: float, drawn: bool) -> Port:
+        """``coin * value``, and ``+ (1 - coin)`` where 1 is neutral."""
+        chosen = self._chosen(value, drawn)
+        if neutral == 0 and chosen is not None:
+            return chosen
+        passed = self._add("math.sub", {"left": 1, "constant_type": "INT32"}, {"data": self.coin})
+        if chosen is None:
+            return passed
+        return self._add("math.add", {}, {"data": chosen, "other": passed})
+
+    def _chosen(self, value: Value | Port, drawn: bool) -> Port | None:
+        """The value where the coin says yes, else 0; None where it is always 0."""
+        if isinstance(value, Port):
+            into = "right" if drawn else "other"
+            return self._add("math.mul", {}, {"data": self.coin, into: value})
+        if not isinstance(value, int | float) or value == 0:
+            return None
+        if value == 1:
+            return self.coin
+        kind = "INT32" if isinstance(value, int) else "FLOAT"
+        return self._add("math.mul", {"right": value, "constant_type": kind}, {"data": self.coin})
+
+    def _add(self, op: str, args: Mapping[str, Value], inputs: Mapping[str, Port]) -> Port:
+        spec: OpSpec = self.catalog[op]
+        fresh = new_node(self.body, self.catalog, op)
+        node = replace(fresh, args=args, inputs=inputs)
+        self.body = replace(self.body, nodes=(*self.body.nodes, node))
+        self.nodes.append(node)
+        return Port(node.id, spec.outputs[0].name)

@@ -1,0 +1,111 @@
+"""The targets of a source that takes another's place: what it gives is given out, and follows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.catalog.spec import Catalog
+from workbench.errors import DataError
+from workbench.graph.annotations.follower_edits import bypassed, with_new_targets
+from workbench.graph.annotations.followers import follows
+from workbench.graph.checks.check import stopping_faults
+from workbench.graph.execution.dataset_parameters import kind_for, parameter_of, with_datasets
+from workbench.graph.model import Graph, Port, Source
+from workbench.graph.model.ports import outputs_of
+from workbench.sources import Dataset, Datasets, load_source
+
+_TARGETS = ("boxes", "points", "mask", "label")
+
+
+def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
+    """The graph with each source of the kind of the data that it is given, and with its targets.
+
+    Targets that a source has and the one before had not are given out, and follow the image; those
+    of one that went are given out no more. Raises DataError, as ``with_datasets`` and
+    ``require_runs``.
+    """
+    changed = {
+        source.id: load_source(kind_for(graph, source, data[name]))
+        for source in graph.sources
+        if (name := parameter_of(source)) and name in data and _gives_way(source, data[name])
+    }
+    before = graph
+    for source, kind in changed.items():
+        graph = _without_targets(graph, source, kind.outputs, catalog)
+    graph = with_datasets(graph, data)
+    require_runs(before, graph, data, catalog)
+    given = dict(graph.outputs)
+    for source in changed:
+        node, earlier = graph.node(source), before.node(source)
+        had = {output.name for output in outputs_of(earlier, catalog[earlier.op])} | given.keys()
+        for output in outputs_of(node, catalog[node.op]):
+            port = Port(source, output.name)
+            if output.kind in _TARGETS and output.name not in had and not _used(graph, port):
+                given[output.name] = port
+    if given.keys() == graph.outputs.keys():
+        return graph
+    new = given.keys() - graph.outputs.keys()
+    return with_new_targets(replace(graph, outputs=given), catalog, new)
+
+
+def without_missing_targets(graph: Graph, data: Datasets, catalog: Catalog) -> Graph | None:
+    """The graph without the targets that the data do not have; None if it does not run so."""
+    for source in graph.sources:
+        name = parameter_of(source)
+        if name is not None and name in data:
+            kind = load_source(data[name].kind)
+            graph = _without_targets(graph, source.id, kind.outputs, catalog)
+            known = catalog[kind.op].args
+            args = {key: value for key, value in source.args.items() if key in known}
+            graph = graph.replace_node(replace(source, args=args))
+    try:
+        opened = with_opened(graph, data, catalog)
+    except DataError:
+        return None
+    return None if stopping_faults(opened, catalog) else opened
+
+
+def require_runs(before: Graph, made: Graph, data: Datasets, catalog: Catalog) -> None:
+    """Raise DataError where a graph that ran does not on data of another kind than its sources'.
+
+    ``made`` is what these data make of it. Ports that are missing are named first.
+    """
+    for source in before.sources:
+        name = parameter_of(source)
+        if name is None or name not in data or not _gives_way(source, data[name]):
+            continue
+        faults = stopping_faults(made, catalog)
+        if not faults or stopping_faults(before, catalog):
+            return
+        with_datasets(before, data)
+        own, other = load_source(source.kind), load_source(data[name].kind)
+        raise DataError(
+            f"{source.id}: {data[name]} is a {other.about}, and the graph, made for {own.about}, "
+            f"does not run on it: {faults[0]} Or give what it was made for. {own.remedy}"
+        )
+
+
+def _gives_way(source: Source, data: Dataset) -> bool:
+    """Whether a source becomes another kind for the data that it is given."""
+    return data.kind != source.kind and data.kind not in load_source(source.kind).takes
+
+
+def _used(graph: Graph, port: Port) -> bool:
+    return any(port in node.inputs.values() for node in graph.nodes)
+
+
+def _without_targets(graph: Graph, source: str, kept: tuple[str, ...], catalog: Catalog) -> Graph:
+    """Without followers and outputs of the targets that the source will not give any more."""
+    node = graph.node(source)
+    assert isinstance(node, Source)
+    spec = catalog.find(node.op)
+    gone = {
+        Port(source, output.name)
+        for output in (outputs_of(node, spec) if spec is not None else ())
+        if output.name not in kept and output.kind not in ("encoded", "image")
+    }
+    for follower in graph.nodes:
+        if follows(follower) and gone & {*follower.inputs.values()}:
+            graph = bypassed(graph, catalog, follower)
+    outputs = {name: port for name, port in graph.outputs.items() if port not in gone}
+    return replace(graph, outputs=outputs) if outputs else graph

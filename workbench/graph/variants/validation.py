@@ -1,0 +1,145 @@
+"""The graph that validates what another one trains: the same work without anything drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from workbench.catalog.spec import Catalog, Value
+from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.edit import without_idle_generators
+from workbench.graph.edits.remove import remove_nodes
+from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.rewrites import crop_into_normalize
+from workbench.graph.rewrites.neutral_nodes import is_neutral
+from workbench.graph.types.devices import is_generator
+
+_SHUFFLING = {"random_shuffle", "shuffle_after_epoch", "initial_fill"}
+_HARMING = {
+    *("erase", "grid_mask", "gaussian_blur", "jpeg_compression_distortion"),
+    *("experimental.warp_perspective", "warp_affine"),
+}
+"""Operators that only augment, where what they do is drawn."""
+_MOST_NUMBERS = 1000
+"""In the place of one draw: an argument has a few."""
+_SHARE = 224 / 256
+"""Of the shorter side that is kept by ResNet's centre crop, where training crops at random."""
+
+
+def validation_graph(graph: Graph, catalog: Catalog) -> Graph | None:
+    """The graph in the order of its data, each draw in the middle of its range; None without one.
+
+    A random crop is ResNet's centre crop, a coin says no, and what is drawn for some of the images
+    is left out.
+    """
+    made: Graph | None = graph
+    for node in graph.nodes:
+        if isinstance(node, Source) and made is not None:
+            args = {name: value for name, value in node.args.items() if name not in _SHUFFLING}
+            made = made.replace_node(replace(node, args=args))
+    in_turn = sorted(graph.nodes, key=lambda node: is_generator(catalog[node.op]))
+    for node in in_turn:
+        if made is not None and made.has(node.id) and not isinstance(node, Source):
+            made = _settled(made, catalog, made.node(node.id))
+    if made is None or set(made.outputs) != set(graph.outputs):
+        return None
+    for node in made.nodes:
+        if "data" in node.inputs and not node.bodies and is_neutral(made, catalog, node):
+            made = remove_nodes(made, catalog, [node.id])
+    while (fused := next(crop_into_normalize.REWRITE.sites(made, catalog), None)) is not None:
+        made = fused
+    drawing = any(node.seed is not None and not isinstance(node, Source) for node in made.walk())
+    return None if drawing or check_graph(made, catalog) else made
+
+
+def _settled(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
+    """The graph in which nothing is drawn for a node; None where that cannot be."""
+    spec = catalog[node.op]
+    inside = any(each.seed is not None for body in node.bodies.values() for each in body.nodes)
+    deciding = [node.inputs[port.name] for port in spec.inputs if port.name in node.inputs]
+    if node.bodies and (inside or _is_drawn(graph, deciding)):
+        return remove_nodes(graph, catalog, [node.id])
+    drawn = _is_drawn(graph, list(node.inputs.values()))
+    if spec.module or node.op.startswith("noise.") or (drawn and node.op in _HARMING):
+        return remove_nodes(graph, catalog, [node.id])
+    if node.op == "random_resized_crop":
+        return _centred(graph, node)
+    if is_generator(spec) and node.seed is not None:
+        return _without_draw(graph, catalog, node)
+    return graph
+
+
+def _is_drawn(graph: Graph, ports: list[Port]) -> bool:
+    made = map(graph.node, ancestors(graph, ports))
+    return any(node.seed is not None and not isinstance(node, Source) for node in made)
+
+
+def _centred(graph: Graph, crop: Node) -> Graph | None:
+    """The graph with ResNet's centre crop in the place of a random one."""
+    size = crop.args.get("size")
+    given = size if isinstance(size, tuple) else (size, size)
+    sides = tuple(side for side in given if isinstance(side, int | float))
+    if len(sides) != 2 or len(given) != 2:
+        return None
+    shorter = round(min(sides) / _SHARE)
+    kept = {n: v for n, v in crop.args.items() if n in ("interp_type", "antialias")}
+    name = f"{crop.id}_resize"
+    while graph.has(name):
+        name += "_"
+    resize = replace(
+        crop, id=name, op="resize", args={"resize_shorter": shorter, **kept}, seed=None
+    )
+    centre = replace(
+        crop, op="crop", args={"crop": sides}, inputs={"data": Port(name, "output")}, seed=None
+    )
+    at = graph.nodes.index(crop)
+    return replace(graph, nodes=(*graph.nodes[:at], resize, centre, *graph.nodes[at + 1 :]))
+
+
+def _without_draw(graph: Graph, catalog: Catalog, draw: Node) -> Graph | None:
+    """The graph in which the middle of what a node draws stands where it went."""
+    value = _middle(draw)
+    if value is None or any(port.node == draw.id for port in graph.outputs.values()):
+        return None
+    for node in graph.nodes:
+        fed = [name for name, port in node.inputs.items() if port.node == draw.id]
+        if not set(fed) <= catalog[node.op].args.keys():
+            return None
+        if fed:
+            inputs = {name: port for name, port in node.inputs.items() if name not in fed}
+            known = catalog[node.op].args
+            changed = {name: value for name in fed if known[name].default != value}
+            args: Mapping[str, Value] = {**node.args, **changed}
+            graph = graph.replace_node(replace(node, inputs=inputs, args=args))
+    rest = tuple(node for node in graph.nodes if node.id != draw.id)
+    return without_idle_generators(replace(graph, nodes=rest), catalog, draw)
+
+
+def _middle(draw: Node) -> Value | None:
+    """What a node draws, in the middle: a coin says no."""
+    if draw.inputs:
+        return None
+    shape = draw.args.get("shape")
+    count = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else None
+    if shape is not None and not isinstance(count, int):
+        return None
+    limits = draw.args.get("range", (-1.0, 1.0))
+    match draw.op, limits:
+        case "random.coin_flip", _:
+            middle: int | float = 0
+        case "random.normal", _:
+            mean = draw.args.get("mean", 0.0)
+            if not isinstance(mean, int | float):
+                return None
+            middle = mean
+        case "random.uniform", (int() | float() as low, int() | float() as high) if (
+            "values" not in draw.args
+        ):
+            whole = low / 2 + high / 2  # their sum may be too large for a float
+            middle = int(whole) if whole == int(whole) else whole
+        case _:
+            return None
+    if not isinstance(count, int):
+        return middle
+    return (middle,) * count if 0 <= count <= _MOST_NUMBERS else None
