@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache, partial
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Literal
 
 from workbench.catalog.spec import Catalog
@@ -92,16 +92,25 @@ EVERYWHERE = frozenset({"cpu", "gpu"})
 
 
 @cache
+def _modules() -> Mapping[str, str]:
+    """The module of each rewrite by the rewrite's name: all modules of the sub-packages."""
+    found = {
+        info.name.rpartition(".")[2].replace("_", "-"): info.name
+        for info in walk_packages(__path__, f"{__name__}.")
+        if not info.ispkg and info.name.count(".") > __name__.count(".") + 1
+    }
+    return dict(sorted(found.items()))
+
+
+@cache
 def load_rewrites() -> Mapping[str, Rewrite]:
     """All rewrites by name, in the order in which they are tried: those that are exact first.
 
     Of each class those that are ``tried_last`` come last.
     """
     found: dict[str, Rewrite] = {}
-    for module in sorted(info.name for info in iter_modules(__path__)):
-        if not module.startswith("_"):
-            rewrite = import_module(f"{__name__}.{module}").REWRITE
-            found[module.replace("_", "-")] = rewrite
+    for name, module in _modules().items():
+        found[name] = import_module(module).REWRITE
     return dict(sorted(found.items(), key=lambda item: (not item[1].exact_on, item[1].tried_last)))
 
 
@@ -139,7 +148,7 @@ def in_order(names: Collection[str]) -> list[str]:
 def law_of(name: str) -> str:
     """The law of a rewrite, as its module says it."""
     name = name.partition("@")[0]
-    module = sys.modules.get(f"{__name__}.{name.replace('-', '_')}")
+    module = sys.modules.get(_modules().get(name, ""))
     return (module.__doc__ or "").strip() if module else ""
 
 

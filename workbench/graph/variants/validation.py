@@ -11,8 +11,8 @@ from workbench.graph.edits.edit import without_idle_generators
 from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors
-from workbench.graph.rewrites import crop_into_normalize
-from workbench.graph.rewrites.neutral_nodes import is_neutral
+from workbench.graph.rewrites.cleanup.neutral_nodes import is_neutral
+from workbench.graph.rewrites.normalize import crop_into_normalize
 from workbench.graph.types.devices import is_generator
 
 _SHUFFLING = {"random_shuffle", "shuffle_after_epoch", "initial_fill"}

@@ -14,7 +14,7 @@ from workbench.catalog.spec import Catalog
 from workbench.graph.model import Graph, Node
 from workbench.graph.model.node_order import topological
 from workbench.graph.rewrites import placement
-from workbench.graph.rewrites.on_the_gpu import may_move, worked_on
+from workbench.graph.rewrites.devices.on_the_gpu import may_move, worked_on
 from workbench.graph.types.devices import device_of, infer_devices
 
 

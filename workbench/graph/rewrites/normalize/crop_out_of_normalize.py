@@ -16,7 +16,7 @@ from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import EVERYWHERE, Rewrite
 from workbench.graph.rewrites._pixelwise import chooses_pixels, is_pixelwise
 from workbench.graph.rewrites._places import fed_by, given, is_given, swapped, with_given
-from workbench.graph.rewrites.crop_into_normalize import WINDOW
+from workbench.graph.rewrites.normalize.crop_into_normalize import WINDOW
 
 
 def _sites(graph: Graph, catalog: Catalog) -> Iterator[Graph]:

@@ -13,7 +13,7 @@ from workbench.catalog.spec import Catalog
 from workbench.graph.model import Graph, Node
 from workbench.graph.rewrites import EVERYWHERE, Rewrite
 from workbench.graph.rewrites._places import given, is_given, is_value, joined, pairs, with_given
-from workbench.graph.rewrites.crop_into_normalize import WINDOW
+from workbench.graph.rewrites.normalize.crop_into_normalize import WINDOW
 
 
 def _sites(graph: Graph, catalog: Catalog) -> Iterator[Graph]:

@@ -15,7 +15,7 @@ from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import Rewrite
 from workbench.graph.rewrites._pixelwise import chooses_pixels
 from workbench.graph.rewrites._places import given, is_given, is_value, joined, pairs, with_given
-from workbench.graph.rewrites.crop_into_normalize import WINDOW
+from workbench.graph.rewrites.normalize.crop_into_normalize import WINDOW
 
 _OP = "resize_crop_mirror"
 _WINDOW = WINDOW[:-1]

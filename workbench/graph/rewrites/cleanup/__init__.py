@@ -1,0 +1,1 @@
+"""Nodes that can be taken out, joined or replaced by a value."""

@@ -1,0 +1,1 @@
+"""Nodes moved between CPU and GPU."""

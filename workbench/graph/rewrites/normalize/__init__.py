@@ -1,0 +1,1 @@
+"""Rewrites into and out of ``crop_mirror_normalize``."""

@@ -1,0 +1,1 @@
+"""Rewrites of resizes and warps."""
