@@ -25,7 +25,8 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 from tests.forked_workers import ForkedWorker, ForkServer
 from tests.thorough import EXAMPLES, THOROUGH_TIMES
 from workbench.catalog import Catalog, load_catalog
-from workbench.engine import Engine, worker_process
+from workbench.engine import Engine
+from workbench.engine.protocol import worker_process
 from workbench.graph import Graph
 from workbench.samples import PHOTOS, write_samples
 from workbench.sources import load_source

@@ -154,7 +154,7 @@ def serve(ours: socket.socket) -> None:
 
 def become_worker(request: dict[str, Any], ours: socket.socket, channel: int, log: int) -> None:
     """Be what ``python -m workbench.engine`` is."""
-    from workbench.engine.worker import main
+    from workbench.engine.run.worker import main
 
     os.setsid()
     ours.send(str(os.getpid()).encode())

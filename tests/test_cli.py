@@ -16,7 +16,7 @@ from PIL import Image
 
 from workbench import __version__
 from workbench.cli import MAX_SEED, main
-from workbench.engine.machine import describe_machine
+from workbench.engine.resources.machine import describe_machine
 from workbench.graph import load_recipes
 from workbench.preview.share import read_picture
 
@@ -146,7 +146,7 @@ def test_mixed_without_a_gpu_says_why(
     command: str, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = replace(describe_machine(), gpu="", no_gpu="the driver is asleep")
-    monkeypatch.setattr("workbench.engine.machine.describe_machine", lambda: machine)
+    monkeypatch.setattr("workbench.engine.resources.machine.describe_machine", lambda: machine)
     monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: machine)
     output = ["-o", tmp_path / "sheet.png"] if command == "preview" else []
     result = run(command, "imagenet-eval", "--data", photos, "--device", "mixed", *output)

@@ -17,7 +17,7 @@ from tests.thorough import one_in
 from workbench.bench.record import load_report
 from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
 from workbench.engine import Engine
-from workbench.engine.findings import CheckedFile, Finding
+from workbench.engine.reading.findings import CheckedFile, Finding
 from workbench.errors import RecordFormatError
 from workbench.figures import render_figure
 from workbench.health.check import FolderCheck

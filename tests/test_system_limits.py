@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.engine.worker_process import WorkerProcess
+from workbench.engine.protocol.worker_process import WorkerProcess
 from workbench.errors import EngineError
 from workbench.system_limits import describe_refusal, is_full, is_memory_refusal, memory_remedy
 
@@ -66,7 +66,7 @@ def test_a_worker_without_a_socket_says_so_and_leaves_no_folder(
     def refused() -> None:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr("workbench.engine.worker_process.socket.socketpair", refused)
+    monkeypatch.setattr("workbench.engine.protocol.worker_process.socket.socketpair", refused)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(EngineError, match=r"too many files are open .*ulimit -n"):
         WorkerProcess(None, {})

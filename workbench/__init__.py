@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from workbench.emit.pipeline_import.report import ImportReport
     from workbench.emit.targets import Export, export
     from workbench.emit.transform_import.graph import from_albumentations, from_torchvision
+    from workbench.engine.build.kernel_program import loader
     from workbench.engine.importing import from_file, from_pipeline
-    from workbench.engine.kernel_program import loader
-    from workbench.engine.process import Engine
+    from workbench.engine.protocol.process import Engine
     from workbench.errors import (
         ArgumentError,
         CancelledError,
@@ -181,8 +181,8 @@ _HOMES = {
     "emit.targets": "Export export",
     "emit.transform_import.graph": "from_albumentations from_torchvision",
     "engine.importing": "from_file from_pipeline",
-    "engine.kernel_program": "loader",
-    "engine.process": "Engine",
+    "engine.build.kernel_program": "loader",
+    "engine.protocol.process": "Engine",
     "errors": (
         "ArgumentError CancelledError CatalogError DataError EngineError GraphEditError "
         "GraphError GraphExportError GraphFaultsError GraphFormatError ImportFailedError "

@@ -60,7 +60,7 @@ def main(context: click.Context, trust: bool) -> None:
 def _require_gpu(graph: Graph) -> None:
     """Raise WorkbenchError where a graph needs a GPU and there is none."""
     from workbench.catalog import load_catalog
-    from workbench.engine.machine import describe_machine
+    from workbench.engine.resources.machine import describe_machine
     from workbench.graph.types.devices import infer_devices
 
     missing = describe_machine().no_gpu
@@ -250,7 +250,7 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
 
     Example:  workbench verify simclr --data photos --batches 3
     """
-    from workbench.engine.exit_status import printable
+    from workbench.engine.protocol.exit_status import printable
     from workbench.graph.edits.edit import set_setting
     from workbench.preview.verify import Verifier
 
@@ -326,8 +326,8 @@ def export(graph: str, data: Datasets, target: str, with_: str | None, output: s
 
 def _tell_bad_files(data: Datasets, graph: Graph) -> None:
     """Name what would end the program or be decoded wrongly, and say how to leave it out."""
-    from workbench.engine.exit_status import printable
-    from workbench.engine.usable_data import UsableData
+    from workbench.engine.file_checks.usable_data import UsableData
+    from workbench.engine.protocol.exit_status import printable
     from workbench.sources import describe_not_read, load_source
 
     for dataset in data.values():

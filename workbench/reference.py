@@ -85,7 +85,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
 UNLISTED = {
     "Faults": "workbench.graph.model.faults",
     "FolderCheck": "workbench.health.check",
-    "KernelLoader": "workbench.engine.kernel_program",
+    "KernelLoader": "workbench.engine.build.kernel_program",
     "LiveNode": "workbench.ui.notebook_code",
     "NodeHandle": "workbench.graph.builder.node_handle",
     "SelectedSamples": "workbench.ui.selected_samples",

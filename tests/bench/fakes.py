@@ -13,9 +13,9 @@ from workbench.bench.grid import Grid
 from workbench.bench.measurement import Latency, Measurement
 from workbench.bench.record import Report
 from workbench.bench.workload import StartupStats, TimedRound
-from workbench.engine.gpu import GpuUse
-from workbench.engine.heartbeat import warn_of_silence
-from workbench.engine.machine import Machine
+from workbench.engine.protocol.heartbeat import warn_of_silence
+from workbench.engine.resources.gpu import GpuUse
+from workbench.engine.resources.machine import Machine
 from workbench.errors import EngineError
 
 MACHINE = Machine(

@@ -19,7 +19,7 @@ from workbench.bench.record import dump_report, load_report
 from workbench.bench.summary import best_measurement
 from workbench.bench.sweep import SweepExperiment
 from workbench.bench.tune import TuningExperiment
-from workbench.engine.worker_progress import NO_ANSWER
+from workbench.engine.protocol.worker_progress import NO_ANSWER
 from workbench.errors import CancelledError, EngineError
 from workbench.graph import load_recipe
 

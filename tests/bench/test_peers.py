@@ -48,7 +48,7 @@ from workbench.bench.pixels import (
 )
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit import emit_script
-from workbench.engine.machine import describe_machine
+from workbench.engine.resources.machine import describe_machine
 from workbench.errors import ArgumentError, DataError, EngineError
 from workbench.graph import load_recipe
 from workbench.graph.checks.check import stopping_faults

@@ -13,7 +13,7 @@ from workbench.bench.measurement_config import GPU_PROBE_CONFIG, PROBE_CONFIG, M
 from workbench.bench.probes import NOTHING_MORE, TIME_UP, Probes
 from workbench.bench.tuning_time import TuningTime
 from workbench.bench.worker_group import KeptWorker
-from workbench.engine.worker_progress import Progress
+from workbench.engine.protocol.worker_progress import Progress
 
 
 def nobody(share: float, text: str) -> None:

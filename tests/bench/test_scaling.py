@@ -27,7 +27,7 @@ from workbench.bench.summary import speedup_curve
 from workbench.bench.worker_group import merge_rounds
 from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog, load_catalog
-from workbench.engine.machine import describe_machine
+from workbench.engine.resources.machine import describe_machine
 from workbench.errors import EngineError
 from workbench.graph import Graph, load_recipe
 

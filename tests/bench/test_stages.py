@@ -22,7 +22,7 @@ from workbench.bench.stages import StageCostExperiment, stage_prefixes
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
 from workbench.engine import Engine
-from workbench.engine.machine import usable_cores
+from workbench.engine.resources.machine import usable_cores
 from workbench.errors import EngineError
 from workbench.graph import Node, Port, load_recipe, load_recipes
 from workbench.graph.model.node_order import ancestors

@@ -15,7 +15,7 @@ import pytest
 
 from workbench.bench.worker_group import KeptWorker, WorkerGroup
 from workbench.bench.workload import Workload
-from workbench.engine.registry import sendable
+from workbench.engine.protocol.registry import sendable
 from workbench.errors import CancelledError, EngineError, WorkerCrashedError
 
 WAIT = "import sys; sys.stdin.read()"

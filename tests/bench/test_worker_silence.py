@@ -19,9 +19,9 @@ from workbench.bench.peers import compared_peers
 from workbench.bench.pixels import compare_decoders
 from workbench.bench.stages import StageCostExperiment
 from workbench.catalog import load_catalog
-from workbench.engine import heartbeat
-from workbench.engine.machine import describe_machine
-from workbench.engine.worker_progress import NO_ANSWER
+from workbench.engine.protocol import heartbeat
+from workbench.engine.protocol.worker_progress import NO_ANSWER
+from workbench.engine.resources.machine import describe_machine
 from workbench.graph import load_recipe
 
 Run = StageCostExperiment

@@ -16,7 +16,7 @@ from tests.placed import CATALOG, dali_function, placed
 from tests.placed import USABLE as PLACEABLE
 from tests.thorough import one_in
 from workbench.catalog import ArgSpec, OpSpec, Value, load_catalog
-from workbench.engine.runner import Runner
+from workbench.engine.run.runner import Runner
 
 Photos = list[NDArray[Any]]
 

@@ -17,7 +17,7 @@ from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import COARSE_CONFIG, MeasurementConfig
 from workbench.bench.record import dump_report, load_report
 from workbench.cli import main
-from workbench.engine.machine import describe_machine
+from workbench.engine.resources.machine import describe_machine
 from workbench.graph import dump_graph, load_graph, load_recipe
 
 SHORT = MeasurementConfig(0.02, 2, 2, warm_up_rounds=2, budget=0.0)

@@ -25,9 +25,9 @@ from workbench.cli import main
 from workbench.emit.pipeline_import.serialized_pipeline import read_pipeline
 from workbench.engine import Engine
 from workbench.engine.importing import from_file
-from workbench.engine.registry import task
-from workbench.engine.scripts import trace_source
-from workbench.engine.worker import Worker
+from workbench.engine.protocol.registry import task
+from workbench.engine.run.worker import Worker
+from workbench.engine.script_import.scripts import trace_source
 from workbench.errors import ImportFailedError, PipelineFormatError
 from workbench.graph import load_graph
 
@@ -220,7 +220,7 @@ def processes_in(folder: Path) -> set[int]:
 @task
 def trace_with_little_memory(worker: Worker, path: str) -> Any:
     """Task: as an import does, with an eighth of the memory that it may take."""
-    from workbench.engine import script_sandbox
+    from workbench.engine.script_import import script_sandbox
 
     script_sandbox.MEMORY = 2**30
     return trace_source(worker, path, None, {}, 60)

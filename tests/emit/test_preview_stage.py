@@ -9,7 +9,7 @@ from hypothesis import given
 from tests.helpers import CHAINS, chain_graph
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit import emit_script, emit_stage
-from workbench.engine.auto_augment import automatic_draws
+from workbench.engine.build.auto_augment import automatic_draws
 from workbench.graph import Graph, Node, Port, load_recipe
 from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.graph.edits.edit import set_arg, set_setting

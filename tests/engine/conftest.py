@@ -10,7 +10,8 @@ import pytest
 
 from tests.engine import tasks
 from tests.engine.calls import gone
-from workbench.engine import Engine, worker_process
+from workbench.engine import Engine
+from workbench.engine.protocol import worker_process
 
 
 @pytest.fixture(

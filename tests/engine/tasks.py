@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from workbench.engine.file_check import check_header
-from workbench.engine.findings import CheckedFile
-from workbench.engine.registry import task
-from workbench.engine.worker import Worker
+from workbench.engine.file_checks.file_check import check_header
+from workbench.engine.protocol.registry import task
+from workbench.engine.reading.findings import CheckedFile
+from workbench.engine.run.worker import Worker
 from workbench.errors import PipelineError
 from workbench.sources import Sample
 

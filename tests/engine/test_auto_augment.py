@@ -15,11 +15,11 @@ from tests.helpers import chain_graph, same, script_batches
 from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
 from workbench.catalog.auto_augment import POLICIES, SUITE, SubPolicies
-from workbench.engine.applied_augmentations import applied_steps
-from workbench.engine.augmenter import Augmenter
-from workbench.engine.auto_augment import automatic_draws, making_heard
-from workbench.engine.runner import Runner
-from workbench.engine.stage_pipeline import Stage
+from workbench.engine.build.applied_augmentations import applied_steps
+from workbench.engine.build.augmenter import Augmenter
+from workbench.engine.build.auto_augment import automatic_draws, making_heard
+from workbench.engine.build.stage_pipeline import Stage
+from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Port, check_graph
 from workbench.graph.control_flow.one_of import choose_one_of

@@ -12,9 +12,9 @@ import pytest
 from tests.helpers import torchvision_transforms
 from workbench.catalog import load_catalog
 from workbench.catalog.auto_augment import SUITE
-from workbench.engine.applied_augmentations import applied_steps, bins_of, strength_of
-from workbench.engine.augmenter import Augmenter
-from workbench.engine.auto_augment import automatic_draws
+from workbench.engine.build.applied_augmentations import applied_steps, bins_of, strength_of
+from workbench.engine.build.augmenter import Augmenter
+from workbench.engine.build.auto_augment import automatic_draws
 from workbench.graph import load_recipe
 
 SAMPLES = 10_000

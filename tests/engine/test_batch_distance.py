@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.engine.batch_distance import require_near
+from workbench.engine.reading.batch_distance import require_near
 from workbench.errors import DataError
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from tests.helpers import chain_graph, import_script, with_settings
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
-from workbench.engine.batch_store import Batch, BatchStore
+from workbench.engine.resources.batch_store import Batch, BatchStore
 
 
 def batch(size: int) -> Batch:

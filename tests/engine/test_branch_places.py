@@ -12,7 +12,7 @@ from hypothesis import given
 from tests.engine.test_regions import branching
 from tests.region_graphs import BATCH, CATALOG, REGION_GRAPHS, branching_graph, two_datasets
 from tests.thorough import examples
-from workbench.engine.runner import Runner
+from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, Node, Port
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.model import Body

@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
-from workbench.engine.call_arguments import CallArguments, call_arguments, replaced_note
-from workbench.engine.stand_ins import StandIns
+from workbench.engine.assumed_values.call_arguments import (
+    CallArguments,
+    call_arguments,
+    replaced_note,
+)
+from workbench.engine.assumed_values.stand_ins import StandIns
 
 
 def called(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workbench.engine.call_handle import CallHandle
+from workbench.engine.protocol.call_handle import CallHandle
 from workbench.errors import CancelledError
 
 

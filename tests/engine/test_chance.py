@@ -14,7 +14,7 @@ from tests.engine.test_regions import BATCHES, script_outputs
 from tests.engine.test_some_of import DRAWING, chain
 from tests.helpers import chain_graph, same
 from tests.region_graphs import CATALOG, several
-from workbench.engine.runner import Runner
+from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, Node, Port, check_graph
 from workbench.graph.control_flow.chance import set_probability
 from workbench.graph.control_flow.one_of import add_option, choose_one_of, set_weights

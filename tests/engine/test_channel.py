@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from workbench.engine.channel import VERSION, Channel, ChannelError, VersionError
-from workbench.engine.messages import (
+from workbench.engine.protocol.channel import VERSION, Channel, ChannelError, VersionError
+from workbench.engine.protocol.messages import (
     Call,
     FromWorker,
     Interrupt,

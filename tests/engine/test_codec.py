@@ -17,9 +17,9 @@ from typing_extensions import TypeAliasType
 
 from workbench.catalog.spec import Value
 from workbench.emit.pipeline_import.traced import SourceLocation, Traced, TracedOp, TracedPipeline
-from workbench.engine.codec import arguments_codec, codec_of, result_codec
-from workbench.engine.registry import sendable
-from workbench.engine.undecodable_samples import Sample
+from workbench.engine.protocol.codec import arguments_codec, codec_of, result_codec
+from workbench.engine.protocol.registry import sendable
+from workbench.engine.reading.undecodable_samples import Sample
 from workbench.errors import EngineError
 from workbench.graph import Graph, Port, load_recipes
 from workbench.preview import PreviewRequest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from workbench.engine.command_line_defaults import command_line_defaults
+from workbench.engine.assumed_values.command_line_defaults import command_line_defaults
 
 SCRIPT = """
 SIDE = 224

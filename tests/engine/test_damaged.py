@@ -14,8 +14,8 @@ from tests.damaged import DAMAGED, REFUSED, make_folder
 from tests.helpers import chain_graph, same, script_batches, with_settings
 from tests.thorough import one_in
 from workbench.catalog import Catalog, load_catalog
-from workbench.engine.run_result import Result
-from workbench.engine.runner import Runner
+from workbench.engine.run.run_result import Result
+from workbench.engine.run.runner import Runner
 from workbench.errors import DataError, PipelineError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import randomise_arg, set_arg

@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.damaged import DAMAGED, REFUSED
-from workbench.engine.encoded_images import corruption_reason, placeholder_jpeg, reject_reason
+from workbench.engine.reading.encoded_images import (
+    corruption_reason,
+    placeholder_jpeg,
+    reject_reason,
+)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from workbench.engine.exit_status import describe_exit, exit_remedy, printable, raise_oom_score
+from workbench.engine.protocol.exit_status import (
+    describe_exit,
+    exit_remedy,
+    printable,
+    raise_oom_score,
+)
 
 
 @pytest.mark.parametrize(

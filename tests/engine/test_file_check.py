@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from workbench.engine import file_check
-from workbench.engine.file_check import check_header
+from workbench.engine.file_checks import file_check
+from workbench.engine.file_checks.file_check import check_header
 from workbench.sources import Sample
 
 _CHECK_OFTEN = """
 import sys
-from workbench.engine.file_check import check_header
+from workbench.engine.file_checks.file_check import check_header
 from workbench.sources import Sample
 print("begins", flush=True)
 for _ in range(100):

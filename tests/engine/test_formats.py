@@ -23,7 +23,7 @@ from workbench.catalog import load_catalog
 from workbench.catalog.python_decoder import decode_with_pillow
 from workbench.emit.targets import export
 from workbench.engine import Engine
-from workbench.engine.file_check import check_header
+from workbench.engine.file_checks.file_check import check_header
 from workbench.errors import GraphExportError
 from workbench.graph import Graph, Node, Port, Settings, check_graph
 from workbench.graph.execution.dataset_parameters import with_datasets

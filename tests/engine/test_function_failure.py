@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.engine.function_failure import function_failure
+from workbench.engine.build.function_failure import function_failure
 
 TEXT = "import x\n\n\ndef f(image):\n    y = 1\n    return image / y\n\n\ndef stage():\n    pass\n"
 

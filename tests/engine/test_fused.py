@@ -12,7 +12,7 @@ from tests.helpers import chain_graph, same, script_batches
 from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
 from workbench.catalog.fused import FUSED_FORMS
-from workbench.engine.runner import Runner
+from workbench.engine.run.runner import Runner
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph
 from workbench.graph.control_flow.chance import set_probability

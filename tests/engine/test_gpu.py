@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from workbench.engine import gpu as module
-from workbench.engine.gpu import Gpu, GpuUse, cuda_uuids, first_visible_gpu, shared_words
-from workbench.engine.machine import describe_machine
+from workbench.engine.resources import gpu as module
+from workbench.engine.resources.gpu import Gpu, GpuUse, cuda_uuids, first_visible_gpu, shared_words
+from workbench.engine.resources.machine import describe_machine
 
 MEMORY = {"GPU-slow": 16, "GPU-fast": 80, "MIG-part": 10}
 """In NVML's order, by PCI bus, and an instance of the slow one; GiB."""

@@ -12,8 +12,9 @@ import pytest
 
 from tests.engine import tasks
 from tests.engine.tasks import until
-from workbench.engine import Engine, heartbeat
-from workbench.engine.heartbeat import HeartbeatMonitor, SuspensionMonitor, is_stopped
+from workbench.engine import Engine
+from workbench.engine.protocol import heartbeat
+from workbench.engine.protocol.heartbeat import HeartbeatMonitor, SuspensionMonitor, is_stopped
 from workbench.errors import WorkerSilentError, WorkerTimeoutError
 
 

@@ -33,7 +33,7 @@ def pipe() -> Any:
 def test_one_pipeline_three_ways(pipe: Any, tmp_path: Path) -> None:
     script, data = tmp_path / "train.py", tmp_path / "train.dali"
     script.write_text(SCRIPT)
-    from workbench.engine.tracing import trace_pipeline
+    from workbench.engine.script_import.tracing import trace_pipeline
 
     live = wb.from_pipeline(pipe, "train")
     run = wb.from_file(script, args={"data_dir": "photos"})

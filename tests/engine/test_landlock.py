@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from workbench.engine import landlock
+from workbench.engine.resources import landlock
 
 _TRIED = """
 import ctypes, os, subprocess, sys
-from workbench.engine.landlock import restrict_writing
+from workbench.engine.resources.landlock import restrict_writing
 if not restrict_writing([sys.argv[1], "/dev", "/no/such/folder"]):
     sys.exit(77)
 libc = ctypes.CDLL(None)

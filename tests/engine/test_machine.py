@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from workbench.engine import describe_machine
-from workbench.engine.machine import _no_gpu, usable_cores, usable_memory
-from workbench.engine.process_memory import default_budget
+from workbench.engine.resources.machine import _no_gpu, usable_cores, usable_memory
+from workbench.engine.resources.process_memory import default_budget
 
 
 def test_facts_of_this_machine() -> None:
@@ -48,14 +48,14 @@ def test_a_quota_counts_as_cores(
     quota: float | None, cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
-    monkeypatch.setattr("workbench.engine.machine.cpu_limit", lambda: quota)
+    monkeypatch.setattr("workbench.engine.resources.machine.cpu_limit", lambda: quota)
     assert usable_cores() == cores
 
 
 def test_a_limit_counts_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.engine.machine.memory_limit", lambda: 2**63)
+    monkeypatch.setattr("workbench.engine.resources.machine.memory_limit", lambda: 2**63)
     machine = usable_memory()
-    monkeypatch.setattr("workbench.engine.machine.memory_limit", lambda: 3 * 2**20)
+    monkeypatch.setattr("workbench.engine.resources.machine.memory_limit", lambda: 3 * 2**20)
     assert usable_memory() == 3 * 2**20 < machine
     describe_machine.cache_clear()
     try:
@@ -65,7 +65,7 @@ def test_a_limit_counts_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_cores_are_those_that_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.engine.machine.cpu_limit", lambda: None)
+    monkeypatch.setattr("workbench.engine.resources.machine.cpu_limit", lambda: None)
     before = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, {min(before)})

@@ -11,7 +11,7 @@ import pytest
 from tests.engine import tasks
 from tests.engine.tasks import until
 from workbench.engine import Engine
-from workbench.engine.memory_budget import FRESH_HOST, LEAST_KEPT, MemoryBudget
+from workbench.engine.resources.memory_budget import FRESH_HOST, LEAST_KEPT, MemoryBudget
 from workbench.errors import CancelledError, WorkerCrashedError
 
 MIB = 2**20

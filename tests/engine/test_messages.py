@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench import errors
-from workbench.engine.messages import decode_error, encode_error
+from workbench.engine.protocol.messages import decode_error, encode_error
 from workbench.errors import (
     CancelledError,
     EngineError,

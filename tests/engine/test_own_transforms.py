@@ -12,10 +12,10 @@ import pytest
 from PIL import ImageEnhance, ImageFilter, ImageOps
 
 from workbench.emit.transform_import.transform_call import DrawnValue, TransformCall
-from workbench.engine.own_transforms import read_own_transform
-from workbench.engine.recorded_calls import RecordedCall
-from workbench.engine.recorded_values import transform_call
-from workbench.engine.stand_ins import StandIns
+from workbench.engine.assumed_values.stand_ins import StandIns
+from workbench.engine.transform_tracing.own_transforms import read_own_transform
+from workbench.engine.transform_tracing.recorded_calls import RecordedCall
+from workbench.engine.transform_tracing.recorded_values import transform_call
 
 
 def steps(transform: Callable[..., Any]) -> list[Any] | None:

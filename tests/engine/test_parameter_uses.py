@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from workbench.engine.parameter_uses import ParameterUses, text_of, uses_of
+from workbench.engine.assumed_values.parameter_uses import ParameterUses, text_of, uses_of
 
 
 def uses(body: str, name: str = "given") -> ParameterUses:

@@ -7,7 +7,7 @@ from hypothesis import given
 from tests.helpers import CHAINS, chain_graph
 from tests.region_graphs import REGION_GRAPHS
 from workbench.catalog import load_catalog
-from workbench.engine.partition import kind_of, partition
+from workbench.engine.build.partition import kind_of, partition
 from workbench.graph import Graph, Node, Port, load_recipe
 from workbench.graph.model.node_order import topological
 

@@ -14,7 +14,7 @@ from nvidia.dali.pipeline import Pipeline
 
 from tests.emit.pipeline_import.traces import op, pipeline, place
 from workbench.emit.pipeline_import.traced import Traced
-from workbench.engine.pipeline_discovery import (
+from workbench.engine.script_import.pipeline_discovery import (
     FoundPipeline,
     ScriptResult,
     find_pipeline,

@@ -10,7 +10,7 @@ import workbench as wb
 from tests.helpers import chain_graph
 from workbench.emit import Code
 from workbench.engine import Engine
-from workbench.engine.pipelines import CompiledSource, plain_reason
+from workbench.engine.build.pipelines import CompiledSource, plain_reason
 from workbench.errors import PipelineError
 from workbench.preview import PreviewRequest, preview_batch
 

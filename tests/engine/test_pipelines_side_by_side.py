@@ -14,8 +14,8 @@ from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.emit.script import emit_script
 from workbench.engine import Engine
-from workbench.engine.branch_counts import BranchCounter
-from workbench.engine.runner import Runner
+from workbench.engine.run.branch_counts import BranchCounter
+from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.model.bounds import SETTINGS

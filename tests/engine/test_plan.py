@@ -8,7 +8,7 @@ from hypothesis import given
 
 from tests.helpers import CHAINS, chain_graph, with_settings
 from workbench.catalog import load_catalog
-from workbench.engine.plan import Plan, make_plan
+from workbench.engine.build.plan import Plan, make_plan
 from workbench.graph import Graph, Node, Port
 from workbench.graph.edits.edit import randomise_arg, set_arg
 from workbench.sources import Dataset

@@ -21,8 +21,8 @@ from tests.engine.tasks import until
 from tests.helpers import chain_graph, with_settings
 from tests.thorough import one_in
 from workbench.engine import Engine
-from workbench.engine.channel import VERSION
-from workbench.engine.worker import release
+from workbench.engine.protocol.channel import VERSION
+from workbench.engine.run.worker import release
 from workbench.errors import EngineError, GraphFaultsError, PipelineError, WorkerCrashedError
 from workbench.graph import Graph, load_recipe
 from workbench.preview import PreviewRequest, preview_batch

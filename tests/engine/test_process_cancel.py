@@ -18,7 +18,7 @@ from tests.engine import tasks
 from tests.engine.calls import PROMPTLY, gone, in_thread
 from tests.thorough import one_in
 from workbench.engine import Engine
-from workbench.engine.worker import release
+from workbench.engine.run.worker import release
 from workbench.errors import CancelledError, EngineClosedError, WorkerTimeoutError
 
 ROOT = Path(__file__).parents[2]
@@ -205,7 +205,7 @@ import os, signal
 from tests.engine import tasks
 from tests.engine.tasks import until
 from workbench.engine import Engine
-from workbench.engine.channel import VERSION
+from workbench.engine.protocol.channel import VERSION
 engine = Engine()
 def die(_):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -7,15 +7,15 @@ from tests.engine import tasks
 from tests.helpers import chain_graph, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
-from workbench.engine.machine import describe_machine
-from workbench.engine.process_memory import (
+from workbench.engine.resources.machine import describe_machine
+from workbench.engine.resources.process_memory import (
     KEPT_AT_MOST,
     default_budget,
     give_back_free,
     resident_bytes,
     thread_count,
 )
-from workbench.engine.worker import memory_use, release
+from workbench.engine.run.worker import memory_use, release
 from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest, preview_batch
 

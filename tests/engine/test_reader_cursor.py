@@ -14,8 +14,8 @@ from tests.helpers import chain_graph, script_batches, with_settings
 from tests.sources.written import read_photos, write_coco
 from workbench.catalog import load_catalog
 from workbench.emit import emit_stage
-from workbench.engine import batch_distance
-from workbench.engine.reader_cursor import ReaderCursor, require_room
+from workbench.engine.reading import batch_distance
+from workbench.engine.reading.reader_cursor import ReaderCursor, require_room
 from workbench.errors import DataError
 from workbench.graph import Port
 from workbench.graph.edits.edit import set_arg

@@ -10,7 +10,7 @@ from tests.helpers import arrays_of, chain_graph, import_script, same
 from tests.region_graphs import BATCH, CATALOG, REGION_GRAPHS, two_datasets
 from tests.thorough import examples
 from workbench.emit import emit_script
-from workbench.engine.runner import Runner
+from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
 from workbench.graph.control_flow.regions import wrap_in_region

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine import tasks
-from workbench.engine.registry import (
+from workbench.engine.protocol.registry import (
     find_registered,
     know_packages,
     known_packages,
@@ -52,10 +52,10 @@ def test_nothing_else_is(name: str) -> None:
 def test_no_module_is_imported_because_a_message_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = "from workbench.engine.registry import task\n@task\ndef run(worker): ...\n"
+    text = "from workbench.engine.protocol.registry import task\n@task\ndef run(worker): ...\n"
     (tmp_path / "stranger.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("workbench.engine.registry._known", {"workbench"})
+    monkeypatch.setattr("workbench.engine.protocol.registry._known", {"workbench"})
     with pytest.raises(EngineError, match="not registered"):
         find_registered("stranger:run")
     assert "stranger" not in sys.modules

@@ -13,10 +13,10 @@ import pytest
 
 from tests.helpers import chain_graph, with_settings
 from workbench.catalog import Catalog
-from workbench.engine.reader_cursor import ReadBatch, ReaderCursor
-from workbench.engine.root_guard import CHANGED, outside_roots, require_inside
-from workbench.engine.run_result import Result
-from workbench.engine.runner import Runner
+from workbench.engine.reading.reader_cursor import ReadBatch, ReaderCursor
+from workbench.engine.resources.root_guard import CHANGED, outside_roots, require_inside
+from workbench.engine.run.run_result import Result
+from workbench.engine.run.runner import Runner
 from workbench.errors import DataError
 from workbench.graph import Graph
 from workbench.graph.execution.dataset_parameters import with_datasets

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tests.helpers import chain_graph, recipe_cases, same, script_batches, with_settings
 from tests.thorough import one_in
 from workbench.catalog import Catalog, load_catalog
-from workbench.engine.run_result import Result
-from workbench.engine.runner import Runner
+from workbench.engine.run.run_result import Result
+from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Node, Port, Settings, load_recipe
 from workbench.graph.edits.compose import place_node

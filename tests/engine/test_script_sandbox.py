@@ -15,10 +15,14 @@ import pytest
 
 from tests.engine.tasks import until
 from workbench.engine import Engine
-from workbench.engine.landlock import restrict_writing
-from workbench.engine.registry import task
-from workbench.engine.script_sandbox import ScriptSandbox, one_printable_line, source_location
-from workbench.engine.worker import Worker
+from workbench.engine.protocol.registry import task
+from workbench.engine.resources.landlock import restrict_writing
+from workbench.engine.run.worker import Worker
+from workbench.engine.script_import.script_sandbox import (
+    ScriptSandbox,
+    one_printable_line,
+    source_location,
+)
 from workbench.errors import ImportFailedError
 
 SLEEP = "import time; time.sleep(100_000)"

@@ -15,7 +15,7 @@ from tests.region_graphs import BATCH as BATCH_OF_ANY
 from tests.region_graphs import CATALOG
 from tests.thorough import examples, one_in
 from tests.turn_graphs import TURN_GRAPHS
-from workbench.engine.runner import Runner
+from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
 from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.graph.control_flow.repeat import repeat

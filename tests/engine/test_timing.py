@@ -7,10 +7,10 @@ import pytest
 
 from tests.helpers import chain_graph, same, with_settings
 from workbench.catalog import load_catalog
-from workbench.engine.run_result import Result
-from workbench.engine.runner import Runner
-from workbench.engine.stage_pipeline import THREADS, Stage
-from workbench.engine.timing import empty_pipeline_time, time_node
+from workbench.engine.build.stage_pipeline import THREADS, Stage
+from workbench.engine.run.run_result import Result
+from workbench.engine.run.runner import Runner
+from workbench.engine.run.timing import empty_pipeline_time, time_node
 from workbench.graph import Graph, Port
 from workbench.graph.model.ports import output_ports
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.engine.tracing import trace_pipeline
+from workbench.engine.script_import.tracing import trace_pipeline
 from workbench.errors import ImportFailedError
 
 

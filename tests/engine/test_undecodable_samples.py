@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import tifffile
 
-from workbench.engine.encoded_images import crash_reason, placeholder_jpeg
-from workbench.engine.undecodable_samples import (
+from workbench.engine.reading.encoded_images import crash_reason, placeholder_jpeg
+from workbench.engine.reading.undecodable_samples import (
     Sample,
     check_samples,
     replace_samples,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from workbench.engine.stand_ins import StandIn, StandIns
-from workbench.engine.usual_values import UsualValues, is_of_any_process, written
-from workbench.engine.written_calls import MISSING
+from workbench.engine.assumed_values.stand_ins import StandIn, StandIns
+from workbench.engine.assumed_values.usual_values import UsualValues, is_of_any_process, written
+from workbench.engine.assumed_values.written_calls import MISSING
 
 
 def usual(body: str = "pass", parameters: str = "", **defaults: Any) -> UsualValues:

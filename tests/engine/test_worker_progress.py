@@ -9,8 +9,8 @@ import threading
 import pytest
 
 from tests.engine import tasks
-from workbench.engine import heartbeat
-from workbench.engine.worker_progress import NO_ANSWER, WorkerProgress
+from workbench.engine.protocol import heartbeat
+from workbench.engine.protocol.worker_progress import NO_ANSWER, WorkerProgress
 from workbench.errors import WorkerSilentError
 
 Heard = list[tuple[float, str]]

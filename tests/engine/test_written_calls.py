@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from workbench.engine.written_calls import MISSING, written_value
+from workbench.engine.assumed_values.written_calls import MISSING, written_value
 
 
 def value(text: str, wanted: str = "crop") -> object:

@@ -23,7 +23,7 @@ from tests.helpers import (
 )
 from tests.thorough import examples
 from workbench.catalog import Catalog, Value, load_catalog
-from workbench.engine.runner import Runner
+from workbench.engine.run.runner import Runner
 from workbench.graph import Fault, Graph, Node, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.edit import insert_node, new_node, set_arg, set_setting

@@ -12,7 +12,7 @@ from tests.graph.geometry_chains import region_chain, worst_of
 from tests.graph.ramps import BATCH, coco_start, run_graph, write_ramps
 from tests.helpers import same, script_batches
 from workbench.catalog import load_catalog
-from workbench.engine.runner import Runner
+from workbench.engine.run.runner import Runner
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.checks.check import check_graph
 from workbench.graph.control_flow.regions import wrap_in_region

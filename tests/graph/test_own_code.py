@@ -10,7 +10,7 @@ import pytest
 import workbench as wb
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
-from workbench.engine.codec import _pack_graph
+from workbench.engine.protocol.codec import _pack_graph
 from workbench.graph import load_recipe
 from workbench.graph.fixes import fixes
 from workbench.graph.user_functions.own_code import is_trusted

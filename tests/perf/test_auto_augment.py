@@ -16,7 +16,7 @@ from tests.helpers import chain_graph
 from tests.perf.conftest import Table
 from tests.perf.test_preview_latency import Nowhere
 from workbench.catalog import Value, load_catalog
-from workbench.engine.worker import Worker
+from workbench.engine.run.worker import Worker
 from workbench.graph import Graph
 from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.graph.edits.edit import set_arg, set_setting

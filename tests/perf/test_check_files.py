@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.perf.conftest import Table
-from workbench.engine.file_check_pool import check_each
-from workbench.engine.machine import usable_cores
+from workbench.engine.file_checks.file_check_pool import check_each
+from workbench.engine.resources.machine import usable_cores
 from workbench.health import check_folder
 from workbench.samples import write_samples
 from workbench.sources import list_samples, open_dataset

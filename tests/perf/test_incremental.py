@@ -14,8 +14,8 @@ import pytest
 
 from tests.perf.conftest import Table
 from tests.perf.test_preview_latency import CHANGES, Nowhere, chain
-from workbench.engine.registry import task
-from workbench.engine.worker import Worker
+from workbench.engine.protocol.registry import task
+from workbench.engine.run.worker import Worker
 from workbench.graph import Graph
 from workbench.preview import PreviewRequest
 from workbench.preview.render import render

@@ -27,7 +27,7 @@ from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.workload import ScriptJob, run_round
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
-from workbench.engine.machine import usable_cores
+from workbench.engine.resources.machine import usable_cores
 from workbench.graph import load_recipe
 from workbench.sources import open_datasets
 

@@ -21,7 +21,7 @@ from tests.perf.conftest import Table
 from tests.perf.test_export_speed import BUILDS, ROUNDS, SECONDS
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
-from workbench.engine.kernel_program import make_loader
+from workbench.engine.build.kernel_program import make_loader
 from workbench.graph import load_recipe
 from workbench.sources import open_datasets
 

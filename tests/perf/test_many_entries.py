@@ -18,7 +18,7 @@ import pytest
 
 from tests.perf.conftest import Table
 from tests.sources.written import example
-from workbench.engine.encoded_images import placeholder_jpeg
+from workbench.engine.reading.encoded_images import placeholder_jpeg
 from workbench.samples.records import add_to_tar, framed
 
 CLASSES = 1000
@@ -28,7 +28,7 @@ MEASURE = """
 import sys, threading, time
 from dataclasses import replace
 from tests.perf.test_preview_latency import Nowhere, chain
-from workbench.engine.worker import Worker
+from workbench.engine.run.worker import Worker
 from workbench.graph.model import Source
 from workbench.preview import PreviewRequest
 from workbench.preview.render import render

@@ -18,7 +18,7 @@ import pytest
 from tests.perf.conftest import Table
 from tests.ui.labserver import await_server, free_port
 from tests.ui.websocket_client import PageClient
-from workbench.engine.process_memory import own_bytes
+from workbench.engine.resources.process_memory import own_bytes
 
 SESSIONS = 60
 GIB = 8

@@ -13,7 +13,7 @@ import pytest
 from tests.perf.conftest import Table, timed
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
-from workbench.engine.worker import Worker
+from workbench.engine.run.worker import Worker
 from workbench.graph import Graph, Settings
 from workbench.graph.edits.edit import insert_node, set_arg, start_graph
 from workbench.preview import PreviewRequest, preview_batch

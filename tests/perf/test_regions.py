@@ -25,7 +25,7 @@ from workbench.bench.fused_speed import FusedSpeedExperiment
 from workbench.bench.measurement_config import QUICK_CONFIG
 from workbench.catalog import Value, load_catalog
 from workbench.emit import emit_script
-from workbench.engine.worker import Worker
+from workbench.engine.run.worker import Worker
 from workbench.graph import Graph
 from workbench.graph.control_flow.one_of import choose_one_of
 from workbench.graph.control_flow.regions import wrap_in_region

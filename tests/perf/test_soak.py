@@ -22,7 +22,7 @@ from tests.preview.soak import (
     soak,
 )
 from workbench.engine import Engine
-from workbench.engine.memory_budget import MemoryBudget
+from workbench.engine.resources.memory_budget import MemoryBudget
 from workbench.errors import WorkbenchError
 from workbench.preview import PreviewRequest, preview_batch
 

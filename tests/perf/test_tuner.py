@@ -20,7 +20,7 @@ from workbench.bench.summary import best_measurement
 from workbench.bench.sweep import SweepExperiment
 from workbench.bench.tune import TuningExperiment
 from workbench.bench.tuner_search import usual_allowance
-from workbench.engine.machine import usable_cores
+from workbench.engine.resources.machine import usable_cores
 from workbench.graph import load_recipe
 
 __all__ = ["folder"]

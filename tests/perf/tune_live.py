@@ -42,7 +42,7 @@ from workbench.bench.stats import paired_ratio
 from workbench.bench.summary import best_measurement
 from workbench.bench.sweep import SweepExperiment
 from workbench.bench.tune import TuningExperiment
-from workbench.engine.machine import usable_cores
+from workbench.engine.resources.machine import usable_cores
 from workbench.errors import CancelledError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.model import Executor

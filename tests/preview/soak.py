@@ -14,9 +14,9 @@ from tests import placed
 from tests.helpers import good_value, photo_recipes, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
-from workbench.engine.process_memory import give_back_free, own_bytes, thread_count
-from workbench.engine.registry import task
-from workbench.engine.worker import Worker, release
+from workbench.engine.protocol.registry import task
+from workbench.engine.resources.process_memory import give_back_free, own_bytes, thread_count
+from workbench.engine.run.worker import Worker, release
 from workbench.errors import (
     GraphEditError,
     GraphError,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.helpers import CHAINS, apply_step, photo_recipes, same, step, with_settings
 from tests.thorough import examples
 from workbench.catalog import load_catalog
-from workbench.engine.runner import Runner
+from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Port, check_graph, load_recipes
 from workbench.graph.types.devices import is_generator

@@ -19,10 +19,10 @@ from tests.helpers import chain_graph, with_settings
 from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
-from workbench.engine.call_handle import Caller
-from workbench.engine.channel import Channel
-from workbench.engine.registry import task
-from workbench.engine.worker import Worker
+from workbench.engine.protocol.call_handle import Caller
+from workbench.engine.protocol.channel import Channel
+from workbench.engine.protocol.registry import task
+from workbench.engine.run.worker import Worker
 from workbench.errors import (
     CancelledError,
     DataError,

@@ -8,7 +8,7 @@ import pytest
 
 import workbench as wb
 from workbench.engine import Engine
-from workbench.engine.kernel_program import build_pipeline
+from workbench.engine.build.kernel_program import build_pipeline
 from workbench.errors import GraphError
 from workbench.graph.model import Graph
 from workbench.preview import PreviewRequest, preview_outputs

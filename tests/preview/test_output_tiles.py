@@ -22,7 +22,7 @@ from tests.helpers import (
 )
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
-from workbench.engine.runner import Runner
+from workbench.engine.run.runner import Runner
 from workbench.errors import GraphError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_arg

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.helpers import chain_graph
 from workbench.catalog import load_catalog
-from workbench.engine.batch_store import Batch
+from workbench.engine.resources.batch_store import Batch
 from workbench.graph import Port
 from workbench.preview.value_scaling import Scaling, per_channel, scale_on_host, scaling_of
 

@@ -16,7 +16,7 @@ from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine import Engine
-from workbench.engine.runner import Runner
+from workbench.engine.run.runner import Runner
 from workbench.errors import CancelledError, DataError, GraphFaultsError
 from workbench.graph import Graph, load_recipe, load_recipes
 from workbench.preview.verify import Verifier, deviation, verify

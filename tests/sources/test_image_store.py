@@ -13,7 +13,7 @@ import pytest
 from tests.sources.in_memory import COUNT, PIXELS, Photos, a_graph
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
-from workbench.engine.runner import Runner
+from workbench.engine.run.runner import Runner
 from workbench.errors import DataError
 from workbench.sources import Dataset, list_samples, open_dataset, require_dataset
 from workbench.sources.kinds.memory._image_store import _remove_abandoned

@@ -20,7 +20,7 @@ from workbench.bench.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
 from workbench.catalog.python_decoder import decode_with_pillow
 from workbench.engine import Engine
-from workbench.engine.runner import Runner
+from workbench.engine.run.runner import Runner
 from workbench.errors import DataError
 from workbench.health import check_folder, scan_folder
 from workbench.preview.verify import Verifier

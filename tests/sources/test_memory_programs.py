@@ -17,7 +17,7 @@ from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.cli import main
 from workbench.emit.targets import export
-from workbench.engine.kernel_program import make_loader
+from workbench.engine.build.kernel_program import make_loader
 from workbench.errors import DataError, GraphEditError, GraphExportError
 from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_setting

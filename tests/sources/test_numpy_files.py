@@ -15,8 +15,8 @@ from workbench.bench.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine import Engine
+from workbench.engine.file_checks.usable_data import UsableData
 from workbench.engine.importing import from_file
-from workbench.engine.usable_data import UsableData
 from workbench.errors import DataError, GraphExportError, PipelineError
 from workbench.graph import load_recipe
 from workbench.graph.checks.check import check_graph

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from workbench.engine import Engine
-from workbench.engine.root_guard import require_inside
+from workbench.engine.resources.root_guard import require_inside
 from workbench.errors import DataError
 from workbench.graph import load_recipe
 from workbench.preview import PreviewRequest, preview_batch
@@ -121,7 +121,9 @@ def test_other_places_are_refused_with_the_remedy(place: str, remedy: str) -> No
 
 
 def test_a_page_opens_none(bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.engine.root_guard.roots_of_worker", lambda: Roots([tmp_path]))
+    monkeypatch.setattr(
+        "workbench.engine.resources.root_guard.roots_of_worker", lambda: Roots([tmp_path])
+    )
     (source,) = load_recipe("rotate-jitter").sources
     with pytest.raises(DataError, match="pages read what lies below the roots alone"):
         require_inside(source, open_dataset(bucket))

@@ -15,7 +15,7 @@ import workbench as wb
 from tests.helpers import arrays_of, built, import_script, same
 from workbench.catalog.spec import Value
 from workbench.cli import main
-from workbench.engine.batch_store import Batch
+from workbench.engine.resources.batch_store import Batch
 from workbench.errors import DataError
 from workbench.graph import Graph, Node, Port, Settings
 from workbench.graph.execution.dataset_parameters import with_datasets

@@ -14,7 +14,7 @@ from workbench.bench.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine import Engine
-from workbench.engine.file_check import check_header
+from workbench.engine.file_checks.file_check import check_header
 from workbench.engine.importing import from_file
 from workbench.errors import DataError
 from workbench.graph.checks.check import check_graph

@@ -10,7 +10,7 @@ import pytest
 from tests.helpers import same, script_batches
 from tests.sources.test_video import GOLDEN, a_graph
 from workbench.engine import Engine
-from workbench.engine.file_check import check_header
+from workbench.engine.file_checks.file_check import check_header
 from workbench.graph.model import Port
 from workbench.health import check_folder
 from workbench.preview import preview_batch

@@ -13,7 +13,7 @@ from tests.helpers import chain_graph
 from tests.sources.written import read_photos, write_webdataset
 from workbench.catalog import load_catalog
 from workbench.emit import emit_stage
-from workbench.engine.reader_cursor import ReadBatch, ReaderCursor
+from workbench.engine.reading.reader_cursor import ReadBatch, ReaderCursor
 from workbench.errors import CancelledError, DataError
 from workbench.graph import Port, Settings
 from workbench.graph.edits.edit import set_arg

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from workbench.catalog import load_catalog
-from workbench.engine.undecodable_samples import Sample
+from workbench.engine.reading.undecodable_samples import Sample
 from workbench.errors import GraphError
 from workbench.graph import load_recipe
 from workbench.preview import Picture, Pixels

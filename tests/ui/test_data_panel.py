@@ -11,7 +11,7 @@ import pytest
 from tests.sources.written import read_photos, write_coco
 from tests.ui.hosts import small
 from tests.ui.screen import Screen
-from workbench.engine.encoded_images import placeholder_jpeg
+from workbench.engine.reading.encoded_images import placeholder_jpeg
 from workbench.graph.model import Graph, Source
 from workbench.health import check_folder
 from workbench.roots import Roots

@@ -342,7 +342,7 @@ def test_a_batch_warns_of_a_function_that_is_another_at_each_call(
 def test_a_missing_library_is_one_sentence_with_the_command(
     w: wb.Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.engine.kernel_program.find_spec", lambda name: None)
+    monkeypatch.setattr("workbench.engine.build.kernel_program.find_spec", lambda name: None)
     for library in ("torch", "jax"):
         with pytest.raises(ImportError, match=f"Install it: pip install {library}") as raised:
             w.loader(library)

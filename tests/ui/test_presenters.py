@@ -6,9 +6,9 @@ import json
 import pytest
 
 from workbench.catalog import load_catalog
-from workbench.engine.machine import describe_machine
-from workbench.engine.process_memory import MemoryUse
-from workbench.engine.undecodable_samples import Sample
+from workbench.engine.reading.undecodable_samples import Sample
+from workbench.engine.resources.machine import describe_machine
+from workbench.engine.resources.process_memory import MemoryUse
 from workbench.graph import Node, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.devices import infer_devices

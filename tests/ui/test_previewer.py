@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.engine import tasks
-from workbench.engine.call_handle import Caller, CallHandle
-from workbench.engine.process import Engine
+from workbench.engine.protocol.call_handle import Caller, CallHandle
+from workbench.engine.protocol.process import Engine
 from workbench.errors import CancelledError, PipelineError
 from workbench.graph import Graph
 from workbench.preview import PreviewRequest

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from workbench.catalog import Catalog
-from workbench.engine.machine import describe_machine
+from workbench.engine.resources.machine import describe_machine
 from workbench.graph import Graph, load_recipe
 from workbench.roots import Roots
 from workbench.ui.root_faults import root_faults

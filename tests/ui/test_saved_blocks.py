@@ -11,7 +11,7 @@ from tests.helpers import chain_graph
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.engine.importing import from_file
-from workbench.engine.machine import describe_machine
+from workbench.engine.resources.machine import describe_machine
 from workbench.errors import GraphEditError
 from workbench.graph import check_graph
 from workbench.graph.edits.rename import rename_node

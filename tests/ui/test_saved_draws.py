@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from workbench.catalog import load_catalog
-from workbench.engine.machine import describe_machine
-from workbench.engine.undecodable_samples import Sample
+from workbench.engine.reading.undecodable_samples import Sample
+from workbench.engine.resources.machine import describe_machine
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_setting

@@ -11,7 +11,7 @@ import pytest
 from tests.engine import tasks
 from tests.helpers import chain_graph, with_settings
 from workbench.engine import Engine
-from workbench.engine.call_handle import Caller
+from workbench.engine.protocol.call_handle import Caller
 from workbench.errors import CancelledError, PipelineError
 from workbench.graph.storage.layout import Document
 from workbench.preview import PreviewRequest

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from workbench.catalog import load_catalog
-from workbench.engine.machine import describe_machine
+from workbench.engine.resources.machine import describe_machine
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
 from workbench.graph.storage.layout import Document

@@ -29,9 +29,9 @@ from workbench.bench.pixels import compare_decoders
 from workbench.bench.record import Report
 from workbench.bench.speed_experiment import INTERRUPTED, SpeedExperiment
 from workbench.catalog import Catalog, load_catalog
-from workbench.engine.machine import Machine, describe_machine
-from workbench.engine.progress_bar import with_progress_bar
-from workbench.engine.worker_progress import Progress, WorkerProgress
+from workbench.engine.protocol.progress_bar import with_progress_bar
+from workbench.engine.protocol.worker_progress import Progress, WorkerProgress
+from workbench.engine.resources.machine import Machine, describe_machine
 from workbench.errors import ArgumentError
 from workbench.graph.model import GRAPH, DecodeDevice, Graph
 from workbench.sources import Data

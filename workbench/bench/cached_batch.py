@@ -18,11 +18,11 @@ from workbench.bench.workload import Workload
 from workbench.catalog import load_catalog
 from workbench.emit.preview_stage import SAMPLE, emit_stage
 from workbench.emit.template_parts import has_regions
-from workbench.engine.pipelines import CompiledSource
-from workbench.engine.registry import sendable, task
-from workbench.engine.runner import Runner
-from workbench.engine.timing import empty_pipeline_time, time_node
-from workbench.engine.worker import Worker
+from workbench.engine.build.pipelines import CompiledSource
+from workbench.engine.protocol.registry import sendable, task
+from workbench.engine.run.runner import Runner
+from workbench.engine.run.timing import empty_pipeline_time, time_node
+from workbench.engine.run.worker import Worker
 from workbench.graph.model import Graph
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.model.ports import output_ports, used_inputs

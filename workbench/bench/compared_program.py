@@ -20,7 +20,7 @@ from workbench.bench.measurement import BY_ITSELF, Measurement
 from workbench.bench.measurement_config import PROBE_CONFIG
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.worker_group import KeptWorker
-from workbench.engine.worker_progress import WorkerProgress
+from workbench.engine.protocol.worker_progress import WorkerProgress
 from workbench.errors import CancelledError, EngineError
 
 GIVE_MORE = "the time was up: give more"

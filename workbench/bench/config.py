@@ -8,7 +8,7 @@ from typing import Literal
 
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Catalog
-from workbench.engine.machine import Machine
+from workbench.engine.resources.machine import Machine
 from workbench.graph.checks.check import stopping_faults
 from workbench.graph.execution.active import active_graph
 from workbench.graph.execution.dataset_parameters import sequence_length

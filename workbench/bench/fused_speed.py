@@ -11,7 +11,7 @@ from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.stats import ratio
 from workbench.bench.workload import ScriptJob
 from workbench.emit.script import emit_script
-from workbench.engine.worker_progress import Progress
+from workbench.engine.protocol.worker_progress import Progress
 from workbench.graph.model import Graph
 from workbench.graph.variants.fused import fuse
 from workbench.sources import Data

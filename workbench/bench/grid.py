@@ -11,7 +11,7 @@ from typing import Any, get_args
 from workbench.arguments import Kind
 from workbench.bench.config import Config, config_of, takes_dont_use_mmap
 from workbench.catalog.spec import Catalog
-from workbench.engine.machine import Machine
+from workbench.engine.resources.machine import Machine
 from workbench.errors import ArgumentError
 from workbench.graph.execution.pipelines import executor_faults, pipeline_faults
 from workbench.graph.model import DecodeDevice, Executor, Graph

@@ -22,7 +22,7 @@ from workbench.bench.page_cache import Cache
 from workbench.bench.record import Report
 from workbench.bench.speed_experiment import Prepared, SpeedExperiment
 from workbench.bench.worker_group import KeptWorker
-from workbench.engine.worker_progress import Progress
+from workbench.engine.protocol.worker_progress import Progress
 from workbench.errors import ArgumentError
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Data

@@ -19,8 +19,8 @@ from workbench.bench.measurement import Measurement, latency_of
 from workbench.bench.measurement_config import MeasurementConfig, StopReason
 from workbench.bench.worker_group import KeptWorker, WorkerGroup
 from workbench.bench.workload import Job, StartupStats, TimedRound
-from workbench.engine.machine import usable_cores
-from workbench.engine.worker_progress import Progress, WorkerProgress
+from workbench.engine.protocol.worker_progress import Progress, WorkerProgress
+from workbench.engine.resources.machine import usable_cores
 from workbench.errors import CancelledError, EngineError
 
 _START_SECONDS = 3.0

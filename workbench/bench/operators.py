@@ -26,8 +26,8 @@ from workbench.bench.record import Report
 from workbench.bench.speed_experiment import INTERRUPTED, SpeedExperiment, interrupted_rows
 from workbench.bench.stop_clock import StopClock
 from workbench.catalog import Catalog, load_catalog
-from workbench.engine.machine import Machine, describe_machine
-from workbench.engine.worker_progress import Progress, WorkerProgress
+from workbench.engine.protocol.worker_progress import Progress, WorkerProgress
+from workbench.engine.resources.machine import Machine, describe_machine
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Data

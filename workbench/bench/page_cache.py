@@ -15,7 +15,7 @@ from typing import Literal
 import psutil
 
 from workbench.bench.data_fingerprint import choose_samples, folder_size, never_cancelled
-from workbench.engine.machine import usable_memory
+from workbench.engine.resources.machine import usable_memory
 from workbench.errors import DataError
 from workbench.sources import Datasets, every_sample
 

@@ -16,10 +16,10 @@ from workbench.bench.stop_clock import StopClock
 from workbench.catalog import load_catalog
 from workbench.emit.code import Code
 from workbench.emit.script import emit_script
-from workbench.engine.pipelines import CompiledSource
-from workbench.engine.registry import task
-from workbench.engine.worker import Worker
-from workbench.engine.worker_progress import WorkerProgress
+from workbench.engine.build.pipelines import CompiledSource
+from workbench.engine.protocol.registry import task
+from workbench.engine.protocol.worker_progress import WorkerProgress
+from workbench.engine.run.worker import Worker
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.execution.dataset_parameters import sequence_length
 from workbench.graph.model import DecodeDevice, Graph

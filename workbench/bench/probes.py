@@ -11,7 +11,7 @@ from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import GPU_PROBE_CONFIG, PROBE_CONFIG, MeasurementConfig
 from workbench.bench.tuning_time import TuningTime
 from workbench.bench.worker_group import KeptWorker
-from workbench.engine.worker_progress import Progress
+from workbench.engine.protocol.worker_progress import Progress
 
 NOTHING_MORE = "the JPEG engines or the bus are busy all the time: no setting can bring more"
 TIME_UP = "the time was up: a longer search may find more"

@@ -24,7 +24,7 @@ from workbench.bench.report_text import report_frame, report_html, report_text
 from workbench.bench.stage_report import stages_of
 from workbench.bench.stats import Interval, paired_ratio
 from workbench.bench.workload import TimedRound
-from workbench.engine.machine import Machine
+from workbench.engine.resources.machine import Machine
 from workbench.errors import RecordFormatError
 
 if TYPE_CHECKING:

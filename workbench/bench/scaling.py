@@ -23,9 +23,9 @@ from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog
 from workbench.emit.cores import cores_without_interrupts
 from workbench.emit.script import emit_script
-from workbench.engine.gpu import Gpu, cuda_uuids
-from workbench.engine.machine import describe_machine, usable_cores
-from workbench.engine.worker_progress import Progress
+from workbench.engine.protocol.worker_progress import Progress
+from workbench.engine.resources.gpu import Gpu, cuda_uuids
+from workbench.engine.resources.machine import describe_machine, usable_cores
 from workbench.errors import EngineError
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.graph.model.bounds import SETTINGS

@@ -19,10 +19,10 @@ from typing import Any
 from workbench.bench.config import decoding_only
 from workbench.catalog import load_catalog
 from workbench.emit.script import emit_script
-from workbench.engine.exit_status import printable
-from workbench.engine.pipelines import CompiledSource
-from workbench.engine.registry import sendable, task
-from workbench.engine.worker import Worker
+from workbench.engine.build.pipelines import CompiledSource
+from workbench.engine.protocol.exit_status import printable
+from workbench.engine.protocol.registry import sendable, task
+from workbench.engine.run.worker import Worker
 from workbench.graph.model import Graph, Source
 from workbench.sources import Datasets
 

@@ -31,11 +31,11 @@ from workbench.bench.worker_group import KeptWorker
 from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit.script import emit_script
-from workbench.engine.exit_status import printable
-from workbench.engine.gpu import Gpu, first_visible_gpu, shared_words
-from workbench.engine.machine import Machine, describe_machine
-from workbench.engine.usable_data import UsableData, is_file_fault
-from workbench.engine.worker_progress import Progress, WorkerProgress
+from workbench.engine.file_checks.usable_data import UsableData, is_file_fault
+from workbench.engine.protocol.exit_status import printable
+from workbench.engine.protocol.worker_progress import Progress, WorkerProgress
+from workbench.engine.resources.gpu import Gpu, first_visible_gpu, shared_words
+from workbench.engine.resources.machine import Machine, describe_machine
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.checks.check import stopping_faults
 from workbench.graph.execution.active import active_graph, without_loose

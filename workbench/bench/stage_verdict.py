@@ -21,7 +21,7 @@ from workbench.bench.stage_report import (
     StageReport,
 )
 from workbench.bench.stats import median_interval
-from workbench.engine.machine import Machine
+from workbench.engine.resources.machine import Machine
 from workbench.errors import EngineError
 from workbench.graph.model import Graph, Node
 

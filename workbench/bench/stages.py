@@ -33,7 +33,7 @@ from workbench.bench.stage_verdict import Step, make_stage_report, stage_costs
 from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog
 from workbench.emit.script import emit_script
-from workbench.engine.worker_progress import Progress
+from workbench.engine.protocol.worker_progress import Progress
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import Graph, Node, Source
 from workbench.graph.model.node_order import ancestors, topological

@@ -11,7 +11,7 @@ from workbench.bench.grid_experiment import SAME, GridExperiment
 from workbench.bench.interleaved import format_duration
 from workbench.bench.measurement import Measurement
 from workbench.bench.record import Report
-from workbench.engine.worker_progress import Progress
+from workbench.engine.protocol.worker_progress import Progress
 
 
 class SweepExperiment(GridExperiment):

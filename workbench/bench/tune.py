@@ -15,7 +15,7 @@ from workbench.bench.probes import Probes
 from workbench.bench.record import Report
 from workbench.bench.tuner_search import TunerSearch
 from workbench.bench.tuning_time import TuningTime, Turns, long_seconds
-from workbench.engine.worker_progress import Progress
+from workbench.engine.protocol.worker_progress import Progress
 from workbench.errors import EngineError
 
 UNCOMPARED = "the time was up: measured once, and not beside the others: give more"

@@ -19,9 +19,9 @@ from workbench.bench.workload import (
     run_round,
     start_workload,
 )
-from workbench.engine.gpu import Gpu, GpuUse, first_visible_gpu
-from workbench.engine.heartbeat import warn_of_silence
-from workbench.engine.process import Engine
+from workbench.engine.protocol.heartbeat import warn_of_silence
+from workbench.engine.protocol.process import Engine
+from workbench.engine.resources.gpu import Gpu, GpuUse, first_visible_gpu
 from workbench.errors import EngineError
 
 SILENCE_LIMIT = 300.0

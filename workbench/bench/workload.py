@@ -26,11 +26,11 @@ from workbench.bench.resource_usage import (
     peak_host_bytes,
 )
 from workbench.emit.code import Code
-from workbench.engine.gpu import Gpu, first_visible_gpu
-from workbench.engine.pipelines import CompiledSource
-from workbench.engine.process_memory import give_back_free
-from workbench.engine.registry import sendable, task
-from workbench.engine.worker import Worker
+from workbench.engine.build.pipelines import CompiledSource
+from workbench.engine.protocol.registry import sendable, task
+from workbench.engine.resources.gpu import Gpu, first_visible_gpu
+from workbench.engine.resources.process_memory import give_back_free
+from workbench.engine.run.worker import Worker
 from workbench.errors import DataError, EngineError, PipelineError, WorkbenchError
 from workbench.sources import Datasets, failure_reason, require_dataset
 

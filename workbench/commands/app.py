@@ -75,7 +75,7 @@ def app_command(
 
     Example:  workbench app --data photos --port 5007
     """
-    from workbench.engine.memory_budget import shared_budget
+    from workbench.engine.resources.memory_budget import shared_budget
     from workbench.ui.access import AccessPolicy
     from workbench.ui.web import serve
 

@@ -85,7 +85,7 @@ def check(
 
     Example:  workbench check photos --full --good good.txt
     """
-    from workbench.engine.exit_status import printable
+    from workbench.engine.protocol.exit_status import printable
     from workbench.files import write_bytes, write_text
     from workbench.health.html_report import html_report
     from workbench.sources import kinds_with_targets, load_source
@@ -185,7 +185,7 @@ def _check(data: str | Dataset, full: bool, again: bool) -> FolderCheck:
 
 
 def _as_text(found: FolderCheck) -> str:
-    from workbench.engine.exit_status import printable
+    from workbench.engine.protocol.exit_status import printable
 
     lines = []
     told = [*found.bad, *found.of_level("damaged"), *found.of_level("unusual")]

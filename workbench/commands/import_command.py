@@ -180,7 +180,7 @@ def import_command(
 def _compare(
     imported: ImportedGraph, photos: str | Dataset, samples: int, plot: str | None
 ) -> None:
-    from workbench.engine.exit_status import printable
+    from workbench.engine.protocol.exit_status import printable
     from workbench.files import write_bytes
     from workbench.transform_comparison import compare_transforms
 

@@ -117,7 +117,7 @@ def tune(
     from workbench.bench.tune import TuningExperiment
     from workbench.catalog import load_catalog
     from workbench.emit import emit_script
-    from workbench.engine.machine import describe_machine
+    from workbench.engine.resources.machine import describe_machine
     from workbench.files import write_text
     from workbench.graph import dump_graph
 

@@ -261,7 +261,7 @@ def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], emitter: _S
     automatic = policy_imports(called, emitter.catalog)
     if automatic:
         imports += "".join(f"{line}\n" for line in automatic)
-        imports += "from workbench.engine.auto_augment import handing_in\n"
+        imports += "from workbench.engine.build.auto_augment import handing_in\n"
     own = emitter.constants if any(map(has_policy, called)) else {}
     constants = "".join(f"{name} = {text}\n" for name, text in own.items())
     values = emitter.values

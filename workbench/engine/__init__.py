@@ -1,6 +1,6 @@
 """The worker process, and the only code that runs a DALI pipeline."""
 
-from workbench.engine.machine import Machine, describe_machine
-from workbench.engine.process import Engine
+from workbench.engine.protocol.process import Engine
+from workbench.engine.resources.machine import Machine, describe_machine
 
 __all__ = ["Engine", "Machine", "describe_machine"]

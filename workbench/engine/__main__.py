@@ -2,6 +2,6 @@
 
 import sys
 
-from workbench.engine.worker import main
+from workbench.engine.run.worker import main
 
 main(*sys.argv[1:])

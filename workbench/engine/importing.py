@@ -23,12 +23,12 @@ from workbench.emit.transform_import.graph import (
     import_transforms,
 )
 from workbench.emit.transform_import.transform_call import from_plain
-from workbench.engine.process import Engine
-from workbench.engine.project_modules import imported_texts
-from workbench.engine.recorded_calls import DALIS_TORCHVISION
-from workbench.engine.scripts import LARGEST_SCRIPT, trace_source
-from workbench.engine.tracing import trace_pipeline
-from workbench.engine.transform_tracing import TracedTransform, trace_transform
+from workbench.engine.assumed_values.project_modules import imported_texts
+from workbench.engine.protocol.process import Engine
+from workbench.engine.script_import.scripts import LARGEST_SCRIPT, trace_source
+from workbench.engine.script_import.tracing import trace_pipeline
+from workbench.engine.transform_tracing.recorded_calls import DALIS_TORCHVISION
+from workbench.engine.transform_tracing.tracing import TracedTransform, trace_transform
 from workbench.errors import (
     ImportFailedError,
     WorkerLostError,

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.arguments import FUNCTION, checked
-from workbench.engine.exit_status import printable
-from workbench.engine.file_check_pool import check_each, check_outside_roots
-from workbench.engine.findings import KINDS, LINE_BREAK, CheckedFile, Level
-from workbench.engine.heartbeat import warn_of_silence
-from workbench.engine.progress_bar import count_bar, with_progress_bar
+from workbench.engine.file_checks.file_check_pool import check_each, check_outside_roots
+from workbench.engine.protocol.exit_status import printable
+from workbench.engine.protocol.heartbeat import warn_of_silence
+from workbench.engine.protocol.progress_bar import count_bar, with_progress_bar
+from workbench.engine.reading.findings import KINDS, LINE_BREAK, CheckedFile, Level
 from workbench.errors import CancelledError, DataError
 from workbench.figures import plot_counts
 from workbench.health.check_record import CheckRecord

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from workbench.engine.findings import KINDS, CheckedFile, Finding
+from workbench.engine.reading.findings import KINDS, CheckedFile, Finding
 from workbench.sources import Dataset
 
 _VERSION = 2

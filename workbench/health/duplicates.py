@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from workbench.engine.findings import CheckedFile, Finding
-from workbench.engine.image_hash import near_pairs
-from workbench.engine.machine import usable_cores
+from workbench.engine.file_checks.image_hash import near_pairs
+from workbench.engine.reading.findings import CheckedFile, Finding
+from workbench.engine.resources.machine import usable_cores
 from workbench.sources import Sample
 
 _READ_AT_ONCE = 2**20

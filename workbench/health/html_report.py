@@ -9,9 +9,9 @@ from html import escape
 
 from PIL import Image, ImageOps
 
-from workbench.engine.encoded_images import open_image, pillow_warnings_ignored
-from workbench.engine.exit_status import printable
-from workbench.engine.findings import CheckedFile, Finding
+from workbench.engine.protocol.exit_status import printable
+from workbench.engine.reading.encoded_images import open_image, pillow_warnings_ignored
+from workbench.engine.reading.findings import CheckedFile, Finding
 from workbench.health.check import FolderCheck
 from workbench.sources import Sample, list_samples
 

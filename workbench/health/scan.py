@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 
 from PIL import Image
 
-from workbench.engine.encoded_images import pillow_warnings_ignored
-from workbench.engine.image_targets import header_findings
+from workbench.engine.reading.encoded_images import pillow_warnings_ignored
+from workbench.engine.reading.image_targets import header_findings
 from workbench.errors import DataError
 from workbench.roots import Roots
 from workbench.sources import (

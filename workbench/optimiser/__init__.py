@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from workbench.arguments import NAMES, checked
 from workbench.bench.measurement_config import MEASUREMENT, MeasurementConfig
-from workbench.engine.progress_bar import with_progress_bar
-from workbench.engine.worker_progress import Progress
+from workbench.engine.protocol.progress_bar import with_progress_bar
+from workbench.engine.protocol.worker_progress import Progress
 from workbench.graph.model import GRAPH, Graph
 from workbench.optimiser.experiment import OptimisationExperiment
 from workbench.optimiser.proposal import Proposal

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.engine.registry import task
-from workbench.engine.worker import Worker
+from workbench.engine.protocol.registry import task
+from workbench.engine.run.worker import Worker
 from workbench.graph.model import Graph
 from workbench.graph.types.devices import image_outputs
 from workbench.preview.pixel_difference import DifferenceSums, psnr_of

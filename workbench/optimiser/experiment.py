@@ -23,9 +23,9 @@ from workbench.bench.stats import Interval, paired_ratio
 from workbench.bench.workload import ScriptJob
 from workbench.catalog.spec import Catalog
 from workbench.emit.script import emit_script
-from workbench.engine.machine import Machine
-from workbench.engine.process import Engine
-from workbench.engine.worker_progress import Progress
+from workbench.engine.protocol.process import Engine
+from workbench.engine.protocol.worker_progress import Progress
+from workbench.engine.resources.machine import Machine
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.checks.check import require_sound
 from workbench.graph.model import Graph

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench.catalog.auto_augment import AUTO_AUGMENT
-from workbench.engine.auto_augment import augmentation_names
+from workbench.engine.build.auto_augment import augmentation_names
 from workbench.preview.request import GraphRun
 from workbench.preview.value_text import augmentations_of, augmented_at
 

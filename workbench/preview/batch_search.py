@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from workbench.emit.tap_names import scope_of, turns_of
-from workbench.engine.call_handle import Caller
-from workbench.engine.registry import task
-from workbench.engine.worker import Worker
+from workbench.engine.protocol.call_handle import Caller
+from workbench.engine.protocol.registry import task
+from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.execution.active import active_graph
 from workbench.graph.model import Graph, region_of

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from workbench.emit.tap_names import scope_of
-from workbench.engine.branch_counts import BranchCounter
-from workbench.engine.registry import task
-from workbench.engine.worker import Worker
+from workbench.engine.protocol.registry import task
+from workbench.engine.run.branch_counts import BranchCounter
+from workbench.engine.run.worker import Worker
 from workbench.graph.control_flow.chance import probability_of
 from workbench.graph.control_flow.one_of import weights_of
 from workbench.graph.control_flow.repeat import OP as REPEAT

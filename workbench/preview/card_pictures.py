@@ -15,10 +15,10 @@ from PIL import Image
 
 from workbench.catalog.spec import SHOWN_KINDS
 from workbench.emit.naming import is_batch_generator
-from workbench.engine.batch_store import Batch, Memory
-from workbench.engine.registry import task
-from workbench.engine.undecodable_samples import Sample
-from workbench.engine.worker import Worker
+from workbench.engine.protocol.registry import task
+from workbench.engine.reading.undecodable_samples import Sample
+from workbench.engine.resources.batch_store import Batch, Memory
+from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.model import Node, Port
 from workbench.graph.model.ports import outputs_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.engine.worker import Worker
+from workbench.engine.run.worker import Worker
 from workbench.errors import DataError
 from workbench.graph.model import Port, Source
 from workbench.preview.request import GraphRun

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.engine.batch_store import Memory
+from workbench.engine.resources.batch_store import Memory
 from workbench.preview.tiles import Tiles, on_host
 
 Encoder = Callable[[Any], bytes]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.engine.registry import task
-from workbench.engine.worker import Worker
+from workbench.engine.protocol.registry import task
+from workbench.engine.run.worker import Worker
 from workbench.preview.output_tiles import tiles_of
 from workbench.preview.request import PreviewRequest, run_request
 from workbench.preview.tiles import on_host

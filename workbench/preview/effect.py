@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog.spec import ArgSpec, Value
-from workbench.engine.registry import task
-from workbench.engine.worker import Worker
+from workbench.engine.protocol.registry import task
+from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError, PipelineError
 from workbench.graph.model import Graph
 from workbench.preview.contact_sheet import compose, encode, grid_of

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.emit.code import Code
-from workbench.engine.exit_status import describe_exit, exit_remedy, raise_oom_score
-from workbench.engine.heartbeat import SuspensionMonitor, warn_of_silence
-from workbench.engine.memory_budget import CountedProcess, shared_budget
-from workbench.engine.pipelines import without_quotes
+from workbench.engine.build.pipelines import without_quotes
+from workbench.engine.protocol.exit_status import describe_exit, exit_remedy, raise_oom_score
+from workbench.engine.protocol.heartbeat import SuspensionMonitor, warn_of_silence
+from workbench.engine.resources.memory_budget import CountedProcess, shared_budget
 from workbench.errors import EngineError, WorkerSilentError, WorkerTimeoutError
 from workbench.sources import Datasets
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench.emit.own_code import nodes_calling
-from workbench.engine.call_handle import Caller, ReportListener
-from workbench.engine.registry import task
-from workbench.engine.worker import Worker
+from workbench.engine.protocol.call_handle import Caller, ReportListener
+from workbench.engine.protocol.registry import task
+from workbench.engine.run.worker import Worker
 from workbench.errors import CancelledError, WorkbenchError, WorkerCrashedError, WorkerTimeoutError
 from workbench.preview.request import PreviewRequest, run_request
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog.spec import PortKind
-from workbench.engine.batch_store import Batch
+from workbench.engine.resources.batch_store import Batch
 from workbench.errors import GraphError
 from workbench.preview.sound_pictures import is_sound, sound_pictures
 from workbench.preview.tiles import picture_layout

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.engine.registry import task
-from workbench.engine.undecodable_samples import Sample
-from workbench.engine.worker import Worker
+from workbench.engine.protocol.registry import task
+from workbench.engine.reading.undecodable_samples import Sample
+from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
 from workbench.figures import plot_pictures
 from workbench.graph.types.devices import is_generator

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog.spec import SHOWN_KINDS
-from workbench.engine.batch_store import Batch
-from workbench.engine.worker import Worker
+from workbench.engine.resources.batch_store import Batch
+from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.model import Port
 from workbench.graph.model.node_order import ancestors

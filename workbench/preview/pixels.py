@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.engine.registry import task
-from workbench.engine.undecodable_samples import Sample
-from workbench.engine.worker import Worker
+from workbench.engine.protocol.registry import task
+from workbench.engine.reading.undecodable_samples import Sample
+from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
 from workbench.preview.contact_sheet import encode
 from workbench.preview.frame_strip import is_sequence, one_frame

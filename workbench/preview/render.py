@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
-from workbench.engine.batch_store import Batch
-from workbench.engine.process_memory import MemoryUse
-from workbench.engine.registry import task
-from workbench.engine.undecodable_samples import Sample
-from workbench.engine.worker import Worker, memory_use
+from workbench.engine.protocol.registry import task
+from workbench.engine.reading.undecodable_samples import Sample
+from workbench.engine.resources.batch_store import Batch
+from workbench.engine.resources.process_memory import MemoryUse
+from workbench.engine.run.worker import Worker, memory_use
 from workbench.errors import GraphError
 from workbench.figures import plot_pictures
 from workbench.graph.checks.check_warnings import check_warnings

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from workbench.arguments import TEXT, WHOLE, require_kind
 from workbench.catalog.spec import Catalog
 from workbench.emit.naming import is_batch_generator
-from workbench.engine.run_result import Result
-from workbench.engine.worker import Worker
+from workbench.engine.run.run_result import Result
+from workbench.engine.run.worker import Worker
 from workbench.errors import DataError, GraphError
 from workbench.graph.execution.active import active_graph
 from workbench.graph.execution.dataset_parameters import with_datasets

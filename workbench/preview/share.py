@@ -21,7 +21,7 @@ from PIL import (
     UnidentifiedImageError,
 )
 
-from workbench.engine.call_handle import Caller
+from workbench.engine.protocol.call_handle import Caller
 from workbench.errors import GraphFormatError, SaveError
 from workbench.graph.model import Graph
 from workbench.graph.storage.io import load_graph

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog.spec import SHOWN_KINDS, PortKind
-from workbench.engine.batch_store import Batch
+from workbench.engine.resources.batch_store import Batch
 from workbench.preview.value_scaling import Scaling, stretch
 
 _WIDTH, _HEIGHT = 256, 192

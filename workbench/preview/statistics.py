@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.engine.registry import task
-from workbench.engine.worker import Worker
+from workbench.engine.protocol.registry import task
+from workbench.engine.run.worker import Worker
 from workbench.graph.model import Port
 from workbench.preview.frame_strip import value_layout
 from workbench.preview.request import GraphRun, PreviewRequest, run_request

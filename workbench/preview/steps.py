@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog.spec import SHOWN_KINDS, Device, PortKind
-from workbench.engine.batch_store import Batch, Memory
-from workbench.engine.registry import task
-from workbench.engine.stage_pipeline import THREADS
-from workbench.engine.timing import NodeTime, empty_pipeline_time, time_node
-from workbench.engine.undecodable_samples import Sample
-from workbench.engine.worker import Worker
+from workbench.engine.build.stage_pipeline import THREADS
+from workbench.engine.protocol.registry import task
+from workbench.engine.reading.undecodable_samples import Sample
+from workbench.engine.resources.batch_store import Batch, Memory
+from workbench.engine.run.timing import NodeTime, empty_pipeline_time, time_node
+from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.model import Node, Port
 from workbench.graph.model.ports import outputs_of

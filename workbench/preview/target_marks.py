@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from workbench.catalog.followers import FOLLOWERS
 from workbench.catalog.spec import PortKind
-from workbench.engine.worker import Worker
+from workbench.engine.run.worker import Worker
 from workbench.errors import DataError, GraphError
 from workbench.graph.annotations.followers import follows
 from workbench.graph.annotations.geometry import frame_of, geometry_path

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.engine.worker import Worker
+from workbench.engine.run.worker import Worker
 from workbench.graph.model import Port, Source
 from workbench.graph.types.devices import infer_devices, port_kind
 from workbench.preview.class_names import class_names_of

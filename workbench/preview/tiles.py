@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.engine.batch_store import Batch, Memory
-from workbench.engine.machine import usable_cores
-from workbench.engine.worker import Worker
+from workbench.engine.resources.batch_store import Batch, Memory
+from workbench.engine.resources.machine import usable_cores
+from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
 from workbench.preview.value_scaling import Scaling, per_channel, scale_on_host
 

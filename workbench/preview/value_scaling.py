@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog.spec import Catalog, Value
-from workbench.engine.batch_store import Batch
+from workbench.engine.resources.batch_store import Batch
 from workbench.graph.model import Graph, Port
 
 

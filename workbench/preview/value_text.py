@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from workbench.catalog.spec import Catalog
-from workbench.engine.applied_augmentations import Augmented
-from workbench.engine.batch_store import Batch
+from workbench.engine.build.applied_augmentations import Augmented
+from workbench.engine.resources.batch_store import Batch
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.ports import outputs_of
 from workbench.graph.types.devices import infer_devices, is_generator

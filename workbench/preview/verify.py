@@ -23,13 +23,13 @@ from workbench.catalog import load_catalog
 from workbench.emit.outputs import class_numbers, describe_outputs
 from workbench.emit.own_code import nodes_calling
 from workbench.emit.targets import export
-from workbench.engine.findings import CheckedFile
-from workbench.engine.process import Engine
-from workbench.engine.progress_bar import with_progress_bar
-from workbench.engine.registry import task
-from workbench.engine.usable_data import UsableData, describe_left_out, is_file_fault
-from workbench.engine.worker import Worker
-from workbench.engine.worker_progress import Progress, WorkerProgress
+from workbench.engine.file_checks.usable_data import UsableData, describe_left_out, is_file_fault
+from workbench.engine.protocol.process import Engine
+from workbench.engine.protocol.progress_bar import with_progress_bar
+from workbench.engine.protocol.registry import task
+from workbench.engine.protocol.worker_progress import Progress, WorkerProgress
+from workbench.engine.reading.findings import CheckedFile
+from workbench.engine.run.worker import Worker
 from workbench.errors import ArgumentError, CancelledError, EngineError, PipelineError
 from workbench.figures import plot_counts
 from workbench.graph.checks.check import require_sound

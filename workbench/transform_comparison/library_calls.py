@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from workbench.emit.transform_import.graph import LIBRARIES
 from workbench.emit.transform_import.own_steps import OWN
 from workbench.emit.transform_import.transform_call import NamedValue, TransformCall
-from workbench.engine.script_sandbox import one_printable_line
+from workbench.engine.script_import.script_sandbox import one_printable_line
 
 Array = NDArray[Any]
 _HOMES = {

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.emit.transform_import.transform_call import from_plain
-from workbench.engine.registry import task
-from workbench.engine.script_sandbox import ScriptSandbox, one_printable_line
-from workbench.engine.worker import Worker
+from workbench.engine.protocol.registry import task
+from workbench.engine.run.worker import Worker
+from workbench.engine.script_import.script_sandbox import ScriptSandbox, one_printable_line
 from workbench.errors import DataError
 from workbench.graph.model import Graph, Port
 from workbench.preview.pixel_difference import DifferenceSums, PixelDifference

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from workbench.catalog.spec import Catalog
-from workbench.engine.call_handle import Caller
+from workbench.engine.protocol.call_handle import Caller
 from workbench.errors import GraphError, WorkbenchError
 from workbench.graph.execution.step_followers import with_step_followers
 from workbench.preview import (

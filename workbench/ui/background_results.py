@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.engine.call_handle import Caller
+from workbench.engine.protocol.call_handle import Caller
 from workbench.errors import CancelledError, WorkbenchError
 from workbench.ui.previewer import BackgroundJob, Previewer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from workbench.engine.call_handle import Caller
+from workbench.engine.protocol.call_handle import Caller
 from workbench.errors import GraphEditError, WorkbenchError
 from workbench.preview import PreviewRequest
 from workbench.preview.batch_search import SampleFilter, find_batch

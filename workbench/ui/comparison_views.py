@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from workbench.catalog.spec import Catalog
-from workbench.engine.machine import Machine
+from workbench.engine.resources.machine import Machine
 from workbench.errors import DataError, GraphEditError, WorkbenchError
 from workbench.graph.checks.check import Fault, stopping_faults
 from workbench.graph.execution.dataset_parameters import with_datasets

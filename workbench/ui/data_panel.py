@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict
 
-from workbench.engine.exit_status import printable
-from workbench.engine.heartbeat import warn_of_silence
-from workbench.engine.root_guard import require_listed
-from workbench.engine.worker_progress import NO_ANSWER
+from workbench.engine.protocol.exit_status import printable
+from workbench.engine.protocol.heartbeat import warn_of_silence
+from workbench.engine.protocol.worker_progress import NO_ANSWER
+from workbench.engine.resources.root_guard import require_listed
 from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
 from workbench.graph.execution.dataset_parameters import (
     missing_ports,

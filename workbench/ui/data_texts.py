@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from workbench.catalog.python_decoder import COST
-from workbench.engine.exit_status import printable
+from workbench.engine.protocol.exit_status import printable
 from workbench.health import FolderFacts
 from workbench.health.scan import SAMPLE
 from workbench.sources import Dataset, load_source

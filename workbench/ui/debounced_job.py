@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-from workbench.engine.call_handle import Caller
+from workbench.engine.protocol.call_handle import Caller
 from workbench.preview import PreviewRequest
 from workbench.ui.background_results import BackgroundResults
 from workbench.ui.view_state import ViewState

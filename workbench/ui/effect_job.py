@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.catalog.spec import Catalog
-from workbench.engine.call_handle import Caller
+from workbench.engine.protocol.call_handle import Caller
 from workbench.graph.model import Graph
 from workbench.preview import Effect, PreviewRequest, preview_effect
 from workbench.ui.background_results import BackgroundResults

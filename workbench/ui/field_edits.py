@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.catalog.spec import Catalog
-from workbench.engine.machine import Machine
+from workbench.engine.resources.machine import Machine
 from workbench.errors import GraphEditError
 from workbench.graph.edits.edit import set_setting
 from workbench.ui.actions import GoToStep, Redo, Undo

@@ -11,7 +11,7 @@ from workbench.catalog.overlay import CATEGORIES
 from workbench.catalog.regions import REGIONS
 from workbench.catalog.spec import Catalog, Device
 from workbench.catalog.templates import load_templates
-from workbench.engine.machine import Machine
+from workbench.engine.resources.machine import Machine
 from workbench.graph.checks.check import Fault
 from workbench.graph.fixes import Fix, fixes
 from workbench.graph.model import Graph

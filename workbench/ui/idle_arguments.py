@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.catalog.spec import Catalog
-from workbench.engine.call_handle import Caller
+from workbench.engine.protocol.call_handle import Caller
 from workbench.errors import WorkbenchError
 from workbench.preview import PreviewRequest, preview_effect
 from workbench.ui.background_results import BackgroundResults

@@ -11,7 +11,7 @@ from workbench.bench import Benchmark, Report
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.stages import StageCostExperiment
 from workbench.bench.tune import TuningExperiment
-from workbench.engine.progress_bar import share_bar
+from workbench.engine.protocol.progress_bar import share_bar
 from workbench.optimiser import Optimisation, optimise
 from workbench.preview.verify import Verification, verify
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.catalog.spec import Value
 from workbench.emit.policies import has_policy
-from workbench.engine.call_handle import Caller
+from workbench.engine.protocol.call_handle import Caller
 from workbench.graph.model import Graph, Port
 from workbench.graph.model.policy import forced
 from workbench.preview import Effect, PreviewRequest, preview_effect

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 
-from workbench.engine.machine import Machine
+from workbench.engine.resources.machine import Machine
 from workbench.graph.checks.check import Fault
 from workbench.graph.storage.recipes import load_recipes, sample_words
 from workbench.preview import PreviewRequest, PreviewResult, Tile

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.engine.call_handle import Caller, CallHandle
-from workbench.engine.process import Engine
+from workbench.engine.protocol.call_handle import Caller, CallHandle
+from workbench.engine.protocol.process import Engine
 from workbench.errors import CancelledError, EngineError, WorkbenchError
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
 from workbench.ui.slow_alarm import SlowAlarm

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.engine.root_guard import NAMED_IN_DATA, located_paths
+from workbench.engine.resources.root_guard import NAMED_IN_DATA, located_paths
 from workbench.graph.model import Graph
 from workbench.graph.model.faults import Fault
 from workbench.roots import Roots

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from workbench.engine.process import Engine
+from workbench.engine.protocol.process import Engine
 from workbench.errors import CancelledError, EngineError, SaveError, WorkbenchError
 from workbench.graph.storage.layout import Document, dump_document
 from workbench.preview import PreviewRequest

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
-from workbench.engine.usable_data import describe_left_out
+from workbench.engine.file_checks.usable_data import describe_left_out
 from workbench.graph.model import Graph
 from workbench.preview.verify import Verification, Verifier
 from workbench.roots import Roots

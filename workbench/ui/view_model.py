@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.catalog import load_catalog
-from workbench.engine.machine import describe_machine
-from workbench.engine.memory_budget import shared_budget
-from workbench.engine.process import Engine
+from workbench.engine.protocol.process import Engine
+from workbench.engine.resources.machine import describe_machine
+from workbench.engine.resources.memory_budget import shared_budget
 from workbench.errors import CancelledError, DataError, WorkbenchError
 from workbench.graph.fixes import Fix
 from workbench.graph.model import Graph

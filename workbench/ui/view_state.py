@@ -10,8 +10,8 @@ from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.script import emit_script
-from workbench.engine.machine import Machine
-from workbench.engine.missing_gpu import gpu_faults, on_cpu
+from workbench.engine.resources.machine import Machine
+from workbench.engine.resources.missing_gpu import gpu_faults, on_cpu
 from workbench.errors import OUTSIDE, DataError, WorkbenchError, WorkerLostError
 from workbench.graph.checks.check import Fault, loose_faults, stopping_faults
 from workbench.graph.checks.check_warnings import check_warnings

@@ -39,8 +39,8 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.emit.pipeline_import.graph import import_traced
 from workbench.emit.pipeline_import.older_names import TODAY
-from workbench.engine import scripts
-from workbench.engine.usual_values import is_of_any_process
+from workbench.engine.assumed_values.usual_values import is_of_any_process
+from workbench.engine.script_import import scripts
 from workbench.errors import ImportFailedError
 from workbench.graph import Graph
 from workbench.graph.user_functions.own_code import trust_graph

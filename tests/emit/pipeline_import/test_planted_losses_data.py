@@ -12,7 +12,7 @@ import pytest
 import workbench as wb
 from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.emit.python import constant
-from workbench.engine.written_calls import MISSING, written_value
+from workbench.engine.assumed_values.written_calls import MISSING, written_value
 
 _TFRECORD = "fn.readers.tfrecord(path=['a.tfrecord'], index_path=['a.idx'], features={features})"
 _IMAGE = "'image/encoded': tfrec.FixedLenFeature((), tfrec.string, '')"

@@ -18,9 +18,9 @@ from workbench.emit import emit_script
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
 from workbench.emit.targets import export
 from workbench.emit.template_parts import function_name
-from workbench.engine.auto_augment_import import noted_calls, with_noted
 from workbench.engine.importing import from_file
-from workbench.engine.tracing import trace_pipeline
+from workbench.engine.script_import.auto_augment_import import noted_calls, with_noted
+from workbench.engine.script_import.tracing import trace_pipeline
 from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.execution.dataset_parameters import parameters

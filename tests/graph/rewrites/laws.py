@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from workbench.catalog import load_catalog
-from workbench.engine.runner import Runner
+from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, check_graph
 from workbench.graph.edits.edit import chain, start_graph
 from workbench.graph.rewrites import rewritten

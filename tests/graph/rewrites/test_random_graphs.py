@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.graph.rewrites.laws import CATALOG
 from tests.graph.rewrites.rewritable_graphs import rewritable_graphs
 from tests.thorough import examples
-from workbench.engine.runner import Runner
+from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, check_graph
 from workbench.graph.rewrites import load_rewrites, rewritten
 from workbench.optimiser.difference import compare_outputs

@@ -42,9 +42,9 @@ from workbench.bench.workload import Workload
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.script import emit_script
-from workbench.engine.machine import Machine
-from workbench.engine.registry import sendable, task
-from workbench.engine.worker import Worker
+from workbench.engine.protocol.registry import sendable, task
+from workbench.engine.resources.machine import Machine
+from workbench.engine.run.worker import Worker
 from workbench.errors import ArgumentError, CancelledError, DataError, EngineError
 from workbench.graph.model import DecodeDevice
 from workbench.sources import Datasets, every_sample, load_source

@@ -30,8 +30,8 @@ from workbench.bench.stages import StageCostExperiment
 from workbench.bench.sweep import SweepExperiment
 from workbench.bench.tune import TuningExperiment
 from workbench.catalog import load_catalog
-from workbench.engine.gpu import cuda_uuids
-from workbench.engine.machine import Machine
+from workbench.engine.resources.gpu import cuda_uuids
+from workbench.engine.resources.machine import Machine
 from workbench.errors import ArgumentError, GraphEditError
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.graph.model.bounds import FILES

@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from workbench.bench import Measurement, Report
-from workbench.engine.machine import Machine
+from workbench.engine.resources.machine import Machine
 
 NOT_MEASURED = "not measured"
 GROUPS = {"decode": "Decode alone", "pipeline": "Whole pipeline"}

@@ -8,7 +8,7 @@ from workbench.bench import Measurement, Report
 from workbench.bench.config import Config, config_of
 from workbench.bench.grid import KNOBS
 from workbench.bench.record import WHOLE
-from workbench.engine.machine import Machine
+from workbench.engine.resources.machine import Machine
 from workbench.graph.model import Graph
 from workbench.ui.status_views import LastSpeed
 

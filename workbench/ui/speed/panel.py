@@ -13,7 +13,7 @@ from workbench.bench.config import adopt_config
 from workbench.bench.record import load_report
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.summary import best_measurement
-from workbench.engine.machine import Machine
+from workbench.engine.resources.machine import Machine
 from workbench.errors import GraphEditError, SaveError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.roots import Roots

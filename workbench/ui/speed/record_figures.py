@@ -10,7 +10,7 @@ from workbench.bench import Report
 from workbench.bench.compare import compare_reports
 from workbench.bench.config import Config, config_of
 from workbench.bench.context import graph_hash
-from workbench.engine.machine import Machine
+from workbench.engine.resources.machine import Machine
 from workbench.graph.model import Graph
 from workbench.sources import Datasets, describe_datasets
 from workbench.ui.speed.chart_views import measured_on

@@ -13,7 +13,7 @@ from workbench.bench.record import WHOLE
 from workbench.bench.report_text import interrupted_words
 from workbench.bench.stage_report import stages_of
 from workbench.bench.summary import scaled_over, scaling_series, speedup_curve
-from workbench.engine.machine import describe_machine
+from workbench.engine.resources.machine import describe_machine
 from workbench.errors import RecordFormatError
 from workbench.ui.speed.chart_views import bars, measured_on, mixed_over_cpu_ratios, ratios
 from workbench.ui.speed.formatting import (

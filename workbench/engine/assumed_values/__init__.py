@@ -1,0 +1,1 @@
+"""What an imported script needs and nobody gives: arguments, missing modules, unknown values."""

@@ -1,0 +1,221 @@
+"""Exported programs in the caller's own process: a pipeline or a loader, on explicit request alone.
+
+Everything else runs in the worker. Whoever asks for these takes DALI into the kernel: what ends
+DALI ends it too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from inspect import signature
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from workbench.arguments import TEXT, WHOLE, checked, require_names, shown, told_as
+from workbench.emit.targets import export
+from workbench.engine.resources.missing_gpu import require_gpu_where_asked
+from workbench.errors import (
+    ArgumentError,
+    DataError,
+    EngineError,
+    GraphExportError,
+    GraphFaultsError,
+)
+from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.execution.dataset_parameters import require_datasets
+from workbench.graph.model import GRAPH, Graph
+from workbench.sources import Data, Datasets, open_datasets, require_dataset
+
+LIBRARIES: Mapping[str, str] = {"torch": "pytorch", "jax": "jax"}
+"""Libraries with a loader, and the target whose program has it."""
+_numbers = itertools.count()
+
+
+def import_program(graph: Graph, target: str, data: Datasets) -> ModuleType:
+    """The program that a target makes of a graph, imported.
+
+    Its source lies in a temporary file as long as the module is there: DALI reads it again. Raises
+    as ``export``, and ImportError where the program's library is not installed.
+    """
+    made = export(graph, target, data=data, facts={})
+    folder = tempfile.TemporaryDirectory(prefix="workbench-program-")
+    path = Path(folder.name, "program.py")
+    path.write_text(made.main.text, encoding="utf-8")
+    name = f"workbench_program_{next(_numbers)}"
+    spec = spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    vars(module)["_folder"] = folder
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def build_pipeline(graph: Graph, data: Datasets, **options: Any) -> Any:
+    """DALI's pipeline of a graph, built: what ``build_pipeline`` of the exported script gives.
+
+    Of a graph with several pipelines side by side a list of them. ``options`` are those of that
+    function, such as ``batch_size`` and ``device``. Raises
+    GraphFaultsError where the graph cannot run and DataError for the data.
+    """
+    return _built(_build_function(import_program(graph, "script", data)), graph, data, options)
+
+
+class MissingLibraryError(EngineError, ImportError):
+    """A library that a loader needs is not installed; a notebook shows one line of it."""
+
+
+def make_loader(
+    graph: Graph, data: Datasets, library: str = "torch", epochs: int | None = 1, **options: Any
+) -> KernelLoader:
+    """A loader of a graph in this process: what ``Loader`` of the exported program gives.
+
+    ``library`` is ``torch`` or ``jax``; ``options`` are those of the program's ``build_pipeline``.
+    Raises GraphExportError for another library, for images of several sizes, and as ``export``.
+    """
+    if library not in LIBRARIES:
+        raise GraphExportError(
+            f"There is no loader for {library!r}. Give one of {', '.join(LIBRARIES)}, or export "
+            "the graph to another target."
+        )
+    if epochs is not None and (type(epochs) is not int or epochs < 1):
+        raise GraphExportError(
+            f"epochs is {epochs!r}. Give a whole number from 1, or None to go on for ever."
+        )
+    if find_spec(library) is None:
+        raise MissingLibraryError(
+            f"w.loader({library!r}) needs {library}, which is not installed. "
+            f"Install it: pip install {library}."
+        )
+    program = import_program(graph, LIBRARIES[library], data)
+    if library == "jax":  # its loader builds a pipeline for each device
+        made = _built(program.Loader, graph, data, options)
+    else:
+        built = _built(_build_function(program), graph, data, options)
+        # Several pipelines go on with the one whose turn it is.
+        turn = {"checkpoint": options.get("checkpoint")} if isinstance(built, list) else {}
+        made = program.Loader(built, **turn)
+    return KernelLoader(made, tuple(graph.outputs), epochs)
+
+
+@checked(graph=GRAPH, library=TEXT)
+def loader(
+    graph: Graph,
+    data: Data | None = None,
+    library: str = "torch",
+    epochs: int | None = 1,
+    **options: Any,
+) -> KernelLoader:
+    """Batches of a graph as tensors of ``torch`` or ``jax``, in this process, without a workbench.
+
+    ``data`` is what ``Workbench`` takes; by default what the graph was made to read. The rest, and
+    what is raised, is as of ``Workbench.loader``: what ends DALI ends this process. Raises
+    DataError where nothing says what is read.
+
+    ::
+
+        for images, labels in wb.loader(graph, "photos", epochs=1, batch_size=4):
+            print(images.shape)
+    """
+    given = graph.datasets if data is None else open_datasets(data)
+    with told_as(loader.__name__, build_pipeline.__name__):
+        return make_loader(graph, given or {}, library, epochs, **options)
+
+
+class KernelLoader:
+    """Batches as tuples, in the order of the graph's outputs.
+
+    ``len`` is the number of batches of an epoch. All batches of ``jax`` have one size: at the end
+    of an epoch the last sample is repeated, and ``valid`` of ``loader.batches`` says which count.
+    An epoch that is left early continues with the next ``iter``; one loader has one iterator at a
+    time, and an older one raises RuntimeError.
+
+    ::
+
+        loader = w.loader("torch", epochs=2)
+        assert loader.outputs == ("images", "labels") and len(loader) > 1
+    """
+
+    def __init__(self, batches: Any, outputs: tuple[str, ...], epochs: int | None) -> None:
+        self.batches = batches
+        """The exported program's own loader."""
+        self.outputs = outputs
+        self.epochs = epochs
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def checkpoint(self) -> Any:
+        """Where it stands: what ``checkpoint=`` of another loader of the same graph goes on from.
+
+        Raises ArgumentError where the loader was not made with ``resumable=True``::
+
+            loader = wb.loader(g, "photos", resumable=True)
+            rest = wb.loader(g, "photos", resumable=True, checkpoint=loader.checkpoint())
+        """
+        try:
+            return self.batches.checkpoint()
+        except (AttributeError, RuntimeError, ValueError) as error:
+            raise ArgumentError(
+                f"This loader keeps no checkpoints ({error}). Make it with resumable=True."
+            ) from error
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        turns = itertools.count() if self.epochs is None else range(self.epochs)
+        for batch in itertools.chain.from_iterable(self.batches for _ in turns):
+            yield tuple(batch[name] for name in self.outputs)
+
+    def __repr__(self) -> str:
+        epochs = {None: "for ever", 1: "1 epoch"}.get(self.epochs, f"{self.epochs} epochs")
+        return f"<loader of {', '.join(self.outputs)}: {len(self)} batches an epoch, {epochs}>"
+
+
+def _build_function(program: ModuleType) -> Callable[..., Any]:
+    """What builds a program's pipeline; of several side by side, all of them."""
+    found: Callable[..., Any] = getattr(program, "build_pipelines", None) or program.build_pipeline
+    return found
+
+
+def _built(
+    build: Callable[..., Any], graph: Graph, data: Datasets, options: Mapping[str, Any]
+) -> Any:
+    """What a function of a program builds. Options are settings of the graph, checked as these."""
+    require_names(build_pipeline.__name__, options, signature(build))
+    settings = {f.name: options[f.name] for f in fields(graph.settings) if f.name in options}
+    _require_shard(options)
+    asked = set_setting(graph, **settings)
+    faults = [f for f in check_graph(asked) if f.code == "setting"]
+    if faults:
+        raise GraphFaultsError(faults)
+    require_gpu_where_asked(asked)
+    return build(**_given(graph, data), **options)
+
+
+def _require_shard(options: Mapping[str, Any]) -> None:
+    shard, count = options.get("shard_id", 0), options.get("num_shards", 1)
+    if not (WHOLE.fits(shard) and WHOLE.fits(count) and 0 <= shard < count):
+        raise ArgumentError(
+            f"shard_id is {shown(shard)} of num_shards {shown(count)}. Give whole numbers, the "
+            "shard from 0 to one less than there are."
+        )
+
+
+def _given(graph: Graph, data: Datasets) -> dict[str, Any]:
+    require_datasets(graph, data)
+    for dataset in data.values():
+        require_dataset(dataset)
+    if not data:
+        raise DataError("Nothing says what is read. Give a folder of images.")
+    return {name: dataset.argument for name, dataset in data.items()}

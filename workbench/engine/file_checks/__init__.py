@@ -1,0 +1,1 @@
+"""Checks of data files, by their headers or by decoding them."""

@@ -1,0 +1,262 @@
+"""One file looked at: by its header, or by DALI decoding it. No file is changed.
+
+What decodes runs inside the worker process only: a damaged file may end its process.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from PIL import ImageFile
+
+from workbench.catalog.python_decoder import decode_with_pillow
+from workbench.engine.build.pipelines import plain_reason
+from workbench.engine.file_checks.image_hash import image_hash
+from workbench.engine.protocol.registry import task
+from workbench.engine.reading.encoded_images import corruption_reason, misread_reason, open_image
+from workbench.engine.reading.findings import CheckedFile, Finding
+from workbench.engine.reading.image_targets import targets_fit
+from workbench.engine.run.worker import Worker
+from workbench.sources import (
+    Sample,
+    content_fault,
+    header_of,
+    orientation,
+    unreadable_reason,
+    upright_size,
+)
+
+_ENDINGS = {
+    "JPEG": (".jpg", ".jpeg"),
+    "MPO": (".jpg", ".jpeg", ".mpo"),
+    "PNG": (".png",),
+    "BMP": (".bmp",),
+    "TIFF": (".tif", ".tiff"),
+    "PPM": (".pnm", ".ppm", ".pgm", ".pbm"),
+    "JPEG2000": (".jp2",),
+    "WEBP": (".webp",),
+}
+_TRAILERS = {"JPEG": b"\xff\xd9", "MPO": b"\xff\xd9", "PNG": b"IEND"}
+"""What stands at the end of a whole file."""
+_TAIL = 12
+_READ_AT_ONCE = 2**20
+_METADATA = re.compile(
+    r"iCCP|sRGB|cHRM|gAMA|tEXt|zTXt|iTXt|tIME|eXIf|pHYs|bKGD|sBIT|unknown field|ICC", re.IGNORECASE
+)
+"""Warnings about what is no pixel."""
+_FALLBACK = re.compile(r"not supported|unsupported", re.IGNORECASE)
+"""Messages of a decoder after which nvImageCodec tries the next, which may succeed."""
+_ROUNDING = 4
+"""Levels by which two decoders of YCbCr differ."""
+_NOISE = re.compile(r"\x1b\[[0-9;]*m|^\[[A-Z]+\] |^libpng warning: |\(\d+@\S+\) global \S+ ")
+_KEY = "file_check"
+
+
+def check_header(file: Sample) -> CheckedFile:
+    """Look at a file's header and end (about 60 µs)."""
+    if file.fault:
+        kind = "unreadable" if file.counted else "of no sample"
+        return CheckedFile(file.name, findings=(Finding(kind, file.fault),))
+    reason = unreadable_reason(file.path)
+    if reason:
+        return CheckedFile(file.name, findings=(Finding(_unreadable_kind(file.path), reason),))
+    if (header := header_of(file.path)) is not None:
+        faults = [("not for DALI", header.fault)] if header.fault else []
+        findings = tuple(Finding(*each) for each in (*faults, *header.remarks))
+        return CheckedFile(file.name, file.size, os.stat(file.path).st_mtime_ns, findings)
+    try:
+        with file.open() as opened:
+            size, modified = file.size, os.stat(file.path).st_mtime_ns
+            image = open_image(opened, file.with_pillow)
+            found = (image,) if isinstance(image, Finding) else tuple(_look(image, file))
+    except OSError as error:
+        unreadable = Finding("unreadable", error.strerror or str(error))
+        return CheckedFile(file.name, findings=(unreadable,))
+    return CheckedFile(file.name, size, modified, found)
+
+
+def _unreadable_kind(path: str) -> str:
+    if not os.path.exists(path):
+        return "missing"
+    return "empty" if os.path.isfile(path) and os.path.getsize(path) == 0 else "unreadable"
+
+
+def _look(image: ImageFile.ImageFile, file: Sample) -> Iterator[Finding]:
+    """What an open image's header and end tell."""
+    kind = str(image.format)
+    if kind in _TRAILERS and not _has_trailer(image.fp, _TRAILERS[kind]):
+        yield Finding("cut short", f"ends early: the end of the {kind} is missing")
+    ending = file.nbytes is not None or file.name.lower().endswith(_ENDINGS.get(kind, ("",)))
+    if not ending:
+        yield Finding("wrong ending", f"{kind}, named as another kind of file")
+    mode = image.mode
+    if mode.startswith(("I", "F")) or "16" in str(image.tile and image.tile[0].args):
+        yield Finding("16 bit", f"more than 8 bits a channel (Pillow's mode {mode})")
+    if mode.startswith("P"):
+        yield Finding("palette", "colours from a palette")
+    if mode.endswith("A") or "transparency" in image.info:
+        yield Finding("alpha", "an alpha channel")
+    if mode in ("CMYK", "YCCK"):
+        yield Finding("CMYK", "CMYK, as printers take it")
+    turned = orientation(image)
+    if turned not in (None, 0, 1):
+        yield Finding("EXIF turned", f"to be turned before it is shown (EXIF orientation {turned})")
+    if kind != "MPO" and getattr(image, "is_animated", False):
+        yield Finding("animated", "several pictures; the first is decoded")
+    if wrong := misread_reason(image):
+        yield Finding("wrong pixels", wrong)
+    yield from targets_fit(file, upright_size(image))
+
+
+def _has_trailer(file: Any, trailer: bytes) -> bool:
+    """Whether a file ends as it should. More may follow: some phones put a video behind."""
+    start, end = file.tell(), file.seek(0, os.SEEK_END)
+    at = max(start, end - _TAIL)
+    found = trailer in _read_at(file, at, end - at)
+    # Read, not mapped: a file that shrinks meanwhile, or a broken disk, would end the process.
+    while not found and at > start:
+        end, at = at + len(trailer) - 1, max(start, at - _READ_AT_ONCE)
+        found = trailer in _read_at(file, at, end - at)
+    return found
+
+
+def _read_at(file: Any, at: int, count: int) -> bytes:
+    file.seek(at)
+    return bytes(file.read(count))
+
+
+@task
+def check_headers(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]:
+    """Task: ``check_header`` of each."""
+    return [check_header(Sample(*file)) for file in files]
+
+
+@task
+def check_decoding(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]:
+    """Task: look at each file and let DALI decode it; reports the number of each before.
+
+    What DALI's decoders print is taken from standard error: libjpeg-turbo and libpng warn there,
+    and nowhere else.
+    """
+    decoder = worker.kept.setdefault(_KEY, _Decoder())
+    checked = []
+    with _captured_stderr() as printed:
+        for number, file in enumerate(files):
+            worker.report(number)
+            checked.append(_decode(Sample(*file), decoder, printed))
+    return checked
+
+
+def _decode(file: Sample, decoder: _Decoder, printed: int) -> CheckedFile:
+    found = check_header(file)
+    if header_of(file.path) is not None:
+        fault = "" if found.level == "bad" else content_fault(file.path)
+        return replace(found, findings=(Finding("not finite", fault),)) if fault else found
+    if found.level == "bad" and any(f.kind != "cut short" for f in found.findings):
+        return found  # a bomb is not to be set off, and why the others fail is known
+    try:
+        with file.open() as opened:
+            content = opened.read()
+    except OSError as error:
+        return CheckedFile(file.name, findings=(Finding("unreadable", error.strerror or ""),))
+    if file.with_pillow:
+        return _decode_with_pillow(found, content)
+    os.ftruncate(printed, 0)
+    image, refusal = decoder.decode(content)
+    warnings = _warnings(printed)
+    more: list[Finding] = []
+    if refusal and found.level != "bad":
+        said = corruption_reason(content) or "; ".join(warnings) or refusal
+        kind = "cut short" if said.startswith("ends early") else "undecodable"
+        more.append(Finding(kind, f"DALI does not decode it: {said}"))
+    elif not refusal:
+        if warnings and all(map(_FALLBACK.search, warnings)) and _is_right(image, content):
+            warnings = []
+        more += [
+            Finding("odd metadata" if _METADATA.search(words) else "damaged", words)
+            for words in warnings
+        ]
+        if not more and content[:2] != b"\xff\xd8" and (wrong := corruption_reason(content)):
+            more.append(Finding("damaged", wrong))
+    hashed = b"" if image is None else image_hash(image)
+    return CheckedFile(file.name, found.size, found.modified, (*found.findings, *more), hashed)
+
+
+def _is_right(image: Any, content: bytes) -> bool:
+    """Whether Pillow decodes an image to the same pixels, but for rounding."""
+    try:
+        other = np.asarray(decode_with_pillow(content))
+    except (OSError, SyntaxError, ValueError):
+        return False
+    return other.shape == image.shape and bool(np.abs(other.astype(int) - image).max() <= _ROUNDING)
+
+
+def _decode_with_pillow(found: CheckedFile, content: bytes) -> CheckedFile:
+    if found.level == "bad":
+        return found
+    try:
+        image = decode_with_pillow(content)
+    except (OSError, SyntaxError, ValueError) as error:
+        refused = Finding("undecodable", f"Pillow does not decode it: {error}")
+        return replace(found, findings=(*found.findings, refused))
+    return replace(found, image_hash=image_hash(np.asarray(image)))
+
+
+class _Decoder:
+    """DALI's CPU decoder as a script has it, one file at a time."""
+
+    def __init__(self) -> None:
+        self._pipeline: Any = None
+
+    def decode(self, content: bytes) -> tuple[Any, str]:
+        """The image as an array of shape (height, width, 3), and why DALI refuses it, or empty."""
+        pipeline = self._pipeline or self._build()
+        self._pipeline = None
+        try:
+            pipeline.feed_input("encoded", [np.frombuffer(content, np.uint8)])
+            (images,) = pipeline.run()
+        except RuntimeError as error:
+            return None, plain_reason(error)
+        self._pipeline = pipeline  # one that failed is no longer valid
+        return np.asarray(images[0]), ""
+
+    @staticmethod
+    def _build() -> Any:
+        from nvidia.dali import fn, pipeline_def
+
+        def alone() -> Any:
+            return fn.decoders.image(fn.external_source(name="encoded"))
+
+        pipeline = pipeline_def(alone)(
+            batch_size=1,
+            num_threads=1,
+            device_id=None,
+            prefetch_queue_depth=1,
+        )
+        pipeline.build()
+        return pipeline
+
+
+@contextmanager
+def _captured_stderr() -> Iterator[int]:
+    """A file that takes what libraries print meanwhile, as a descriptor."""
+    kept, printed = os.dup(2), os.memfd_create("stderr")
+    os.dup2(printed, 2)
+    try:
+        yield printed
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(printed)
+
+
+def _warnings(printed: int) -> list[str]:
+    text = os.pread(printed, 4096, 0).decode("utf-8", errors="replace").replace("\0", "")
+    lines = [_NOISE.sub("", line).strip() for line in text.splitlines()]
+    return list(dict.fromkeys(line for line in lines if line))

@@ -1,0 +1,130 @@
+"""Data without their bad files, so that one of them does not end a run."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from workbench.engine.file_checks.file_check_pool import check_each
+from workbench.engine.protocol.heartbeat import warn_of_silence
+from workbench.engine.reading.findings import LINE_BREAK, MISREAD, CheckedFile, Finding
+from workbench.errors import DataError
+from workbench.roots import Roots
+from workbench.sources import (
+    Dataset,
+    Datasets,
+    fits_list,
+    list_samples,
+    load_source,
+    no_files_reason,
+    write_without,
+)
+
+_NAMED = 5
+_FILE_FAULT = re.compile(
+    r"nvImageCodec failure|Failed to decode|File mapping failed|Could not access"
+    r"|SIG(?:SEGV|FPE|ABRT|ILL|BUS)\b"
+)
+
+
+def is_file_fault(message: str) -> bool:
+    """Whether a failed run may be the fault of a file: by DALI's words, or a crash."""
+    return bool(_FILE_FAULT.search(message))
+
+
+class UsableData:
+    """Datasets, from which bad files are left out as they become known.
+
+    What is left is for the same reader of the same program: DALI's ``file_list``, or the same
+    records with an index of the others. Samples keep their order and their labels.
+    """
+
+    def __init__(
+        self,
+        datasets: Datasets,
+        roots: Roots | None = None,
+        on_silence: Callable[[bool], None] = warn_of_silence,
+    ) -> None:
+        """Files outside the ``roots`` are left out too; None: there are none.
+
+        ``on_silence`` as of ``Engine``, of the workers that check files.
+        """
+        self.given = datasets
+        self.roots = roots
+        self._on_silence = on_silence
+        self.datasets = datasets
+        """The same without the bad files."""
+        self.misread: dict[str, Finding] = {}
+        """Files that are silently decoded to other values, which are not left out."""
+        self._bad: dict[Dataset, dict[str, CheckedFile]] = {}
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    @property
+    def left_out(self) -> tuple[CheckedFile, ...]:
+        """The bad files, and those that no list can hold, each once."""
+        return tuple(one for found in self._bad.values() for one in found.values())
+
+    def leave_out(self, full: bool, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Look for bad files and leave them out; whether there are more than before.
+
+        By their headers in 0.1 ms a file, or, ``full``, by decoding them. Raises DataError where no
+        file is there or left, EngineError and CancelledError.
+        """
+        more = False
+        for dataset in dict.fromkeys(self.given.values()):
+            if not load_source(dataset.kind).is_listed:
+                continue
+            known = self._bad.setdefault(dataset, {})
+            before, count = len(known), 0
+            files = list_samples(dataset)
+            roots = None if dataset.in_memory else self.roots
+            for one in check_each(files, full, stop, roots, self._on_silence):
+                count += 1
+                if one.level == "bad":
+                    known[one.file] = one
+                for finding in one.findings:
+                    if finding.kind in MISREAD:
+                        self.misread[one.file] = finding
+            if not count:
+                raise DataError(no_files_reason(dataset))
+            if len(known) > before:
+                more = True
+                self._replace(dataset)
+        return more
+
+    def close(self) -> None:
+        """Remove the lists from the disk. Without it they go with this object."""
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+    def _replace(self, dataset: Dataset) -> None:
+        """Give the parameters that had this dataset its other samples."""
+        known = self._bad[dataset]
+        for file in list_samples(dataset):
+            if load_source(dataset.kind).lists_files and not fits_list(file):
+                known.setdefault(file.name, CheckedFile(file.name, findings=(LINE_BREAK,)))
+        if all(file.name in known for file in list_samples(dataset)):
+            raise DataError(f"No file of {dataset} can be used: {describe_left_out(self.left_out)}")
+        self._folder = self._folder or tempfile.TemporaryDirectory(prefix="workbench-good-")
+        name = f"good{list(self._bad).index(dataset)}-{len(known)}"
+        path = write_without(dataset, known, Path(self._folder.name, name))
+        rest = replace(dataset, location=os.fspath(path), items=(), title=str(dataset))
+        self.datasets = {
+            name: rest if given == dataset else self.datasets[name]
+            for name, given in self.given.items()
+        }
+
+
+def describe_left_out(files: tuple[CheckedFile, ...]) -> str:
+    """How many files were left out, and the first of them with their reasons; empty for none."""
+    if not files:
+        return ""
+    named = [f"{one.file} ({one.reason})" for one in files[:_NAMED]]
+    if len(files) > _NAMED:
+        named.append(f"and {len(files) - _NAMED:,} more, which `workbench check` names")
+    return f"{len(files):,} bad file{'s' * (len(files) != 1)} left out: {', '.join(named)}"

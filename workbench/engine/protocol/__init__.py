@@ -1,0 +1,1 @@
+"""The worker process seen from outside: start it, call it, exchange typed messages, end it."""

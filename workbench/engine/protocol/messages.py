@@ -1,0 +1,122 @@
+"""What an engine and its worker say to each other.
+
+A call is answered by any number of ``NodesRunning`` and ``ProgressReport`` and then by one
+``Result`` or ``Failure``; each second a ``Heartbeat`` comes between. The payload of ``Call`` are
+the task's arguments, of ``Result`` what it gave, of ``Failure`` the arguments that make the error;
+all encoded by their declared types.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from inspect import isfunction
+from types import GenericAlias
+from typing import Any, get_type_hints
+
+import msgspec
+
+from workbench import errors
+from workbench.engine.protocol.codec import Codec, codec_of
+from workbench.errors import WorkbenchError
+from workbench.graph.model.faults import Fault
+
+
+class Call(msgspec.Struct, tag="call", array_like=True, frozen=True):
+    """Run the task of this name (``module:function``)."""
+
+    number: int
+    task: str
+    arguments: int
+    """How many there are: the others have their defaults."""
+    keep: tuple[int, int] | None = None
+    """Bytes that may be kept between calls from now on, on the host and on the GPU."""
+
+
+class Interrupt(msgspec.Struct, tag="interrupt", array_like=True, frozen=True):
+    """End the call of this number where it next comes to a stage."""
+
+    number: int
+
+
+class ReleaseMemory(msgspec.Struct, tag="give_back", array_like=True, frozen=True):
+    """Drop all that is kept: others need the memory. It is not answered."""
+
+    number: int = 0
+    """Of no call."""
+
+
+class Ready(msgspec.Struct, tag="ready", array_like=True, frozen=True):
+    """The worker has started."""
+
+
+class Heartbeat(msgspec.Struct, tag="heartbeat", array_like=True, frozen=True):
+    """The worker's process runs, whatever the call does."""
+
+
+class NodesRunning(msgspec.Struct, tag="running", array_like=True, frozen=True):
+    """The nodes that run next, and the files that they decode."""
+
+    number: int
+    nodes: tuple[str, ...]
+    files: tuple[str, ...] = ()
+
+
+class ProgressReport(msgspec.Struct, tag="report", array_like=True, frozen=True):
+    """Progress, as the task tells it."""
+
+    number: int
+    value: bool | int | float | str
+
+
+class Result(msgspec.Struct, tag="result", array_like=True, frozen=True):
+    """The call has ended well."""
+
+    number: int
+
+
+class Failure(msgspec.Struct, tag="failure", array_like=True, frozen=True):
+    """The call has ended with the error of this name in ``workbench.errors``."""
+
+    number: int
+    error: str
+
+
+ToWorker = Call | Interrupt | ReleaseMemory
+FromWorker = Ready | Heartbeat | NodesRunning | ProgressReport | Result | Failure
+
+
+def encode_error(error: WorkbenchError) -> tuple[str, bytes]:
+    """The error's name and arguments; of a class that is defined elsewhere, its base's."""
+    name = next(each.__name__ for each in type(error).__mro__ if _known(each.__name__) is each)
+    first, *others = _parameters(name)
+    # of GraphFaultsError the first argument are the faults, of all others the message
+    values = [getattr(error, first, str(error)), *(getattr(error, other) for other in others)]
+    return name, _codec(name).encode(values)
+
+
+def decode_error(name: str, data: memoryview) -> WorkbenchError:
+    """The error of that name. Raises ValueError for what is no error of ``workbench.errors``."""
+    kind = _known(name)
+    if kind is None:
+        raise ValueError(f"{name} is no error of the workbench")
+    return kind(*_codec(name).decode(data))
+
+
+def _known(name: str) -> type[WorkbenchError] | None:
+    kind = vars(errors).get(name)
+    return kind if isinstance(kind, type) and issubclass(kind, WorkbenchError) else None
+
+
+@cache
+def _parameters(name: str) -> dict[str, Any]:
+    """Name and type of each argument that makes an error."""
+    make = vars(errors)[name].__init__
+    if not isfunction(make):  # that of a built-in exception
+        return {"message": str}
+    hints = get_type_hints(make, localns={"Fault": Fault})
+    return {argument: hint for argument, hint in hints.items() if argument != "return"}
+
+
+@cache
+def _codec(name: str) -> Codec:
+    return codec_of(GenericAlias(tuple, tuple(_parameters(name).values())))

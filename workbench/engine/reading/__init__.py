@@ -1,0 +1,1 @@
+"""Batches of the reader, exactly as the exported script gets them."""

@@ -1,0 +1,229 @@
+"""What can be told of an encoded image from its bytes, before DALI decodes it.
+
+DALI's own messages name no file for text, random bytes, GIF and AVIF, and one such sample fails the
+whole batch; an image that ends early passes silently on the CPU (measured with 2.4.0).
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageFile, UnidentifiedImageError
+
+from workbench.engine.reading.findings import Finding
+
+PIXEL_LIMIT = 2**28
+"""Above this many pixels (0.8 GB decoded) a file counts as a decompression bomb: photographs
+of phones reach 200 million. Pillow's own limit for an error is 179 million."""
+
+_SMALLER = "Make the image smaller, cut it into tiles, or remove it from the data"
+
+DECODABLE = {"JPEG", "PNG", "BMP", "TIFF", "PPM", "WEBP", "JPEG2000", "MPO"}
+"""Pillow's names of the formats that nvImageCodec decodes."""
+
+_SIGNATURES = (
+    (b"<!DO", Finding("not an image", "a web page, not an image")),
+    (b"<htm", Finding("not an image", "a web page, not an image")),
+    (b"%PDF", Finding("not an image", "a PDF, not an image")),
+    (b"PK\x03\x04", Finding("not an image", "a zip archive, not an image")),
+    (b"\x1f\x8b", Finding("not an image", "a gzip archive, not an image")),
+)
+_CODESTREAM = b"\xff\x4f\xff\x51"
+"""Markers of a JPEG 2000: start of the codestream, SIZ."""
+_TILE_SIZES = struct.Struct(">24xII")
+_ZEROS = 64
+_HEAD = 512
+"""Bytes by which a file is judged that no reader of images knows."""
+
+
+def reject_reason(data: bytes, with_pillow: bool = False) -> str | None:
+    """Why DALI must not be given these bytes, or None. Reads the header only (about 0.1 ms).
+
+    ``with_pillow``: it is Pillow that decodes them.
+    """
+    found = open_image(io.BytesIO(data), with_pillow)
+    return found.reason if isinstance(found, Finding) else None
+
+
+def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile | Finding:
+    """The image with its header read, or why DALI must not be given it. ``file`` begins at 0.
+
+    ``with_pillow``: it is Pillow that decodes it.
+    """
+    head = file.read(_HEAD)
+    if not head:
+        return Finding("empty", "the file is empty")
+    if len(head) >= _ZEROS and not any(head):
+        return Finding("zeros", "nothing but zeros where an image begins")
+    if head[4:12] == b"ftypheic" or (head[4:12] == b"ftypavif" and not with_pillow):
+        return _not_for_dali(head[8:12].decode().upper())
+    for signature, finding in _SIGNATURES:
+        if head.startswith(signature):
+            return finding
+    if head.startswith(b"GIF8") and not with_pillow:
+        return _not_for_dali("GIF")
+    try:
+        image = _open(file, head)
+    except Image.DecompressionBombError as error:
+        return Finding("bomb", f"decompression bomb: {error} {_SMALLER}")
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, OverflowError) as error:
+        if head[:2] == b"\xff\xd8":
+            return Finding("cut short", "JPEG whose header ends early or is damaged")
+        if _is_text(head):
+            return Finding("not an image", "text, not an image")
+        unknown = isinstance(error, UnidentifiedImageError)
+        return Finding("not an image", "not an image" if unknown else str(error) or "no image")
+    width, height = image.size
+    if width * height > PIXEL_LIMIT:
+        words = (
+            f"decompression bomb: its header claims {width} x {height} pixels, and "
+            f"{PIXEL_LIMIT:,} are the limit. {_SMALLER}"
+        )
+        return Finding("bomb", words)
+    if image.format not in DECODABLE and not with_pillow:
+        return _not_for_dali(str(image.format))
+    if image.format == "JPEG2000" and not with_pillow and _has_empty_tiles(file):
+        return Finding("undecodable", "a damaged JPEG 2000: its tiles have a width or height of 0")
+    return image
+
+
+def _has_empty_tiles(file: BinaryIO) -> bool:
+    """Whether a JPEG 2000 says so. DALI's decoder divides by their size: SIGFPE ends the process.
+
+    The codestream is the file, or its box ``jp2c`` (ISO/IEC 15444-1, I.4); the sizes are in its
+    first segment, SIZ (A.5.1).
+    """
+    at = file.seek(0)
+    while len(box := file.read(16)) == 16 and box[:4] != _CODESTREAM:
+        length, kind, extended = struct.unpack(">I4sQ", box)
+        if kind == b"jp2c":
+            at += 16 if length == 1 else 8
+            file.seek(at)
+            break
+        length = extended if length == 1 else length
+        if not 8 <= length < 2**62:
+            return False
+        at = file.seek(at + length)
+    file.seek(at)
+    head = file.read(_TILE_SIZES.size)
+    return len(head) == _TILE_SIZES.size and 0 in _TILE_SIZES.unpack(head)
+
+
+def _not_for_dali(name: str) -> Finding:
+    """A format that DALI does not decode, and what does."""
+    remedy = "" if name == "HEIC" else ": decoders.pillow does"
+    return Finding("not for DALI", f"{name}, which DALI does not decode{remedy}")
+
+
+def misread_reason(image: ImageFile.ImageFile) -> str:
+    """Why DALI decodes an image to wrong pixels, or empty (tried with 2.4.0)."""
+    tags = getattr(image, "tag_v2", {})
+    deep = max(tags.get(258, (1,))) > 8
+    if deep and tags.get(284) == 2:
+        return "a planar TIFF of more than 8 bits, whose channels DALI mixes up"
+    if deep and tags.get(262) == 0:
+        return "a TIFF of more than 8 bits whose 0 is white, which DALI does not invert"
+    if tags.get(277) == 2:
+        return "a TIFF of 2 channels, to which DALI adds a third of random values (not with GRAY)"
+    return ""
+
+
+def crash_reason(data: bytes) -> str:
+    """Why DALI writes past the end of an image that it does not turn, or empty (tried with 2.4.0).
+
+    A TIFF that its own decoder does not support is decoded by OpenCV, which turns it always.
+    """
+    if data[:2] not in (b"II", b"MM"):
+        return ""
+    tags = getattr(_open(io.BytesIO(data), data[:16]), "tag_v2", {})
+    fallback = tags.get(284) == 2 or tags.get(262) not in (1, 2, 3)
+    if tags.get(274, 1) < 5 or not fallback:
+        return ""
+    return "a turned TIFF on which DALI crashes with adjust_orientation=False: set it to True"
+
+
+_FILTERING = threading.RLock()
+
+
+@contextmanager
+def pillow_warnings_ignored() -> Iterator[None]:
+    """Ignore the warnings of Pillow, such as those of large images, and no others.
+
+    ``warnings.catch_warnings`` exchanges filters of the whole process: two threads at once could
+    leave those of the other one behind for good.
+    """
+    with _FILTERING, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"PIL\.")
+        yield
+
+
+def corruption_reason(data: bytes) -> str | None:
+    """What is wrong with image data that DALI may still decode, or None.
+
+    A full decode with Pillow (1.4 ms for a 500x375 JPEG), which notices an early end that DALI's
+    CPU decoder fills with grey without a word.
+    """
+    # Anywhere: the photos of some phones carry a video of megabytes behind their end.
+    if data[:2] == b"\xff\xd8" and data.rfind(b"\xff\xd9") < 0:
+        return "ends early: the end of the JPEG is missing"
+    try:
+        with pillow_warnings_ignored(), _open(io.BytesIO(data), data[:16]) as image:
+            image.load()
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        kind = "ends early" if "truncated" in str(error) else "damaged"
+        return f"{kind}: {error}"
+    return None
+
+
+def _open(file: BinaryIO, head: bytes) -> ImageFile.ImageFile:
+    """As ``Image.open``, whose limit on pixels is lower than ours.
+
+    That limit is one number for the whole process, the user's notebook included: it is passed by
+    here, not changed.
+    """
+    for name in _formats():
+        factory, accepts = Image.OPEN[name]
+        try:
+            if accepts is None or accepts(head[:16]) is True:
+                file.seek(0)
+                return factory(file, "")
+        except (SyntaxError, IndexError, TypeError, struct.error):
+            continue  # as Image.open: another format may begin alike
+    raise UnidentifiedImageError("cannot identify image file")
+
+
+@cache
+def _formats() -> tuple[str, ...]:
+    """Pillow's formats, those that DALI decodes first."""
+    Image.init()
+    return tuple(sorted(Image.ID, key=lambda name: name not in DECODABLE))
+
+
+def _is_text(head: bytes) -> bool:
+    try:
+        text = head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start < len(head) - 4:
+            return False
+        text = head[: error.start].decode("utf-8")
+    return all(character.isprintable() or character.isspace() for character in text)
+
+
+def placeholder_jpeg() -> NDArray[np.uint8]:
+    """A plain grey 640x480 JPEG. Shape (bytes,).
+
+    It takes the place of a file that cannot be read, so that every other sample keeps its place in
+    the batch and with it its draws.
+    """
+    buffer = io.BytesIO()
+    Image.new("RGB", (640, 480), (128, 128, 128)).save(buffer, "JPEG")
+    return np.frombuffer(buffer.getvalue(), np.uint8)

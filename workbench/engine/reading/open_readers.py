@@ -1,0 +1,151 @@
+"""The readers that stay open between runs, and the watch over the data that they read.
+
+Runs inside the worker process only.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.catalog.spec import Catalog
+from workbench.emit.preview_stage import emit_stage
+from workbench.engine.build.plan import Plan
+from workbench.engine.reading.dataset_watcher import DatasetWatcher
+from workbench.engine.reading.reader_cursor import ReaderCursor
+from workbench.engine.reading.undecodable_samples import Sample, check_samples, replace_samples
+from workbench.engine.resources.root_guard import (
+    CHANGED,
+    outside_roots,
+    require_inside,
+    require_shown,
+)
+from workbench.graph.model import Source
+from workbench.graph.model.ports import output_ports
+from workbench.sources import Dataset, Datasets
+
+_KEPT_READERS = 2
+_KEPT_WATCHERS = 8
+
+
+class ReadSamples(NamedTuple):
+    """What a source gave: of each of its outputs the samples, and which those are."""
+
+    outputs: list[list[Any]]
+    samples: tuple[Sample, ...]
+
+
+class OpenReaders:
+    """Not thread-safe."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self._cursors: OrderedDict[tuple[Dataset | None, str], ReaderCursor] = OrderedDict()
+        self._watchers: OrderedDict[Dataset, DatasetWatcher] = OrderedDict()
+
+    def versions(self, data: Datasets) -> dict[str, str]:
+        """A word for the state of each of the data: another one once they have changed."""
+        return {name: self._watcher(dataset).version for name, dataset in data.items()}
+
+    def look(self, data: Datasets, files_of: Callable[[str], Sequence[str]]) -> bool:
+        """Whether any of the data have changed, of which ``files_of`` names what was read.
+
+        The readers of these are closed.
+        """
+        watchers = {name: self._watcher(dataset) for name, dataset in data.items()}
+        changed = [name for name, watcher in watchers.items() if watcher.look(files_of(name))]
+        of_these = [data[name] for name in changed]
+        for key in [key for key in self._cursors if key[0] in of_these]:
+            self._cursors.pop(key).close()
+        while len(self._watchers) > max(_KEPT_WATCHERS, len(data)):
+            self._watchers.popitem(last=False)
+        return bool(changed)
+
+    def read(self, plan: Plan, source: Source, pipelines: int) -> ReadSamples:
+        """The samples of a plan's batch; what cannot be read or shown is replaced, with its error.
+
+        ``pipelines`` are those side by side, whose readers stay open all.
+        """
+        dataset = plan.dataset(source)
+        watcher = self._watcher(dataset) if dataset else None
+        encoded = encoded_output(self.catalog, source)
+        chosen = [plan.repeat] if plan.repeat is not None else range(plan.count)
+        for attempt in (1, 2):
+            cursor = self._cursor(plan, source, pipelines)
+            read = cursor.batch(plan.batch)
+            files = [read.files[i] for i in chosen]
+            if encoded is None:
+                require_shown(source.id, files, cursor.folder, cursor.holder)
+                break
+            arrays = read.arrays[encoded]
+            sizes = {
+                file: array.nbytes
+                for file, array in zip(read.files, arrays, strict=True)
+                if file not in cursor.unreadable
+            }
+            given = [None if read.files[i] in cursor.unreadable else arrays[i] for i in chosen]
+            bad = dict(cursor.unreadable)
+            if dataset is None or not dataset.in_memory:
+                bad |= outside_roots(files, cursor.folder, given, cursor.holder)
+            changed = CHANGED in bad.values()
+            if watcher is not None:
+                changed |= watcher.remember(sizes)
+            if not changed or attempt == 2:
+                break
+            # A file changed after the reader had read ahead: a fresh one reads what is there now.
+            self._cursors.popitem()[1].close()
+        outputs = [[output[i] for i in chosen] for output in read.outputs]
+        samples = tuple(map(Sample, files))
+        if encoded is not None:
+            port = output_ports(source, self.catalog[source.op])[encoded]
+            node, decoder = plan.decoder_of(port), plan.feeds_alone(port)
+            args = {**node.args, **dict.fromkeys(node.inputs)} if node is not None else {}
+            samples = check_samples(files, map(np.asarray, outputs[encoded]), bad, decoder, args)
+            outputs[encoded] = replace_samples(outputs[encoded], samples, decoder)
+        times = plan.count // len(chosen)
+        return ReadSamples([output * times for output in outputs], samples * times)
+
+    def _cursor(self, plan: Plan, source: Source, pipelines: int) -> ReaderCursor:
+        settings, dataset = plan.graph.settings, plan.dataset(source)
+        ports = output_ports(source, self.catalog[source.op])
+        made = emit_stage(plan.graph, self.catalog, [source.id], ports, {})
+        side = settings.device if source.decodes else ""
+        key = (dataset, f"{settings.seed}\n{settings.batch_size}\n{side}\n{made.code.text}")
+        if key not in self._cursors:
+            require_inside(source, dataset)
+            self._cursors[key] = ReaderCursor(made.code, source, dataset, settings)
+            used = pipelines * len(plan.graph.sources)
+            while len(self._cursors) > max(_KEPT_READERS, used):
+                self._cursors.popitem(last=False)[1].close()
+        self._cursors.move_to_end(key)
+        return self._cursors[key]
+
+    def _watcher(self, dataset: Dataset) -> DatasetWatcher:
+        watcher = self._watchers.setdefault(dataset, DatasetWatcher(dataset))
+        self._watchers.move_to_end(dataset)
+        return watcher
+
+    def left_out(self, data: Datasets) -> str:
+        """What the readers of these data leave out."""
+        cursors = (each for (read, _), each in self._cursors.items() if read in data.values())
+        return "; ".join(dict.fromkeys(each.left_out for each in cursors if each.left_out))
+
+    @property
+    def nbytes(self) -> int:
+        """Encoded bytes that they hold."""
+        return sum(cursor.nbytes for cursor in self._cursors.values())
+
+    def close(self) -> None:
+        """Close them all."""
+        for cursor in self._cursors.values():
+            cursor.close()
+        self._cursors.clear()
+
+
+def encoded_output(catalog: Catalog, source: Source) -> int | None:
+    """Which of the outputs of a source is encoded images; None where none is."""
+    kinds = [output.kind for output in catalog[source.op].outputs]
+    return kinds.index("encoded") if "encoded" in kinds else None

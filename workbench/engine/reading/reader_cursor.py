@@ -1,0 +1,451 @@
+"""The reader's batches, exactly as the exported script gets them, one bad file or not.
+
+Runs inside the worker process only.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.emit.code import Code
+from workbench.engine.build.pipelines import CompiledSource
+from workbench.engine.reading.batch_distance import require_near
+from workbench.engine.reading.encoded_images import open_image, placeholder_jpeg
+from workbench.engine.reading.findings import KINDS, Finding
+from workbench.engine.reading.image_targets import header_findings, mask_fault, undecodable_mask
+from workbench.engine.resources.batch_store import Batch, tensor_list
+from workbench.engine.resources.machine import describe_machine
+from workbench.errors import DataError, PipelineError
+from workbench.graph.execution.dataset_parameters import parameter_of
+from workbench.graph.model import Settings, Source
+from workbench.sources import (
+    Dataset,
+    Sample,
+    failure_reason,
+    list_samples,
+    load_source,
+    require_dataset,
+    unreadable_reason,
+    write_without,
+)
+
+_KEPT_BATCHES = 8
+_KEPT_BYTES = 256 * 2**20
+"""Of the batches read last; the newest one is kept whatever its size."""
+MOST_READ = 1 / 8
+"""Of the machine's memory: DALI holds a batch twice, and what is read is kept beside it."""
+_LOOKED_AT = 256
+"""Files, from the first: how large the others are is judged by them."""
+_READ_AHEAD = 1024
+"""Samples that DALI's readers keep to draw from where they shuffle, unless ``initial_fill`` is
+given."""
+_REORDERING = ("random_shuffle", "shuffle_after_epoch", "pad_last_batch", "num_shards")
+"""Options by which an epoch differs from the one before, or does not begin where that ended."""
+
+
+def require_room(data: Dataset, batch_size: int) -> None:
+    """Raise DataError where a batch of the folder's files takes too much of the memory.
+
+    The reader holds a batch as a whole, also where few of its samples are shown. ``MOST_READ`` of
+    the machine's memory are enough for 20,000 usual photos on 16 GiB.
+    """
+    sizes = []
+    for each in islice(list_samples(data), _LOOKED_AT):
+        with suppress(OSError):  # it is not there, or was not read yet
+            sizes += [each.size] if not unreadable_reason(each.path) else []
+    room = describe_machine().memory_gib * 2**30 * MOST_READ
+    need = batch_size * sum(sizes) / max(1, len(sizes))
+    if need > room:
+        fit = int(room / need * batch_size)
+        raise DataError(
+            f"A batch of {batch_size:,} files of {data} takes about {need / 2**30:.1f} GiB, more "
+            f"than an eighth of this machine's memory. Give a batch size of {fit:,} or less."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBatch:
+    """One batch of a reader.
+
+    ``outputs`` has a DALI TensorList for each of the reader's outputs, ``files`` the path of each
+    sample relative to the data folder. Tensors and not arrays, for these know their file
+    (``get_property``).
+    """
+
+    outputs: tuple[Any, ...]
+    files: tuple[str, ...]
+    nbytes: int
+    """Size of all outputs in bytes."""
+
+    @property
+    def arrays(self) -> tuple[list[NDArray[Any]], ...]:
+        """The samples of each output as host arrays, not copied."""
+        return tuple([np.asarray(output[i]) for i in range(len(output))] for output in self.outputs)
+
+
+@dataclass(slots=True)
+class _Position:
+    pipeline: Any
+    repeats: int = 0
+    """After so many batches they come again; 0 where that is not known."""
+    next_batch: int = 0
+    recent: OrderedDict[int, ReadBatch] = field(default_factory=OrderedDict)
+
+
+class ReaderCursor:
+    """Runs one reader forward to any batch; going back starts it again.
+
+    The reader is emitted and run as in the script, so the order is the script's. Where it fails on
+    files that the operating system cannot hand out (empty ones, for example, which end the script),
+    it is told the same files by name with a stand-in for each of these, so that the others keep
+    their places; ``unreadable`` then says which and why. Likewise a link stands in for a file whose
+    name is not UTF-8, which DALI reads and cannot tell.
+    """
+
+    def __init__(
+        self,
+        code: Code,
+        source: Source,
+        data: Dataset | None,
+        settings: Settings,
+    ) -> None:
+        """``code`` is that of the stage of ``source``; ``data`` None if that names its own.
+
+        A source that gives pixels decodes where the settings say.
+        """
+        self._device = (source.device or settings.device) if source.decodes else "cpu"
+        if data is not None:
+            require_dataset(data, self._device)
+        self._compiled = CompiledSource(code)
+        self._source = source
+        self._data = data
+        self._seed = settings.seed
+        self._batch_size = settings.batch_size
+        self._position: _Position | None = None
+        self._index: tempfile.TemporaryDirectory[str] | None = None
+        self._stand_ins: tempfile.TemporaryDirectory[str] | None = None
+        self._originals: dict[str, str] = {}
+        """By the name that a stand-in has."""
+        named_in_full = data is not None and not load_source(data.kind).lists_files
+        self._prefix = os.path.join(data.root, "") if data is not None and named_in_full else ""
+        looks_ahead = data is not None and load_source(data.kind).looks_ahead
+        self._ahead = list_samples(data) if looks_ahead and data is not None else None
+        self._looked_at = 0
+        self._at_fault: dict[str, str] = {}
+        """Name and fault of the samples that were looked at, and that the reader takes."""
+        self._sized: dict[str, Sample] = {}
+        """Samples with targets for a size that were looked at, and not read yet."""
+        self._compared = 0
+        """Images whose size was compared with that."""
+        self._other_size: dict[str, str] = {}
+        """Name of each of another size, and both sizes."""
+        self._odd_boxes: dict[str, str] = {}
+        """Name of each image with an odd box, and the box; both kinds are shown."""
+        self.unreadable: dict[str, str] = {}
+        self.folder = self._folder()
+        """What the files of its batches are relative to."""
+        self._rest: tempfile.TemporaryDirectory[str] | None = None
+        self._left_out = ""
+        """How many samples the reader cannot give, and the first: the others are read."""
+        kind = None if data is None else load_source(data.kind)
+        self._remark = kind.remark(data, self._device) if kind and data and kind.remark else ""
+        if kind is not None and kind.undecodable is not None:
+            self._read_rest()  # DALI passes over some without a word, and ends at others
+
+    def batch(self, index: int) -> ReadBatch:
+        """Batch ``index`` from 0. Raises PipelineError or DataError."""
+        self._look_ahead(index)
+        while True:  # each remedy is tried once
+            try:
+                return self._advance(index)
+            except PipelineError as error:
+                if self._data is None:
+                    raise
+                require_dataset(self._data, self._device)
+                if self._read_rest():
+                    continue
+                if reason := failure_reason(self._data, str(error)):
+                    raise DataError(reason) from None
+                if self._stand_ins is not None or not self._name_files():
+                    raise
+            except UnicodeDecodeError as error:
+                if self._stand_ins is not None or not self._name_files():
+                    raise DataError(f"A file's name is not UTF-8: {error}. Rename it.") from None
+
+    def _look_ahead(self, index: int) -> None:
+        """Look at the samples that the reader may come to for a batch, where that takes moments."""
+        if self._ahead is None or self._data is None or self._rest is not None:
+            return
+        kind = load_source(self._data.kind)
+        most = self._samples_before(index + 2) - self._looked_at
+        for sample in islice(self._ahead, max(0, most)):
+            self._looked_at += sample.counted
+            if sample.mask or sample.sides:
+                self._sized[sample.name] = sample
+            if sample.fault:
+                self._at_fault[sample.name] = sample.fault
+            ends = bool(kind.ends_process) and kind.ends_process in sample.fault
+            if ends or (kind.decodes_images and _header_fault(sample)):
+                self._read_rest()
+                return
+        if self._at_fault:
+            name, fault = next(iter(self._at_fault.items()))
+            self._left_out = (
+                f"{len(self._at_fault):,} at fault among its first {self._looked_at:,} samples; of "
+                f"the first, {name}, {fault}. Verify and the measurements leave them out"
+            )
+
+    def _samples_before(self, batches: int) -> int:
+        """How many the reader takes for so many batches; where one is a frame, of all sequences."""
+        args = self._source.args
+        drawn_from, length, stride = (
+            value if isinstance(value := args.get(name), int) else default
+            for name, default in [
+                ("initial_fill", _READ_AHEAD),
+                ("sequence_length", 1),
+                ("stride", 1),
+            ]
+        )
+        return (drawn_from + batches * self._batch_size) * length * stride
+
+    def _read_rest(self) -> bool:
+        """Read the data without the samples that lack what the reader must give; whether any do.
+
+        One ends its run. Raises DataError where no others are, or the kind cannot leave them out.
+        """
+        data = self._data
+        if data is None or self._rest is not None:
+            return False
+        kind = load_source(data.kind)
+        in_mask = mask_fault if kind.targets == "masks" else lambda each: ""
+        in_files = kind.holder is None and not kind.lists_files
+        samples = list(list_samples(data))
+        lacking = {
+            each.name: fault
+            for each in samples
+            if (
+                fault := each.fault
+                or (in_files and unreadable_reason(each.path))
+                or in_mask(each)
+                or (kind.decodes_images and _header_fault(each))
+            )
+        }
+        if not lacking:  # only where all headers are sound are masks decoded
+            lacking = {each.name: fault for each in samples if (fault := undecodable_mask(each))}
+        if not lacking:
+            return False
+        name, fault = next(iter(lacking.items()))
+        said = f"{len(lacking):,} of its samples cannot be read; of the first, {name}, {fault}"
+        if len(lacking) == len(samples):
+            raise DataError(f"{data}: {said}.")
+        self._rest = tempfile.TemporaryDirectory(prefix="workbench-rest-")
+        rest = write_without(data, lacking, Path(self._rest.name, "rest"))
+        self._data = replace(data, location=os.fspath(rest), items=(), title=str(data))
+        self._left_out = (
+            f"{said}. They are left out: `workbench check {data.text or data}` names all"
+        )
+        if kind.lists_files:  # the list that is left names them in full
+            self._prefix = os.path.join(data.root, "")
+        self._position = None
+        return True
+
+    def _name_files(self) -> bool:
+        """Name the files to the reader, with a stand-in where it needs one. Whether any does."""
+        if self._data is None or not load_source(self._data.kind).lists_files:
+            return False
+        folder = tempfile.TemporaryDirectory(prefix="workbench-data-")
+        files: list[str] = []
+        labels: list[int] = []
+        for file in list_samples(self._data):
+            reason = unreadable_reason(file.path)
+            path = file.name
+            if reason:
+                path = os.path.join(folder.name, f"{len(files)}.jpg")
+                Path(path).write_bytes(placeholder_jpeg().tobytes())
+                self._originals[path] = self._name(file.name)
+                self.unreadable[self._name(file.name)] = reason
+            elif not _is_utf8(path):
+                path = os.path.join(folder.name, f"{len(files)}{Path(path).suffix}")
+                os.symlink(os.path.abspath(file.path), path)
+                self._originals[path] = self._name(file.name)
+            files.append(path)
+            labels.append(file.label)
+        self._stand_ins = folder
+        self._position = None
+        self._give({"file_root": self._data.root, "files": files, "labels": labels})
+        return bool(self._originals)
+
+    def _give(self, found: dict[str, Any]) -> None:
+        """Let the reader be given this in the place of what the program would find."""
+        find = load_source(self._source.kind).find.__name__
+        self._compiled.namespace[find] = lambda data: found
+
+    def _use_index(self) -> None:
+        """Give the reader an index that was made, or of provisional data that of the first."""
+        index = load_source(self._data.kind).index if self._data is not None else None
+        if index is None or self._data is None:
+            return
+        folder = tempfile.TemporaryDirectory(prefix="workbench-index-")
+        if (found := index.find(self._data, Path(folder.name))) is not None:
+            self._index = folder
+            self._give(found)
+
+    def _advance(self, index: int) -> ReadBatch:
+        at = self._position
+        if self._data is not None and 0 < self._data.first < (index + 1) * self._batch_size:
+            self._data = replace(self._data, first=2 * (index + 1) * self._batch_size)
+            at = None
+        try:
+            if at is None:
+                at = self._position = self._begin()
+            asked, index = index, index % at.repeats if at.repeats else index
+            if index in at.recent:
+                return at.recent[index]
+            if index < at.next_batch:
+                at = self._position = self._begin()
+            began, first = time.monotonic(), at.next_batch
+            while at.next_batch <= index:
+                seconds = time.monotonic() - began
+                way = "the reader comes to it through all batches before it"
+                require_near(asked, index, at.next_batch, first, seconds, way)
+                outputs = at.pipeline.run()
+                if at.next_batch > index - _KEPT_BATCHES:
+                    at.recent[at.next_batch] = self._copy(outputs, at)
+                at.next_batch += 1
+                while len(at.recent) > _KEPT_BATCHES or (
+                    len(at.recent) > 1 and self.nbytes > _KEPT_BYTES
+                ):
+                    at.recent.popitem(last=False)
+        except UnicodeDecodeError:
+            raise
+        except (RuntimeError, TypeError, ValueError) as error:  # of options that it does not take
+            self._position = None
+            raise self._compiled.error(error) from None
+        return at.recent[index]
+
+    def _begin(self) -> _Position:
+        """The reader at its first batch, and after how many it gives the same ones again.
+
+        That is known of files that are read in one order: their epochs follow on without a gap.
+        """
+        pipe, source = self._build(), self._source
+        plain = source.op == "readers.file" and load_source(source.kind).reader is None
+        if not plain or source.inputs or any(source.args.get(name) for name in _REORDERING):
+            return _Position(pipe)
+        (meta,) = pipe.reader_meta().values()
+        size = int(meta["epoch_size"])
+        return _Position(pipe, repeats=size // math.gcd(size, self._batch_size))
+
+    def _build(self) -> Any:
+        given: dict[str, Any] = {}
+        if self._data is not None:
+            require_room(self._data, self._batch_size)
+            self._use_index()
+            given = {str(parameter_of(self._source)): self._data.argument}
+        pipe = self._compiled["stage"](
+            **given,
+            device=self._device,
+            base_seed=self._seed,
+            position=0,
+            positions={},
+            batch_size=self._batch_size,
+            num_threads=1,
+            device_id=None if self._device == "cpu" else 0,
+            prefetch_queue_depth=1,
+        )
+        pipe.build()
+        return pipe
+
+    def _copy(self, outputs: Any, at: _Position) -> ReadBatch:
+        told = load_source(self._data.kind).told if self._data is not None else None
+        if told is None or self._data is None:
+            paths = [outputs[0][i].source_info() for i in range(len(outputs[0]))]
+        else:
+            meta = at.pipeline.reader_meta(self._source.id)
+            samples = told(self._data, meta["samples"](at.next_batch))
+            self.unreadable.update((each.name, each.fault) for each in samples if each.fault)
+            paths = [each.name for each in samples]
+        names = tuple(self._originals.get(path, self._name(path)) for path in paths)
+        for sample in filter(None, (self._sized.pop(name, None) for name in names)):
+            self._compared += 1
+            for finding in header_findings(sample):
+                is_bad = KINDS[finding.kind] == "bad"
+                misfits = self._odd_boxes if finding.kind == "box" else self._other_size
+                (self.unreadable if is_bad else misfits)[sample.name] = finding.reason
+        copies = tuple(tensor_list([output[i] for i in range(len(output))]) for output in outputs)
+        return ReadBatch(
+            copies,
+            names,
+            sum(Batch(output).nbytes for output in copies),
+        )
+
+    @property
+    def left_out(self) -> str:
+        """What it leaves out, or reads in silence though it is at fault, in words; or empty."""
+        told = [self._left_out, self._remark]
+        for misfits, fault in (
+            (self._other_size, "are of another size than their targets"),
+            (self._odd_boxes, "have a box over the edge or without area"),
+        ):
+            for name, words in islice(misfits.items(), 1):
+                told.append(
+                    f"{len(misfits):,} of {self._compared:,} images read {fault}; of the first, "
+                    f"{name}, {words}"
+                )
+        return "; ".join(filter(None, told))
+
+    def _name(self, path: str) -> str:
+        """Of a sample as its reader tells it, relative to the data that were given."""
+        if self._rest is not None and self._data is not None:
+            path = path.removeprefix(os.path.join(self._data.root, ""))
+        return path.removeprefix(self._prefix)
+
+    def _folder(self) -> str:
+        found = self._data.root if self._data else self._source.args.get("file_root")
+        return found if isinstance(found, str) else ""
+
+    @property
+    def holder(self) -> Callable[[str], str] | None:
+        """As of ``SourceKind``."""
+        return load_source(self._data.kind).holder if self._data is not None else None
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the batches that are kept, in bytes."""
+        return sum(read.nbytes for read in self._position.recent.values()) if self._position else 0
+
+    def close(self) -> None:
+        """Drop the pipeline and the stand-ins."""
+        self._position = None
+        for folder in filter(None, (self._stand_ins, self._index, self._rest)):
+            folder.cleanup()
+
+
+def _header_fault(sample: Sample) -> str:
+    """Why DALI's decoders cannot be given an image, by its header; empty where they can."""
+    if reason := unreadable_reason(sample.path):
+        return reason
+    with sample.open() as file:
+        found = open_image(file)
+    return found.reason if isinstance(found, Finding) else ""
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,118 @@
+"""What this machine is: the facts that stand beside every figure."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+
+import psutil
+
+from workbench.engine.resources.cgroup import cpu_limit, memory_limit
+from workbench.engine.resources.gpu import Gpu, cuda_uuids
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """CPU, GPU and versions. ``no_gpu`` says why there is none, and is empty where there is.
+
+    ``gpu`` is the one that CUDA calls 0, ``gpus`` how many CUDA sees: 0 in records that did not
+    count them.
+    """
+
+    cpu: str
+    cores: int
+    memory_gib: float
+    gpu: str
+    gpu_memory_gib: float
+    driver: str
+    no_gpu: str
+    dali: str
+    python: str
+    system: str
+    gpus: int = 0
+
+    @property
+    def gpu_name(self) -> str:
+        """The GPU, and how many of them: ``2 × NVIDIA H200``."""
+        return f"{self.gpus} × {self.gpu}" if self.gpus > 1 else self.gpu
+
+
+def usable_cores() -> int:
+    """How many cores this process may keep busy: all, or what a container or taskset gives.
+
+    A quota of 1.5 cores counts as 2.
+    """
+    cores, limit = len(os.sched_getaffinity(0)), cpu_limit()
+    return cores if limit is None else min(cores, max(1, math.ceil(limit)))
+
+
+def usable_memory() -> int:
+    """Bytes of host memory that this process may take: the machine's, or a container's limit."""
+    total, limit = int(psutil.virtual_memory().total), memory_limit()
+    return total if limit is None else min(total, limit)
+
+
+@cache
+def describe_machine() -> Machine:
+    """Facts about this machine. Starts nothing on the GPU but asks its driver."""
+    uuids = cuda_uuids()
+    gpu = Gpu(uuids[0] if uuids else None)
+    seen = gpu.name is not None
+    return Machine(
+        cpu=_cpu_name(),
+        cores=usable_cores(),
+        memory_gib=round(usable_memory() / 2**30, 1),
+        gpu=gpu.name or "",
+        gpu_memory_gib=round((gpu.memory_total or 0) / 2**30, 1),
+        driver=gpu.driver or "",
+        no_gpu="" if seen else _no_gpu(),
+        dali=_version("nvidia-dali-cuda120"),
+        python=platform.python_version(),
+        system=f"{platform.system()} {platform.release()}",
+        gpus=len(uuids) if seen else 0,
+    )
+
+
+def _no_gpu() -> str:
+    """Why CUDA sees no GPU."""
+    try:
+        import pynvml
+    except ImportError:
+        return "the package nvidia-ml-py, which finds GPUs, is not installed"
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return "this machine has no NVIDIA GPU, or no driver for it"
+    try:
+        if pynvml.nvmlDeviceGetCount() == 0:
+            return "the NVIDIA driver finds no GPU"
+    except pynvml.NVMLError as error:
+        return f"the NVIDIA driver answers: {error}"
+    finally:
+        pynvml.nvmlShutdown()
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        return "CUDA sees none of the GPUs that the NVIDIA driver finds"
+    return f"CUDA_VISIBLE_DEVICES is {visible!r}, which names none of the GPUs here"
+
+
+def _cpu_name() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed as a package"

@@ -1,0 +1,336 @@
+"""The memory that all workers of this process may take together, on the host and on the GPU.
+
+Where it runs short, workers that rest give back what they keep, then the ones that have rested
+longest are ended: their next call starts a fresh one. A worker that is to start waits until there
+is room.
+
+What measures counts, and is never ended for its memory: a measurement waits only for previews that
+are being computed just now, and previews wait for a measurement that takes what they need.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol
+
+import psutil
+
+from workbench.engine.resources.gpu_meter import GpuMeter
+from workbench.engine.resources.machine import describe_machine, usable_memory
+from workbench.engine.resources.process_memory import default_budget, own_bytes, tree_bytes
+
+FRESH_HOST = 320 * 2**20
+"""Bytes that a worker is expected to take until it is measured: DALI, and a first preview."""
+FRESH_GPU = 768 * 2**20
+"""Likewise on the GPU: CUDA's context and a mixed decoder."""
+LEAST_KEPT = 32 * 2**20
+"""Bytes that a worker may keep between calls, however many there are."""
+TIGHT = 0.8
+"""From this share of the budget on, workers that rest give back what they keep."""
+RESTING_LIMIT = 600.0
+"""Seconds without a call after which a worker is ended."""
+_TICK = 0.05
+_LOOK = 1.0
+"""Seconds between two looks at what workers take."""
+
+
+class BudgetMember(Protocol):
+    """An engine, as its budget sees it."""
+
+    @property
+    def pid(self) -> int | None: ...
+
+    resting_since: float | None
+    """When its last call ended (``time.monotonic``); None while one runs or starts."""
+
+    measures: bool
+    """Whether it measures: then it only counts, and nothing below is asked of it."""
+
+    def rest(self) -> bool:
+        """End the worker, unless a call runs. Whether it was ended."""
+        ...
+
+    def give_back(self) -> bool:
+        """Have the worker drop what it keeps, unless a call runs. Whether it was told."""
+        ...
+
+    def end_for_memory(self, reason: str) -> None:
+        """End the worker in the midst of its call, which fails for this reason."""
+        ...
+
+
+class CountedProcess:
+    """A process that is no engine's worker and measures: an exported script."""
+
+    measures = True
+    resting_since: float | None = None
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    @property
+    def pid(self) -> int | None:
+        """None once it has ended."""
+        return self._process.pid if self._process.poll() is None else None
+
+    def rest(self) -> bool:
+        """It is left alone."""
+        return False
+
+    def give_back(self) -> bool:
+        """It is left alone."""
+        return False
+
+    def end_for_memory(self, reason: str) -> None:
+        """It is left alone."""
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class _Ticket:
+    measures: bool
+
+
+class MemoryBudget:
+    """Bytes for all workers together. May be used from any thread."""
+
+    def __init__(
+        self,
+        host: int,
+        gpu: int,
+        *,
+        resting_limit: float = RESTING_LIMIT,
+        starting: int | None = None,
+        host_bytes: Callable[[int], int] = own_bytes,
+        measured_bytes: Callable[[int], int] = tree_bytes,
+        gpu_bytes: Callable[[Sequence[int]], int] | None = None,
+    ) -> None:
+        """Where ``gpu`` is 0 there is none.
+
+        At most ``starting`` workers start at a time, by default as many as there are cores.
+        ``host_bytes`` and ``gpu_bytes`` measure processes, ``measured_bytes`` those that measure.
+        """
+        self.host = host
+        self.gpu = gpu
+        self.resting_limit = resting_limit
+        self._starting_limit = starting or max(2, len(os.sched_getaffinity(0)))
+        self._host_bytes = host_bytes
+        self._measured_bytes = measured_bytes
+        self._gpu_bytes = gpu_bytes or GpuMeter()
+        self._members: weakref.WeakSet[BudgetMember] = weakref.WeakSet()
+        self._taken: weakref.WeakKeyDictionary[BudgetMember, int] = weakref.WeakKeyDictionary()
+        self._told: weakref.WeakKeyDictionary[BudgetMember, float] = weakref.WeakKeyDictionary()
+        """When each was told to give back: once for each rest."""
+        self._crowded = False
+        """Whether the last that was to start found no room."""
+        self._gpu_each = 0
+        """What a worker took on average when it was last looked at."""
+        self._starting: list[BudgetMember] = []
+        self._waiting: list[_Ticket] = []
+        """Those that are to start, in their order."""
+        self._lock = threading.RLock()
+        self._thread: threading.Thread | None = None
+
+    def join(self, member: BudgetMember) -> None:
+        """Count this engine's worker from now on, for as long as the engine exists."""
+        with self._lock:
+            self._members.add(member)
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=_watch, args=(weakref.ref(self),), name="workbench-memory", daemon=True
+                )
+                self._thread.start()
+
+    def share(self) -> tuple[int, int]:
+        """Bytes that each preview's worker may keep between calls, on the host and on the GPU."""
+        with self._lock:
+            previews = [member for member in self._alive() if not member.measures]
+            count = max(1, len(previews) + len(self._starting))
+            rest = int(self.host * TIGHT) - self._measuring()
+        usual = default_budget()
+        host = min(usual["cpu"], rest // count - FRESH_HOST)
+        gpu = min(usual["gpu"], int(self.gpu * TIGHT) // count - FRESH_GPU)
+        return max(LEAST_KEPT, host), max(LEAST_KEPT, gpu) if self.gpu else 0
+
+    @contextmanager
+    def starting(
+        self,
+        member: BudgetMember,
+        require_wanted: Callable[[], None],
+        on_wait: Callable[[str], None] = lambda words: None,
+    ) -> Iterator[None]:
+        """Wait until there is room for a worker, then count it as starting.
+
+        ``require_wanted`` is asked all the while and raises to give up. ``on_wait`` hears what is
+        waited for, and an empty text after that. What measures has its turn before previews.
+        """
+        ticket = _Ticket(member.measures)
+        told = ""
+        with self._lock:
+            self._waiting.append(ticket)
+            self._waiting.sort(key=lambda each: not each.measures)
+        try:
+            pause = threading.Event()
+            while not self._admit(ticket, member):
+                require_wanted()
+                reason = self._reason(member)
+                if reason != told:
+                    told = reason
+                    on_wait(told)
+                pause.wait(_TICK)
+        finally:
+            with self._lock:
+                self._waiting.remove(ticket)
+            if told:
+                on_wait("")
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._starting.remove(member)
+
+    def _admit(self, ticket: object, member: BudgetMember) -> bool:
+        with self._lock:
+            if self._waiting[0] is not ticket or len(self._starting) >= self._starting_limit:
+                return False
+            room = self._make_room(FRESH_HOST, self._fresh_gpu())
+            self._crowded = not room
+            if not room and not (member.measures and not self._previews_at_work()):
+                return False
+            self._starting.append(member)
+            return True
+
+    def _reason(self, member: BudgetMember) -> str:
+        """What a worker that may not start waits for; empty for its turn among those that start."""
+        with self._lock:
+            if not self._crowded:
+                return ""
+            if member.measures:
+                return "waits for the memory that previews take just now"
+            if any(each.measures for each in self._alive()):
+                return "waits: a measurement takes the memory"
+        return "waits for memory"
+
+    def _previews_at_work(self) -> bool:
+        return any(
+            not member.measures and member.resting_since is None
+            for member in (*self._alive(), *self._starting)
+        )
+
+    def _measuring(self) -> int:
+        """Bytes that measurements took at the last look."""
+        return sum(self._taken.get(member, 0) for member in self._alive() if member.measures)
+
+    def look(self) -> None:
+        """Measure, and see to it that the budget is kept. Called each second."""
+        with self._lock:
+            now = time.monotonic()
+            for member in self._resting():
+                if now - (member.resting_since or now) > self.resting_limit:
+                    member.rest()
+            host, gpu = self.used()
+            if host > self.host * TIGHT or gpu > self.gpu * TIGHT:
+                self._ask_back()
+            if not self._make_room(0, 0):
+                self._end_largest()
+
+    def used(self) -> tuple[int, int]:
+        """Bytes that all workers take now, on the host and on the GPU.
+
+        One that starts counts as what it is expected to take.
+        """
+        with self._lock:
+            host = 0
+            for member in self._alive():
+                measure = self._measured_bytes if member.measures else self._host_bytes
+                try:
+                    taken = measure(member.pid or 0)
+                except (psutil.Error, ValueError):  # it has just ended
+                    taken = 0
+                self._taken[member] = taken
+                host += max(taken, FRESH_HOST) if member in self._starting else taken
+            alive = self._alive()
+            host += FRESH_HOST * sum(member not in alive for member in self._starting)
+            if not self.gpu:
+                return host, 0
+            pids = [member.pid for member in alive if member.pid is not None]
+            taken = self._gpu_bytes(pids)
+            known = len(pids) - sum(member in alive for member in self._starting)
+            if known > 0 and not any(member.measures for member in alive):
+                self._gpu_each = taken // known
+            return host, taken + self._fresh_gpu() * len(self._starting)
+
+    def _fresh_gpu(self) -> int:
+        """Bytes that one more is expected to take: what the others take, if they take more."""
+        return max(FRESH_GPU, self._gpu_each) if self.gpu else 0
+
+    def _alive(self) -> list[BudgetMember]:
+        return [member for member in self._members if member.pid is not None]
+
+    def _resting(self) -> list[BudgetMember]:
+        """Previews that have a worker and no call, the longest rested first."""
+        found = [
+            member
+            for member in self._alive()
+            if member.resting_since is not None and not member.measures
+        ]
+        return sorted(found, key=lambda member: member.resting_since or 0.0)
+
+    def _fits(self, host: int, gpu: int) -> bool:
+        used = self.used()
+        alone = not self._alive() and not self._starting  # one may start in any case
+        return (used[0] + host <= self.host or alone) and (
+            not self.gpu or used[1] + gpu <= self.gpu or alone
+        )
+
+    def _make_room(self, host: int, gpu: int) -> bool:
+        for member in self._resting():
+            if self._fits(host, gpu):
+                return True
+            member.rest()
+        return self._fits(host, gpu)
+
+    def _ask_back(self) -> None:
+        for member in self._resting():
+            since = member.resting_since or 0.0
+            if self._told.get(member) != since and member.give_back():
+                self._told[member] = since
+
+    def _end_largest(self) -> None:
+        """No worker rests and all together take too much."""
+        busy = [member for member in self._alive() if not member.measures]
+        if not busy:
+            return
+        host = self.used()[0]
+        if host <= self.host:  # what the GPU lacks DALI reports itself
+            return
+        largest = max(busy, key=lambda member: self._taken.get(member, 0))
+        largest.end_for_memory(
+            f"was ended: it took {self._taken.get(largest, 0) / 2**30:.1f} GiB, and all workers "
+            f"together {host / 2**30:.1f} of the {self.host / 2**30:.1f} GiB that they may take. "
+            "Fewer tiles, or smaller images, take less."
+        )
+
+
+def _watch(budget: weakref.ref[MemoryBudget]) -> None:
+    pause = threading.Event()
+    while not pause.wait(_LOOK):
+        alive = budget()
+        if alive is None:
+            return
+        alive.look()
+        del alive
+
+
+@cache
+def shared_budget() -> MemoryBudget:
+    """That of the previews of this process: half of the machine's memory, and half of the GPU's."""
+    gpu = int(describe_machine().gpu_memory_gib * 2**30)
+    return MemoryBudget(usable_memory() // 2, gpu // 2)

@@ -1,0 +1,50 @@
+"""What a graph asks of a GPU, where there is none: told before DALI fails in words of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.catalog import load_catalog
+from workbench.catalog.spec import Catalog
+from workbench.engine.resources.machine import Machine, describe_machine
+from workbench.errors import GraphFaultsError
+from workbench.graph.checks.check import Fault
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.execution.active import active_graph
+from workbench.graph.model import Graph
+from workbench.graph.types.devices import infer_devices
+
+
+def require_gpu_where_asked(graph: Graph, machine: Machine | None = None) -> None:
+    """Raise GraphFaultsError where something runs on a GPU and this machine has none."""
+    machine, catalog = machine or describe_machine(), load_catalog()
+    if faults := gpu_faults(active_graph(graph, catalog), catalog, machine):
+        raise GraphFaultsError(faults[:1])
+
+
+def gpu_faults(graph: Graph, catalog: Catalog, machine: Machine) -> list[Fault]:
+    """One fault for each node that is set to run on the GPU, where this machine has none.
+
+    Where no node is set itself, the first one that runs there.
+    """
+    if not machine.no_gpu:
+        return []
+    devices = infer_devices(graph, catalog)
+    there = [node for node, device in devices.items() if device != "cpu" and graph.has(node)]
+    chosen = [node for node in there if graph.node(node).device in ("gpu", "mixed")]
+    faults = []
+    for node in chosen or there[:1]:
+        where = "decodes on the GPU (mixed)" if devices[node] == "mixed" else "runs on the GPU"
+        remedy = "Set it to the CPU, or run it on a machine with an NVIDIA GPU."
+        faults.append(Fault(node, "device", f"it {where}, and {machine.no_gpu}", remedy))
+    return faults
+
+
+def on_cpu(graph: Graph, catalog: Catalog) -> Graph | None:
+    """The graph with everything on the CPU; None if an operator has no CPU version."""
+    moved = set_setting(graph, device="cpu")
+    for node in graph.walk():
+        if node.device in ("gpu", "mixed"):
+            moved = moved.replace_node(replace(moved.node(node.id), device=None))
+    left = infer_devices(moved, catalog).values()
+    return None if any(device != "cpu" for device in left) else moved

@@ -1,0 +1,386 @@
+"""Runs parts of a graph and keeps what they gave, so that a change re-runs only what it touches.
+
+Runs inside the worker process only. Nodes whose outputs are not kept run part by part (see
+``partition.py``).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.catalog.spec import Catalog
+from workbench.emit.naming import is_batch_generator
+from workbench.emit.own_code import nodes_calling
+from workbench.emit.tap_names import scope_of, scope_of_first_turn, turns_of
+from workbench.engine.build.augmenter import Augmenter, Turns
+from workbench.engine.build.auto_augment import automatic_draws, making_heard
+from workbench.engine.build.partition import kind_of
+from workbench.engine.build.plan import Plan, make_plan
+from workbench.engine.build.stage_pipeline import Stage
+from workbench.engine.reading.open_readers import OpenReaders, encoded_output
+from workbench.engine.reading.type_guard import require_fitting
+from workbench.engine.reading.undecodable_samples import (
+    Sample,
+    decoded_alone,
+    merge_samples,
+    replace_samples,
+)
+from workbench.engine.resources.batch_store import Batch, BatchStore, Memory, memory_of, tensor_list
+from workbench.engine.resources.process_memory import (
+    configure_malloc_trim,
+    default_budget,
+    give_back_free,
+)
+from workbench.engine.resources.root_guard import (
+    refuse_named_files,
+)
+from workbench.engine.run.branch_counts import BranchCounts
+from workbench.engine.run.branch_places import BranchPlaces, PlacesInTurns
+from workbench.engine.run.run_result import KeptOutput, Result
+from workbench.errors import PipelineError
+from workbench.graph.execution.dataset_parameters import parameter_of, read_as, with_datasets
+from workbench.graph.execution.pipelines import pipeline_of_batch, single_pipelines
+from workbench.graph.model import Graph, Node, Port, Source, region_of
+from workbench.graph.model.ports import output_ports
+from workbench.sources import Data, Datasets, open_datasets
+
+_KEPT_BUILT = 4
+_KEPT_SAMPLES = 64
+_TRIES = 4
+"""Runs of a node that may be at fault. One that writes past its memory is often found out later, by
+another's use of the heap: in 4 of 25 runs with one try each, in 0 of 100 with four."""
+
+
+@dataclass(slots=True)
+class _Job:
+    """One call of ``Runner.run``: its plan, and the outputs that it has so far."""
+
+    plan: Plan
+    pipelines: int
+    """How many run side by side, of which the plan is one's."""
+    batches: dict[Port, Batch] = field(default_factory=dict)
+    samples: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
+    """By the id of the source."""
+
+
+class Runner:
+    """Executes graphs through emitted source. One to a worker; not thread-safe."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        report_running: Callable[..., None] = lambda *_: None,
+        budget: dict[Memory, int] | None = None,
+        report_making: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """``report_running`` hears which nodes run next: the last word before a crash.
+
+        ``report_making`` hears what is being built, and which functions of the user run.
+        ``budget`` limits what is kept, in bytes on each device.
+        """
+        self.catalog = catalog
+        self._report_running = report_running
+        self._report_making = report_making
+        self.store = BatchStore(budget or default_budget())
+        self._samples: OrderedDict[str, tuple[Sample, ...]] = OrderedDict()
+        self.readers = OpenReaders(catalog)
+        self._counts = BranchCounts(catalog)
+        self._built: OrderedDict[str, Stage] = OrderedDict()
+        self._augmenter = Augmenter(report_making)
+
+    def run(
+        self,
+        graph: Graph,
+        data: Data,
+        batch: int,
+        count: int,
+        taps: Sequence[Port],
+        *,
+        repeat: int | None = None,
+        one_by_one: bool = False,
+    ) -> Result:
+        """The first ``count`` samples of batch ``batch`` (from 0) at each of the taps.
+
+        With ``repeat``, the file at that place of the batch stands at every place: exactly what the
+        script gives where its reader gives that file each time. ``one_by_one`` gives each node a
+        pipeline of its own, run several times, so that ``report_running`` names the one at fault.
+        The graph must be sound. Raises PipelineError with the node, or DataError.
+        """
+        configure_malloc_trim()
+        datasets = open_datasets(data)
+        pipelines = graph.settings.pipelines
+        graph, batch = pipeline_of_batch(graph, batch)
+        refuse_named_files(graph.walk())
+        graph = with_datasets(graph, datasets)
+        datasets = read_as(graph, datasets)
+        plan = self._plan(graph, datasets, batch, count, taps, repeat)
+        job = _Job(plan, pipelines)
+        missing = self._missing(job, taps)
+        for part in plan.parts:
+            nodes = [node for node in part if node.id in missing]
+            for group in [[node] for node in nodes] if one_by_one else [nodes] if nodes else []:
+                for _ in range(_TRIES if one_by_one else 1):
+                    self._run_part(job, group)
+                if one_by_one:
+                    give_back_free()  # walks through the heap, which must not be damaged
+        turns = {
+            port.node: tuple(int(place) for place in batch.arrays() if place < plan.wanted)
+            for port, batch in job.batches.items()
+            if not port.output
+        }
+        places = {
+            scope: found
+            for name, found in turns.items()
+            if (scope := scope_of_first_turn(name)) is not None
+        }
+        came: dict[str, frozenset[int]] = {}
+        for name, found in turns.items():
+            came[scope_of(name)] = came.get(scope_of(name), frozenset()) | frozenset(found)
+        given = [job.samples[node.id] for node in plan.nodes if isinstance(node, Source)]
+        return Result(
+            plan,
+            {port: self._wanted(job, port, places) for port in taps},
+            merge_samples(given, plan.wanted),
+            tuple(node.id for node in plan.nodes if node.id in missing),
+            places,
+            came,
+            {
+                node: self._augmented(plan, node, turns)
+                for node in plan.draws
+                if plan.graph.outermost(node) in plan.keys
+            },
+            self.readers.left_out(datasets),
+        )
+
+    def _augmented(self, plan: Plan, node: str, came: Mapping[str, Sequence[int]]) -> Turns:
+        draws, scope = plan.draws[node], plan.graph.scope_of(node)
+        told = self._augmenter.describe(plan.graph.node(node), draws, plan.position, plan.count)
+        there = [came[turn] for turn in turns_of(scope, came)] if scope else [range(plan.wanted)]
+        return tuple(
+            tuple(each if at in places else () for at, each in enumerate(call[: plan.wanted]))
+            for call, places in zip(told, there, strict=False)
+        )
+
+    def _wanted(self, job: _Job, port: Port, places: Mapping[str, Sequence[int]]) -> Batch:
+        scope = job.plan.graph.scope_of(port.node)
+        if is_batch_generator(job.plan.graph.node(port.node), self.catalog):
+            scope = ""
+        return job.batches[port].first(len(places[scope]) if scope in places else job.plan.wanted)
+
+    def _run_part(self, job: _Job, nodes: list[Node]) -> None:
+        kind = kind_of(nodes[0], self.catalog)
+        if not isinstance(nodes[0], Source):
+            require_fitting(job.plan, self.catalog, nodes, job.batches)
+        if isinstance(nodes[0], Source):
+            self._read(job, nodes[0])
+        elif kind == "automatic":
+            self._augment(job, nodes[0])
+        elif kind == "decoder":
+            self._decode(job, nodes)
+        else:
+            self._stage(job, nodes, keep_built=kind == "region")
+
+    def _plan(
+        self, graph: Graph, data: Datasets, batch: int, count: int, taps: Sequence[Port],
+        repeat: int | None,
+    ) -> Plan:  # fmt: skip
+        """The plan, with the data as they are now."""
+
+        def plan() -> Plan:
+            versions = self.readers.versions(data)
+            return make_plan(graph, self.catalog, data, batch, count, taps, repeat, versions)
+
+        made = plan()
+        return plan() if self.readers.look(data, lambda name: self._files(made, name)) else made
+
+    def _files(self, plan: Plan, name: str) -> list[str]:
+        """Files of a dataset that were read for the plan before."""
+        sources = [node for node in plan.nodes if isinstance(node, Source)]
+        known = [
+            self._samples.get(plan.keys[source.id], ())
+            for source in sources
+            if parameter_of(source) == name
+        ]
+        return [sample.file for samples in known for sample in samples]
+
+    def _missing(self, job: _Job, taps: Sequence[Port]) -> set[str]:
+        """Nodes to run: walks back from the taps and stops at kept outputs."""
+        keys, graph = job.plan.keys, job.plan.graph
+        missing: set[str] = set()
+        needed = {graph.outermost(port.node) for port in taps}
+        for node in job.plan.nodes:
+            if not isinstance(node, Source):
+                continue
+            known = self._samples.get(keys[node.id])
+            if known is None:
+                # which file each sample is, and what is wrong with it, is wanted in any case
+                needed.add(node.id)
+            else:
+                self._samples.move_to_end(keys[node.id])
+                job.samples[node.id] = known
+        for node in reversed(job.plan.nodes):
+            if node.id not in needed:
+                continue
+            kept = self.store.get(keys[node.id])
+            if kept is None or (isinstance(node, Source) and node.id not in job.samples):
+                missing.add(node.id)
+                needed |= {port.node for port in node.inputs.values()}
+            else:
+                job.batches.update({each.port_of(node.id): each.batch for each in kept})
+        return missing
+
+    def _read(self, job: _Job, node: Source) -> None:
+        self._report_running([node.id])
+        read = self.readers.read(job.plan, node, job.pipelines)
+        self._keep_samples(job, node, read.samples)
+        batches = [Batch(each, memory_of(each)) for each in map(tensor_list, read.outputs)]
+        self._keep(job, node, dict(zip(self._ports(node), batches, strict=True)))
+
+    def _keep_samples(self, job: _Job, node: Source, samples: tuple[Sample, ...]) -> None:
+        job.samples[node.id] = samples
+        self._samples[job.plan.keys[node.id]] = samples
+        self._samples.move_to_end(job.plan.keys[node.id])
+        while len(self._samples) > _KEPT_SAMPLES:
+            self._samples.popitem(last=False)
+
+    def _decode(self, job: _Job, nodes: list[Node]) -> None:
+        fed = {p.node for n in nodes for p in n.inputs.values()}
+        readers = [n for n in job.plan.nodes if n.id in fed and isinstance(n, Source)]
+        samples = (sample for reader in readers for sample in job.samples[reader.id])
+        files = tuple(sample.file for sample in samples if not sample.error)
+        try:
+            self._stage(job, nodes, keep_built=True, files=files)
+        except PipelineError:
+            found = [self._leave_out_bad(job, reader) for reader in readers]  # all of them
+            if not any(found):
+                raise
+            self._stage(job, nodes, keep_built=True, files=files)
+
+    def _leave_out_bad(self, job: _Job, reader: Source) -> bool:
+        """Replace the files that DALI does not decode, whatever the decoder's arguments are.
+
+        Returns whether there are any: else the decoder's own arguments are at fault.
+        """
+        at = encoded_output(self.catalog, reader)
+        if at is None:
+            return False
+        batches = [job.batches[port] for port in self._ports(reader)]
+        known = job.samples[reader.id]
+        decoder = job.plan.feeds_alone(self._ports(reader)[at])
+        samples = tuple(
+            sample if sample.error else decoded_alone(sample, encoded, decoder)
+            for sample, encoded in zip(known, batches[at].arrays(), strict=True)
+        )
+        tensors = [batches[at].data[i] for i in range(len(samples))]
+        batches[at] = Batch(tensor_list(replace_samples(tensors, samples, decoder)))
+        self._keep_samples(job, reader, samples)
+        self._keep(job, reader, dict(zip(self._ports(reader), batches, strict=True)))
+        return samples != known
+
+    def _augment(self, job: _Job, node: Node) -> None:
+        data = job.batches[node.inputs["data"]]
+        if data.device != job.plan.devices[node.id] or isinstance(data.data, list):
+            self._stage(job, [node], keep_built=True)  # as the script has it, with its copies
+            return
+        self._report_running([node.id])
+        shape = job.batches[node.inputs["shape"]] if "shape" in node.inputs else None
+        (draws,) = job.plan.draws[node.id]
+        batch = self._augmenter.run(node, draws, job.plan.position, data, shape)
+        self._keep(job, node, {Port(node.id, "output"): batch})
+
+    def _stage(
+        self, job: _Job, nodes: list[Node], keep_built: bool, files: Sequence[str] = ()
+    ) -> None:
+        self._report_running([node.id for node in nodes], files)
+        stage = self.stage(job.plan, nodes, job.batches, apply=self._augmenter.function)
+        if not stage.built:
+            with making_heard(self._report_making):
+                stage.build()
+        if calling := [node.id for node in nodes_calling(nodes)]:
+            self._report_making(f"running {', '.join(calling)}")  # who knows for how long
+        stage.feed(job.batches)
+        given = stage.run()
+        if keep_built:
+            self.keep_built(stage)
+        for node in nodes:
+            own = [port for port in given if _stands_in(job.plan.graph, port, node)]
+            self._keep(job, node, {port: given[port] for port in own})
+
+    def stage(
+        self,
+        plan: Plan,
+        nodes: Sequence[Node],
+        known: Mapping[Port, Batch],
+        threads: int | None = None,
+        apply: Callable[..., Callable[..., Any]] | None = None,
+    ) -> Stage:
+        """These nodes as a pipeline: one that stayed built, or a new one, not yet built.
+
+        ``apply`` is as for ``Stage``: without it all of it is what the script has.
+        """
+        positions: dict[str, int] = {}
+        for node in nodes:
+            if node.bodies:
+                positions |= self._counts.before(plan, node)
+        stage = Stage(plan, self.catalog, nodes, known, threads, positions, apply)
+        found = self._built.pop(stage.key, stage)
+        found.adopt(stage)
+        return found
+
+    def branch_places(self, graph: Graph, data: Data, regions: Sequence[Node]) -> PlacesInTurns:
+        """What decides in some of a sound graph's own regions, from batch 0 on."""
+        datasets = open_datasets(data)
+        taps = [port for region in regions for port in self._ports(region)]
+        plans = [
+            self._plan(with_datasets(each, datasets), datasets, 0, 1, taps, None)
+            for each in single_pipelines(graph)
+        ]
+        return PlacesInTurns([BranchPlaces(plan, self.catalog, regions) for plan in plans])
+
+    def augmented(
+        self, graph: Graph, data: Data, nodes: Sequence[str], batch: int, count: int
+    ) -> Mapping[str, Turns]:
+        """What some automatic augmentations of a sound graph do in a batch, by the node's id.
+
+        To each of the first ``count`` samples, if it comes there. Nothing is read for it.
+        """
+        graph, batch = pipeline_of_batch(graph, batch)
+        graph = with_datasets(graph, open_datasets(data))
+        draws = automatic_draws(graph, self.catalog)
+        position = batch * graph.settings.batch_size
+        return {
+            node: self._augmenter.describe(graph.node(node), draws[node], position, count)
+            for node in nodes
+        }
+
+    def keep_built(self, stage: Stage) -> None:
+        """Let a pipeline that is costly to build stay built for the next time."""
+        self._built[stage.key] = stage
+        while len(self._built) > _KEPT_BUILT:
+            self._built.popitem(last=False)
+
+    def _keep(self, job: _Job, node: Node, batches: Mapping[Port, Batch]) -> None:
+        kept = [KeptOutput(node.id, port, batch) for port, batch in batches.items()]
+        self.store.put(job.plan.keys[node.id], kept)
+        job.batches.update(batches)
+
+    def _ports(self, node: Node) -> list[Port]:
+        return output_ports(node, self.catalog[node.op])
+
+    def forget(self) -> None:
+        """Drop every kept output, reader and decoder; host and GPU memory are free afterwards."""
+        self.readers.close()
+        self._built.clear()
+        self._augmenter.forget()
+        self._samples.clear()
+        self._counts.clear()
+        self.store.clear()
+
+
+def _stands_in(graph: Graph, port: Port, node: Node) -> bool:
+    """Whether a port is one of the node's own, or of what stands inside it."""
+    place = port.node if graph.has(port.node) else region_of(port.node)
+    return graph.outermost(place) == node.id

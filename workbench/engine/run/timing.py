@@ -1,0 +1,85 @@
+"""How long each node takes by itself, on the batch that is shown.
+
+A node is run alone, in a pipeline of its own built from emitted source, fed with the outputs that
+are kept: once to warm up, then several times. What counts is the median of ``Pipeline.run``, which
+returns when the batch is ready, on a GPU too. Handing the inputs in and out again is part of it:
+``empty_pipeline_time`` says how much that is.
+
+Runs inside the worker process only.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.engine.build.stage_pipeline import THREADS
+from workbench.engine.resources.batch_store import Batch
+from workbench.engine.run.run_result import Result
+from workbench.engine.run.runner import Runner
+from workbench.errors import PipelineError
+from workbench.graph.model import Node, Source
+
+_RUNS = 5
+_ENOUGH = 0.03
+"""Seconds after which one node was run often enough, though fewer than ``_RUNS`` times."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTime:
+    """Milliseconds for the whole batch, or None and the reason."""
+
+    milliseconds: float | None
+    reason: str = ""
+
+
+def time_node(runner: Runner, result: Result, node: Node, threads: int | None = None) -> NodeTime:
+    """The time of one node, with the threads of a preview or so many.
+
+    ``result`` must have the outputs that feed it.
+    """
+    if isinstance(node, Source):
+        return NodeTime(None, "it reads ahead in a thread of its own")
+    stage = runner.stage(result.plan, [node], result.batches, threads)
+    try:
+        if not stage.built:
+            stage.build()
+        with stage.unchecked():
+            spent = _median(lambda: stage.feed(result.batches), stage.run)
+    except PipelineError as error:
+        return NodeTime(None, str(error))
+    if "mixed" in runner.catalog[node.op].devices:
+        runner.keep_built(stage)
+    return NodeTime(spent)
+
+
+def empty_pipeline_time(batch: Batch) -> float:
+    """Milliseconds of a pipeline that does nothing but hand a batch through."""
+    from nvidia.dali import fn, pipeline_def
+
+    def through() -> Any:
+        return fn.external_source(name="batch", device=batch.device, no_copy=True)
+
+    pipe = pipeline_def(through)(
+        batch_size=len(batch),
+        num_threads=THREADS,
+        device_id=0 if batch.device == "gpu" else None,
+        prefetch_queue_depth=1,
+    )
+    pipe.build()
+    return _median(lambda: pipe.feed_input("batch", batch.data), pipe.run)
+
+
+def _median(prepare: Callable[[], object], run: Callable[[], object]) -> float:
+    prepare()
+    run()
+    spent: list[float] = []
+    while not spent or (len(spent) < _RUNS and sum(spent) < _ENOUGH):
+        prepare()
+        start = time.perf_counter()
+        run()
+        spent.append(time.perf_counter() - start)
+    return statistics.median(spent) * 1000

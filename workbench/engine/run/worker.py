@@ -1,0 +1,214 @@
+"""The worker process: owns DALI, answers one call at a time, ends when its parent does.
+
+Started by ``engine.protocol.worker_process`` as ``python -m workbench.engine FD FOLDER BUDGET
+PACKAGE...``. A call names a registered function (``engine.protocol.registry``), which gets a
+``Worker`` before its arguments. Messages are those of ``engine.protocol.messages``.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import shutil
+import socket
+import threading
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from workbench.catalog import load_catalog
+from workbench.engine.build.pipelines import is_out_of_memory, out_of_memory
+from workbench.engine.protocol.bounded_output import bound_output
+from workbench.engine.protocol.channel import Channel
+from workbench.engine.protocol.codec import arguments_codec, result_codec
+from workbench.engine.protocol.exit_status import printable, raise_oom_score
+from workbench.engine.protocol.heartbeat import HeartbeatSender
+from workbench.engine.protocol.messages import (
+    Call,
+    Failure,
+    Interrupt,
+    NodesRunning,
+    ProgressReport,
+    Ready,
+    ReleaseMemory,
+    Result,
+    ToWorker,
+    encode_error,
+)
+from workbench.engine.protocol.registry import find_registered, know_packages, task
+from workbench.engine.resources.batch_store import Memory
+from workbench.engine.resources.process_memory import (
+    MemoryUse,
+    give_back_free,
+    resident_bytes,
+    thread_count,
+)
+from workbench.engine.run.runner import Runner
+from workbench.errors import CancelledError, EngineError, WorkbenchError
+from workbench.graph.user_functions.own_code import trust_whatever_comes
+from workbench.system_limits import describe_refusal
+
+_IDLE = 0.3
+"""Seconds without a call after which there is time to tidy up."""
+_TIDY_EACH = 100
+"""Calls after which it is done in any case."""
+
+
+class Worker:
+    """What a task may use: the runner with all it kept, and a way to report progress."""
+
+    def __init__(self, channel: Channel, budget: int | None = None) -> None:
+        """``budget`` limits what the runner keeps, in bytes on each device."""
+        self.channel = channel
+        limits: dict[Memory, int] | None = (
+            None if budget is None else {"cpu": budget, "gpu": budget}
+        )
+        self.runner = Runner(
+            load_catalog(),
+            report_running=self.report_running,
+            report_making=self.report,
+            budget=limits,
+        )
+        self.kept: dict[Any, Any] = {}
+        """What tasks keep between calls, dropped by ``release``."""
+        self.running: tuple[str, ...] = ()
+        """The nodes that this call began last."""
+        self.number = 0
+        """The number of this call."""
+
+    def keep_at_most(self, host: int, gpu: int) -> None:
+        """Keep no more than so many bytes between calls."""
+        if (self.runner.store.budget["cpu"], self.runner.store.budget["gpu"]) != (host, gpu):
+            self.runner.store.set_budget({"cpu": host, "gpu": gpu})
+
+    def report(self, value: float | str) -> None:
+        """Send progress to the caller's ``on_report``."""
+        self.channel.send(ProgressReport(self.number, value))
+
+    def reply_error(self, error: WorkbenchError) -> None:
+        """Answer the call that runs now with an error; the process must end after that."""
+        name, payload = encode_error(error)
+        self.channel.send(Failure(self.number, name), payload)
+
+    def check_interrupt(self) -> None:
+        """Where a call may end early: raises CancelledError if the caller gave it up."""
+        while (received := self.channel.receive(0)) is not None:
+            if received[0].number == self.number:
+                raise CancelledError("Given up for a newer request.")
+
+    def report_running(self, nodes: Sequence[str], files: Sequence[str] = ()) -> None:
+        """Report the nodes about to run and the files they decode: a crash names them.
+
+        Checks for an interrupt.
+        """
+        self.check_interrupt()
+        self.running = tuple(nodes)
+        self.channel.send(NodesRunning(self.number, self.running, tuple(map(printable, files))))
+
+
+def serve(channel: Channel, budget: int | None = None) -> None:
+    """Answer calls until the other side closes."""
+    heartbeat = HeartbeatSender(channel)
+    worker = Worker(channel, budget)
+    channel.send(Ready())
+    untidy = 0
+    while True:
+        heartbeat.pause()
+        received = None if untidy >= _TIDY_EACH else channel.receive(_IDLE if untidy else None)
+        if received is None:
+            give_back_free()
+            untidy = 0
+            continue
+        message, payload = received
+        if isinstance(message, Interrupt):
+            continue  # of a call that ended in the meantime
+        if isinstance(message, ReleaseMemory):
+            release(worker)
+            give_back_free()
+            continue
+        heartbeat.resume()
+        if message.keep is not None:
+            worker.keep_at_most(*message.keep)
+        worker.number, worker.running = message.number, ()
+        untidy += 1
+        exhausted = False
+        try:
+            channel.send(Result(message.number), _run(worker, message, payload))
+        except BrokenPipeError:
+            return
+        except Exception as error:
+            worker.reply_error(_as_workbench_error(worker, error))
+            exhausted = is_out_of_memory(error)
+        if exhausted:  # here, where no frame of the error holds arrays any more
+            release(worker)
+
+
+def _run(worker: Worker, call: Call, payload: memoryview) -> bytes:
+    """What the task gives, encoded."""
+    task = find_registered(call.task)
+    arguments = arguments_codec(task, call.arguments).decode(payload)
+    return result_codec(task).encode(task(worker, *arguments))
+
+
+def _as_workbench_error(worker: Worker, error: Exception) -> WorkbenchError:
+    """The error as the user is told it."""
+    if isinstance(error, WorkbenchError):
+        return error
+    if is_out_of_memory(error):
+        return EngineError(out_of_memory(worker.running))
+    if isinstance(error, OSError) and (refusal := describe_refusal(error)):
+        return EngineError(f"The worker could not go on: {refusal}")
+    detail = "".join(traceback.format_exception(error, limit=-3))
+    return EngineError(f"The worker failed: {type(error).__name__}: {error}\n{detail}")
+
+
+@task
+def release(worker: Worker) -> None:
+    """Task: drop all that was kept."""
+    worker.runner.forget()
+    worker.kept.clear()
+    gc.collect()
+
+
+@task
+def memory_use(worker: Worker) -> MemoryUse:
+    """Task: what is kept, of which budget."""
+    store = worker.runner.store
+    return MemoryUse(
+        host=store.used["cpu"] + worker.runner.readers.nbytes,
+        host_budget=store.budget["cpu"],
+        gpu=store.used["gpu"],
+        gpu_budget=store.budget["gpu"],
+        resident=resident_bytes(),
+        threads=thread_count(),
+    )
+
+
+def end_with_parent(channel: Channel, folder: str) -> threading.Thread:
+    """When the other side is gone, also in the midst of a call: remove ``folder`` and end."""
+
+    def watch() -> None:
+        poll = select.poll()
+        poll.register(channel.fileno(), 0)  # hang-ups are reported without being asked for
+        poll.poll()
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(0)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    return thread
+
+
+def main(descriptor: str, folder: str, budget: str, *packages: str) -> None:
+    """Serve the socket of that number; ``packages`` are those that tasks may be imported from."""
+    bound_output()
+    raise_oom_score()
+    trust_whatever_comes()
+    know_packages(packages)
+    channel = Channel(socket.socket(fileno=int(descriptor)), ToWorker)
+    watcher = end_with_parent(channel, folder)
+    with suppress(EOFError):
+        serve(channel, None if budget == "default" else int(budget))
+    watcher.join()

@@ -1,0 +1,1 @@
+"""Pipelines of a script or notebook, found and traced without building or running them."""

@@ -1,0 +1,460 @@
+"""Which of a script's pipelines is meant, and how it is made."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tempfile
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from inspect import unwrap
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+from workbench.emit.pipeline_import.traced import Traced
+from workbench.emit.template_parts import PADDED_SHARD, SHARD, function_name
+from workbench.engine.assumed_values.call_arguments import (
+    CONFIGURATIONS,
+    call_arguments,
+    parameters_of,
+    required_by,
+)
+from workbench.engine.assumed_values.command_line_defaults import command_line_defaults
+from workbench.engine.assumed_values.stand_ins import Settings, StandIn, StandIns
+from workbench.engine.assumed_values.written_calls import MISSING, written_value
+from workbench.engine.script_import.makers import (
+    is_pipeline,
+    is_pipeline_class,
+    maker_by_name,
+    makers_of,
+    pipelines_within,
+)
+from workbench.engine.script_import.script_sandbox import source_location
+from workbench.errors import ImportFailedError
+from workbench.graph.model import Graph
+from workbench.graph.model.bounds import SETTINGS
+from workbench.sources import PARAMETER, SourceKind, load_source, source_kinds
+
+BUILDER = "build_pipeline"
+"""A function of this name, as in the workbench's own scripts, goes before all others."""
+SIDE_BY_SIDE = "build_pipelines"
+"""The same where several run side by side, as many as the constant ``PIPELINES`` says."""
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
+"""Between two words of a class's name."""
+_CELL = re.compile(r" cell \d+$")
+"""At the end of a notebook's name: which of its cells is meant."""
+
+
+_NOT_THEIRS = ("/nvidia/dali/", "<frozen ", "/workbench/engine/", "/workbench/cli")
+"""In the names of files that call a script and are not the user's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptResult:
+    """What a script left behind."""
+
+    module: ModuleType
+    made: Sequence[Any]
+    """Pipelines that it would have built or run."""
+    file: str
+    stopped: str = ""
+    """The line at which it was stopped, as in messages; empty where it came to its end."""
+    stand_ins: StandIns = field(default_factory=StandIns)
+    trees: Mapping[str, ast.Module] = field(default_factory=dict)
+    """Its files and those of its project, as Python reads them."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPipeline:
+    """How the pipeline is made."""
+
+    make: Callable[[], Any]
+    notes: tuple[str, ...] = ()
+    placeholders: tuple[str, ...] = ()
+    """Folders of data made up for what the script was not given."""
+    pipelines: int = 1
+    """As many run side by side, of which it makes the first."""
+    assumed: Mapping[str, Any] = field(default_factory=dict)
+    """What is taken for what is not given; complete once the pipeline was made."""
+    replaced: Mapping[str, Any] = field(default_factory=dict)
+    """The script's own values that an assumed value replaces; complete once it was made."""
+    changed: tuple[str, ...] = ()
+    """What is not given, and can only be given; it is stood in for."""
+    shard: tuple[str, ...] = ()
+    """Arguments of readers with which a program of ours says that it reads the only shard."""
+    choice: list[str] = field(default_factory=list)
+    """Which pipeline was read, if the call made several; complete once the pipeline was made."""
+
+
+def find_pipeline(
+    script: ScriptResult, wanted: str | None, arguments: Mapping[str, Any]
+) -> FoundPipeline:
+    """The pipeline of that name, or the only one there is.
+
+    A pipeline that the script made itself goes before functions that make one. Raises
+    ImportFailedError where there is none, where there are several, and where arguments lack.
+    """
+    names = vars(script.module)
+    if wanted is not None:
+        value = names.get(wanted) or maker_by_name(wanted, script.module)
+        if value is None:
+            raise ImportFailedError(_unknown(wanted, script))
+        return _factory(wanted, value, script, arguments)
+    for name in (SIDE_BY_SIDE, BUILDER):
+        if callable(builder := names.get(name)) and not isinstance(builder, StandIn):
+            return _factory(name, builder, script, arguments)
+    live = _live(script)
+    if len(live) == 1:
+        ((name, pipe),) = live.items()
+        return _factory(name, pipe, script, arguments)
+    makers = makers_of(script.module)
+    if len(live) > 1:
+        raise ImportFailedError(_several(script, [*live, *makers]))
+    if len(makers) > 1:
+        ready = [name for name in makers if not required_by(makers[name], arguments)]
+        if len(ready) != 1:
+            raise ImportFailedError(_several(script, list(makers)))
+        makers = {ready[0]: makers[ready[0]]}
+    for name, maker in makers.items():
+        return _factory(name, maker, script, arguments)
+    raise ImportFailedError(
+        f"{script.file} has no pipeline: no function with @pipeline_def, no nvidia.dali.Pipeline "
+        f"and none derived from it, no {BUILDER}. What stands under __main__ is not run. If a "
+        "function makes one, name it: --pipeline NAME."
+    )
+
+
+def has_pipeline(script: ScriptResult) -> bool:
+    """Whether the script made a pipeline, or has something that makes one."""
+    return bool(_live(script) or makers_of(script.module))
+
+
+def _factory(
+    name: str, value: Any, script: ScriptResult, arguments: Mapping[str, Any]
+) -> FoundPipeline:
+    file = script.file
+    if is_pipeline(value):
+        if arguments:
+            raise ImportFailedError(
+                f"{file} makes its pipeline itself: nothing takes {', '.join(arguments)}. "
+                f"Name a function: --pipeline {'|'.join(makers_of(script.module)) or 'NAME'}."
+            )
+        return FoundPipeline(lambda: value)
+    if not callable(value):
+        raise ImportFailedError(f"{file}: {name} is a {type(value).__name__}, not a pipeline.")
+    given = dict(arguments)
+    unknown = _unknown_arguments(value, given)
+    for one in [each for each in unknown if _is_global(each, script)]:
+        _set_global(script, one, given.pop(one))
+        unknown.remove(one)
+    if unknown:
+        raise ImportFailedError(
+            f"{file}: {name} has no argument {', '.join(unknown)}. It has "
+            f"{', '.join(parameters_of(value)) or 'none'}."
+        )
+    notes: tuple[str, ...] = ()
+    placeholders: list[str] = []
+    shard = _shard_arguments(script if name == BUILDER else value)
+    own = _of_the_only_shard(value, script) if shard and name != BUILDER else {}
+    own = {name: one for name, one in own.items() if name not in given}
+    given |= own
+    missing = required_by(value, given)
+    kinds = _datasets(script, missing) if shard or name in (BUILDER, SIDE_BY_SIDE) else {}
+    if missing and kinds.keys() == set(missing):
+        for parameter, kind in kinds.items():
+            placeholders.append(tempfile.mkdtemp(prefix="data-"))
+            given[parameter] = str(kind.write_placeholder(Path(placeholders[-1])))
+        notes = (note_of_data(kind.about for kind in kinds.values()),)
+    defaults = command_line_defaults(script.trees.values())
+    call = call_arguments(value, given, script.stand_ins, script.trees, defaults)
+    lacking = _lacking(file, name, call.missing)
+    values = {**{one: script.stand_ins.value(one) for one in call.missing}, **call.values}
+    _complete_configurations(script, call.setting)
+
+    choice: list[str] = []
+
+    def make() -> Any:
+        before = len(script.made)
+        pipe = value(**{**values, **own})  # a dictionary of its own is no settings
+        if name == SIDE_BY_SIDE and isinstance(pipe, list) and pipe:
+            pipe = pipe[0]
+        if not is_pipeline(pipe):
+            inside = list(pipelines_within(pipe)) or script.made[before:]
+            different = _different(inside)
+            if len(different) > 1:
+                choice.append(
+                    f"{name} makes {len(different)} different pipelines, and the first one is "
+                    "read. Name the function or class of the one that you want: --pipeline NAME"
+                )
+            pipe = inside[0] if inside else pipe
+        if not is_pipeline(pipe):
+            raise ImportFailedError(
+                f"{file}: {name} gives a {type(pipe).__name__}, not an nvidia.dali.Pipeline."
+            )
+        return pipe
+
+    count = getattr(script.module, "PIPELINES", 1) if name == SIDE_BY_SIDE else 1
+    several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
+    notes = (*notes, *_other_definitions(name, value, script.trees), *call.notes)
+    return FoundPipeline(
+        make,
+        notes,
+        tuple(placeholders),
+        several,
+        call.assumed,
+        call.replaced,
+        lacking,
+        shard,
+        choice,
+    )
+
+
+def _different(pipelines: Sequence[Any]) -> list[Any]:
+    """The pipelines that differ in their class or in the lines of the source that made them."""
+    return list({(type(pipe), *sorted(_lines_of(pipe))): pipe for pipe in pipelines[::-1]}.values())
+
+
+def _lines_of(pipe: Any) -> set[str]:
+    """Where the source calls the operators of a pipeline, as DALI notes it."""
+    outputs = getattr(pipe, "_graph_out", None) or ()
+    waiting = [node.source for node in outputs if hasattr(node, "source")]
+    found: dict[int, str] = {}
+    while waiting:
+        op = waiting.pop()
+        if id(op) not in found and hasattr(op, "spec"):
+            said = str(op.spec)
+            found[id(op)] = said[said.find("_origin_stack_filename") :]
+            waiting += [node.source for node in op.inputs]
+    return set(found.values())
+
+
+def other_makers(script: ScriptResult, traced: Traced, pipe: Any) -> tuple[str, ...]:
+    """What to say of pipelines that a stopped script defines beside the one that it ran first."""
+    functions = {place.function for op in traced.pipeline.ops for place in op.places}
+    others = [
+        name
+        for name, maker in makers_of(script.module).items()
+        if maker is not type(pipe) and unwrap(maker).__name__ not in functions
+    ]
+    if not others:
+        return ()
+    named = ", ".join(others)
+    return (
+        f"the script ran this pipeline first, at {script.stopped}, and it also defines {named}. "
+        f"If you want another one, name it: --pipeline {others[-1]}",
+    )
+
+
+def _lacking(file: str, name: str, missing: Sequence[str]) -> tuple[str, ...]:
+    """What to say of parameters that only the user can give."""
+    if not missing:
+        return ()
+    return (
+        f"{file}: {name} needs {', '.join(missing)}. Give them: "
+        f"{' '.join(f'--arg {one}=...' for one in missing)} (in Python: "
+        f'args={{"{missing[0]}": ...}}).',
+    )
+
+
+def _other_definitions(
+    name: str, maker: Callable[..., Any], trees: Mapping[str, ast.Module]
+) -> Iterator[str]:
+    """What to say where a script defines several of that name, of which Python keeps one."""
+    code = getattr(unwrap(maker), "__code__", None)
+    if code is None:
+        return
+    defined = [
+        (file, node)
+        for file, tree in trees.items()
+        if _CELL.sub("", file) == _CELL.sub("", code.co_filename)
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name == name
+    ]
+    places = [source_location(file, node.lineno) for file, node in defined]
+    for place, (file, node) in zip(places, defined, strict=True):
+        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+        if len(places) > 1 and (file, first) == (code.co_filename, code.co_firstlineno):
+            several = f"defined {len(places)} times, at {', '.join(places)}"
+            yield f"{name} is {several}: that of {place} is read"
+
+
+def _shard_arguments(maker: ScriptResult | Callable[..., Any]) -> tuple[str, ...]:
+    """What the pipeline of one shard, as exports for ranks and devices have it, adds to readers."""
+    made = vars(maker.module).values() if isinstance(maker, ScriptResult) else [maker]
+    docs = {each.__doc__ for each in made if getattr(each, "_is_pipeline_def", False)}
+    own = ("shard_id", "num_shards")
+    return (*own, "pad_last_batch") if SHARD in docs else own if PADDED_SHARD in docs else ()
+
+
+def _of_the_only_shard(function: Callable[..., Any], script: ScriptResult) -> dict[str, Any]:
+    """What the loader of an exported program calls its pipeline with, were there one shard."""
+    from nvidia.dali.pipeline import Pipeline
+
+    own, one = list(parameters_of(function)), {"shard_id": 0, "num_shards": 1}
+    given = dict(one)
+    for name in {*own, *parameters_of(Pipeline.__init__)} - {*one}:
+        value = written_value(function.__name__, own, name, script.trees.values(), one)
+        if value is not MISSING:
+            given[name] = value
+    return given
+
+
+def _datasets(script: ScriptResult, parameters: Sequence[str]) -> dict[str, SourceKind]:
+    """What the parameters of an exported program name, by the function that finds the data."""
+    found = {name: load_source("folder") for name in parameters if name == PARAMETER}
+    with suppress(OSError, UnicodeDecodeError):
+        text = Path(getattr(script.module, "__file__", None) or "").read_text("utf-8")
+        for kind in map(load_source, source_kinds()):
+            for name in parameters:
+                if f"**{kind.find.__name__}({name})" in text:
+                    found[name] = kind
+        for name in parameters:
+            if re.search(rf"\bfile_(root|list)={name}\b", text):
+                found[name] = load_source("folder")
+    return found
+
+
+def note_of_data(kinds: Iterable[str]) -> str:
+    """What to say of data that were made up, which are these in words."""
+    return f"name the {' and the '.join(dict.fromkeys(kinds))} when you run the graph"
+
+
+def with_made_up_data(trees: Mapping[str, ast.Module], folder: Path) -> dict[str, str]:
+    """Put data made up into exported cells, for those that they name at their top and are not here.
+
+    The functions that find data read them. Gives the folder of each, and what they are in words.
+    """
+    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
+    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    finders = {kind.find.__name__: kind for kind in map(load_source, source_kinds())}
+    found: dict[str, SourceKind] = {}
+    for node in nodes:
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=given)]) if name in own:
+                if name in finders:
+                    found[given] = finders[name]
+    made: dict[str, str] = {}
+    for statement in [each for tree in trees.values() for each in tree.body]:
+        match statement:
+            case ast.Assign(
+                targets=[ast.Name(id=name)], value=ast.Constant(value=str(place)) as text
+            ) if name in found and not (folder / place).exists():
+                made_up = tempfile.mkdtemp(prefix="data-")
+                text.value = str(found[name].write_placeholder(Path(made_up)))
+                made[made_up] = found[name].about
+    return made
+
+
+def _live(script: ScriptResult) -> dict[str, Any]:
+    """The pipelines that the script made, by variable; without one, by number."""
+    live: dict[str, Any] = {}
+    for name, value in [*vars(script.module).items(), *enumerate(script.made, start=1)]:
+        if is_pipeline(value) and not any(value is other for other in live.values()):
+            live[str(name)] = value
+    return live
+
+
+def _set_global(script: ScriptResult, name: str, value: Any) -> None:
+    """Set a variable of the script; where it holds settings already, those that are given."""
+    there = getattr(script.module, name, None)
+    if not isinstance(value, dict):
+        setattr(script.module, name, value)
+    elif there is None or isinstance(there, StandIn | dict):
+        known = there if isinstance(there, dict) else {}
+        setattr(script.module, name, Settings({**known, **value}, script.stand_ins.value, name))
+    else:
+        for key, each in value.items():
+            setattr(there, key, each)
+
+
+def _complete_configurations(script: ScriptResult, setting: Callable[[str], Any]) -> None:
+    """Give the script's variables of settings what only its ``__main__`` would give them."""
+    names = vars(script.module)
+    for name in CONFIGURATIONS:
+        there = names.get(name)
+        if isinstance(there, Namespace):
+            asked = {
+                node.attr
+                for tree in script.trees.values()
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == name
+            }
+            if asked - vars(there).keys():
+                names[name] = Settings(vars(there), setting, name)
+        elif name not in names and _is_global(name, script):
+            names[name] = Settings({}, setting, name)
+
+
+def _is_global(name: str, script: ScriptResult) -> bool:
+    """Whether the script's functions read it, and nothing but ``__main__`` gives it."""
+    codes = [
+        code
+        for value in vars(script.module).values()
+        for part in (value, *(vars(value).values() if isinstance(value, type) else ()))
+        if isinstance(
+            code := getattr(getattr(part, "__wrapped__", part), "__code__", None), CodeType
+        )
+    ]
+    return any(name in code.co_names for code in codes)
+
+
+def _unknown_arguments(maker: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
+    from nvidia.dali.pipeline import Pipeline
+
+    known = parameters_of(maker)
+    if any(parameter.kind == parameter.VAR_KEYWORD for parameter in known.values()):
+        return []
+    allowed = set(known)
+    if getattr(maker, "_is_pipeline_def", False):
+        allowed |= set(parameters_of(Pipeline.__init__))
+    return [name for name in given if name not in allowed]
+
+
+def _unknown(wanted: str, script: ScriptResult) -> str:
+    names = [*_live(script), *makers_of(script.module)]
+    near = get_close_matches(wanted, names, n=1)
+    hint = f"Did you mean {near[0]}?" if near else f"It has {', '.join(names) or 'no pipeline'}."
+    return f"{script.file} has no {wanted}. {hint}{unread_part_note(script.stopped)}"
+
+
+def unread_part_note(stopped: str) -> str:
+    """What was not read of a script that was stopped there, as a further sentence."""
+    if not stopped:
+        return ""
+    return (
+        f" It was stopped at {stopped}, where it runs a pipeline: of what comes after, only "
+        "functions, classes and imports were read. Put under __main__ what runs it."
+    )
+
+
+def _several(script: ScriptResult, names: Sequence[str]) -> str:
+    return (
+        f"{script.file} has {len(names)} pipelines: {', '.join(names)}. Name one: "
+        f"--pipeline {names[-1]}."
+    )
+
+
+def name_of(traced: Traced, docstring: str | None, stem: str, kind: type) -> tuple[str, str]:
+    """A graph's name and description: those that our own scripts tell, else the function's name.
+
+    ``kind`` is the pipeline's class: one of the user's own gives its name.
+    """
+    places = [place for op in traced.pipeline.ops for place in op.places]
+    own = [place.function for place in places if not any(m in place.file for m in _NOT_THEIRS)]
+    function = next((name for name in own if not name.startswith(("_", "<"))), "")
+    told, _, about = " ".join((docstring or "").partition("\n\n")[0].split()).partition(": ")
+    told = told if about else told.removesuffix(".")
+    for name in (told, " ".join((docstring or "").partition("\n\n")[0].split())):
+        if name and function_name(Graph(name=name)) == function:
+            return name, about if name == told else ""
+    if is_pipeline_class(kind) and not kind.__module__.startswith("nvidia.dali"):
+        function = _WORDS.sub("_", kind.__name__).lower()
+    elif function in ("", "<module>", "define_graph"):
+        function = stem
+    for word in ("_pipeline", "_pipe"):
+        function = function.removesuffix(word)
+    return function, ""

@@ -1,0 +1,260 @@
+"""Runs a script's lines one by one, so that one that fails does not end it."""
+
+from __future__ import annotations
+import __future__
+
+import argparse
+import ast
+import linecache
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from copy import copy
+from dataclasses import dataclass, field
+from pathlib import Path
+from traceback import walk_tb
+from types import ModuleType
+from typing import Any
+
+from workbench.engine.assumed_values.project_modules import TREES
+from workbench.engine.assumed_values.stand_ins import StandIn, StandIns
+from workbench.engine.script_import.failing_statements import NOTED, changed_names, with_noted_tests
+from workbench.engine.script_import.script_sandbox import one_printable_line, source_location
+from workbench.system_limits import is_memory_refusal
+
+_MOST_NOTES = 6
+_ALONE: Mapping[str, Mapping[str, Any]] = {
+    "torch.cuda": {"current_device": 0, "device_count": 1, "set_device": None},
+    "torch.distributed": {"get_rank": 0, "get_world_size": 1, "is_initialized": False},
+}
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+
+
+class EnoughError(BaseException):
+    """The script reached a line that runs ``pipeline``. No ``except Exception`` catches it."""
+
+    def __init__(self, pipeline: Any) -> None:
+        super().__init__()
+        self.pipeline = pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedStatement:
+    """A statement of a script that failed or was not run, so that what it does is missing."""
+
+    place: str
+    error: str
+    """Why it is missing, as in ``failed (KeyError: 'SIZE')``."""
+    statement: ast.stmt
+    stale: tuple[str, ...] = ()
+    """Names that it would have set or changed, and that have the values from before it."""
+
+
+@dataclass
+class ScriptRun:
+    """What became of a script's lines, and of those of its project's modules."""
+
+    stand_ins: StandIns
+    failures: list[BaseException] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What the reader of the report should know, in words."""
+    skipped: list[SkippedStatement] = field(default_factory=list)
+    """Statements that failed."""
+    unread: list[SkippedStatement] = field(default_factory=list)
+    """Statements below the line at which the script was stopped that set a known name again."""
+
+    def run(self, tree: ast.Module, file: str, module: ModuleType) -> None:
+        """Run each statement. Names that one which fails would have bound are stood in for."""
+        TREES[file] = tree
+        flags = future_flags(tree)
+        module.__dict__[NOTED] = self.stand_ins.noted
+        for statement in tree.body:
+            part = with_noted_tests(ast.Module([statement], []))
+            try:
+                exec(compile(part, file, "exec", flags, dont_inherit=True), module.__dict__)
+            except (Exception, SystemExit) as error:
+                if is_memory_refusal(error):
+                    raise
+                self._note_failure(error, file, statement, module)
+                self._import_again(statement, file, flags, module)
+                for name in _bound(statement):
+                    module.__dict__.setdefault(name, self.stand_ins.value(name))
+
+    def _import_again(self, statement: ast.stmt, file: str, flags: int, module: ModuleType) -> None:
+        """Run each import in the body of a ``try`` in which something else failed."""
+        for node in statement.body if isinstance(statement, ast.Try) else ():
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                part = ast.Module([node], [])
+                with suppress(Exception, SystemExit):
+                    exec(compile(part, file, "exec", flags, dont_inherit=True), module.__dict__)
+
+    def run_file(self, path: str, module: ModuleType) -> None:
+        """Run a module of the script's project."""
+        text = "".join(linecache.getlines(path)) or Path(path).read_text("utf-8")
+        self.run(ast.parse(text, path), path, module)
+
+    def define(self, tree: ast.Module, file: str, after: int, module: ModuleType) -> None:
+        """Run the definitions and imports at the top level below a line, and nothing else.
+
+        Those that need what is not there are passed over, and what is there already stays.
+        """
+        for statement in tree.body:
+            known = set(module.__dict__)
+            again = tuple(sorted(known & set(_set_below(statement, after))))
+            if again:
+                place = source_location(file, max(statement.lineno, after))
+                why = "is below the line at which the script was stopped, and was not run"
+                self.unread.append(SkippedStatement(place, why, statement, again))
+            if isinstance(statement, _DEFINITIONS) and statement.lineno > after:
+                there = dict(module.__dict__)
+                part = with_noted_tests(ast.Module([statement], []))
+                with suppress(Exception, SystemExit, EnoughError):
+                    code = compile(part, file, "exec", future_flags(tree), dont_inherit=True)
+                    exec(code, module.__dict__)
+                module.__dict__.update(there)
+
+    def skip(self, error: BaseException, file: str, statement: ast.stmt) -> None:
+        """Record a statement that failed inside a function."""
+        place = source_location(file, statement.lineno)
+        self.skipped.append(SkippedStatement(place, f"failed ({_words(error)})", statement))
+
+    def _note_failure(
+        self, error: BaseException, file: str, statement: ast.stmt, module: ModuleType
+    ) -> None:
+        self.failures.append(error)
+        frames = [
+            number for frame, number in walk_tb(error.__traceback__)
+            if frame.f_code.co_filename == file
+        ]  # fmt: skip
+        words = _words(error)
+        place = source_location(file, frames[-1] if frames else statement.lineno)
+        stale = tuple(
+            name
+            for name in sorted({*_bound(statement), *changed_names(statement)})
+            if _may_be_stale(module.__dict__.get(name), module)
+        )
+        self.skipped.append(SkippedStatement(place, f"failed ({words})", statement, stale))
+        self.notes.append(f"{place} failed ({words}): what it would have given is stood in for")
+
+    def told(self) -> list[str]:
+        """The notes, and one that names the modules that are stood in for."""
+        notes = self.notes[:_MOST_NOTES]
+        if len(self.notes) > _MOST_NOTES:
+            notes.append(f"{len(self.notes) - _MOST_NOTES} further lines failed")
+        modules = self.stand_ins.modules
+        tops = [name for name in modules if name.rpartition(".")[0] not in modules]
+        if tops:
+            notes.append(f"not installed here, and stood in for: {', '.join(sorted(tops))}")
+        return notes
+
+
+def _set_below(statement: ast.stmt, after: int) -> Iterator[str]:
+    """The names that a statement would set or change in lines below ``after``."""
+    if statement.lineno > after:
+        yield from (*_bound(statement), *changed_names(statement))
+    elif not isinstance(statement, _DEFINITIONS):  # the script was stopped inside it
+        for node in ast.walk(statement):
+            if isinstance(node, ast.stmt) and node.lineno > after:
+                yield from (*_bound(node), *changed_names(node))
+
+
+def _may_be_stale(value: object, module: ModuleType) -> bool:
+    """Whether a statement that failed would have set or changed this value of a variable."""
+    if value is None or isinstance(value, StandIn | ModuleType):
+        return False
+    return not callable(value) or getattr(value, "__module__", "") == module.__name__
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return one_printable_line(f"{type(error).__name__}: {error}").removesuffix(": ")
+    except Exception:  # its own text may fail
+        return type(error).__name__
+
+
+def future_flags(tree: ast.Module) -> int:
+    """What a file's ``from __future__ import`` asks of the compiler."""
+    flags = 0
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+            for name in statement.names:
+                flags |= getattr(__future__, name.name).compiler_flag
+    return flags
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement would bind."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield statement.name
+        return
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                if alias.name != "*":
+                    yield alias.asname or alias.name.partition(".")[0]
+
+
+@contextmanager
+def command_line(given: Mapping[str, Any], run: ScriptRun) -> Iterator[Callable[[], set[str]]]:
+    """Within it parsers read no command line: ``given`` by name, else their defaults.
+
+    What they require and nobody gives is stood in for. Gives the names that were taken.
+    """
+    usual = argparse.ArgumentParser.parse_known_args
+    taken: set[str] = set()
+
+    def parse(
+        parser: argparse.ArgumentParser, args: Any = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        eased = copy(parser)
+        eased._actions = [_eased(action, run.stand_ins) for action in parser._actions]
+        eased._mutually_exclusive_groups = []
+        found, _ = usual(eased, [], namespace)
+        for action in parser._actions:
+            if action.dest in given:
+                setattr(found, action.dest, given[action.dest])
+                taken.add(action.dest)
+        return found, []
+
+    argparse.ArgumentParser.parse_known_args = parse  # type: ignore[method-assign,assignment]
+    try:
+        yield lambda: taken
+    finally:
+        argparse.ArgumentParser.parse_known_args = usual  # type: ignore[method-assign]
+
+
+@contextmanager
+def one_process() -> Iterator[None]:
+    """Within it torch, where the script imported it, answers as in one process with one GPU."""
+    usual: list[tuple[ModuleType, str, Any]] = []
+    for name, answers in _ALONE.items():
+        module: Any = sys.modules.get(name)
+        for function, answer in answers.items() if module is not None else ():
+            usual.append((module, function, getattr(module, function, None)))
+            setattr(module, function, lambda *_, _answer=answer, **__: _answer)
+    try:
+        yield
+    finally:
+        for module, function, value in usual:
+            setattr(module, function, value)
+
+
+def _eased(action: argparse.Action, stand_ins: StandIns) -> argparse.Action:
+    eased = copy(action)
+    if action.required and action.default is None:
+        eased.default = stand_ins.value(action.dest)
+    eased.required = False
+    if not action.option_strings and not isinstance(action, argparse._SubParsersAction):
+        eased.nargs = "*" if action.nargs in ("*", "+") else "?"
+    return eased
+
+
+def frames_in(error: BaseException, files: Collection[str]) -> list[tuple[str, int]]:
+    """The lines of these files through which an error came, outermost first."""
+    return [
+        (frame.f_code.co_filename, line)
+        for frame, line in walk_tb(error.__traceback__)
+        if frame.f_code.co_filename in files
+    ]

@@ -1,0 +1,241 @@
+"""Limits for a user's script in the worker process: time, memory, output, processes.
+
+The script runs in the main thread and may do what it likes, so a thread of ours looks on. Where a
+limit is passed it tells the caller, with the line at which the script stands, and ends the process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import linecache
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic, sleep
+from types import FrameType, TracebackType
+from typing import NoReturn
+
+from workbench.engine.protocol.exit_status import printable
+from workbench.engine.resources.landlock import restrict_writing
+from workbench.engine.resources.machine import usable_memory
+from workbench.engine.resources.process_memory import own_bytes
+from workbench.errors import ImportFailedError
+
+MEMORY = 8 * 2**30
+"""Bytes that a script may take; at most half of the machine's."""
+_OUTPUT = 4 * 2**20
+"""Bytes of its output that are kept on disk."""
+_LAST_LINES, _LONGEST_LINE = 8, 200
+_WRITTEN: Mapping[str, tuple[tuple[int, int], ...]] = {
+    "open": ((0, -1),),
+    "os.mkdir": ((0, 2),),
+    "os.remove": ((0, 1),),
+    "os.rmdir": ((0, 1),),
+    "os.rename": ((0, 2), (1, 3)),
+    "os.link": ((1, 3),),
+    "os.symlink": ((1, 2),),
+    "os.truncate": ((0, -1),),
+}
+"""Audit events of what writes: which arguments are paths, and the folder that each is relative to
+(-1 where it can have none)."""
+_KEEPING = (
+    *("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "MPLCONFIGDIR"),
+    *("NUMBA_CACHE_DIR", "TORCH_HOME"),
+)
+"""Variables that name folders in which libraries keep what they please."""
+_TICK = 0.1
+_ENDING = 5.0
+"""Seconds that the script's processes may take to end."""
+_PR_SET_CHILD_SUBREAPER = 36
+"""From ``linux/prctl.h``: processes that lose their parent become children of this one."""
+
+
+class ScriptSandbox:
+    """Looks on while a script runs. A context manager.
+
+    The thread in which it is entered can write no files of the user's any more, for good.
+    """
+
+    def __init__(
+        self,
+        files: Collection[str],
+        seconds: float,
+        reply_error: Callable[[ImportFailedError], None],
+    ) -> None:
+        """``files`` are those whose lines are the user's own; ``reply_error`` answers the call."""
+        self._files = files
+        self._seconds = seconds
+        self._reply_error = reply_error
+        self._main = threading.main_thread().ident
+        self._over = threading.Event()
+        self._log = Path(os.environ.get("TMPDIR", "/tmp"), "log")
+        kept = (os.environ[name] for name in _KEEPING if os.environ.get(name))
+        allowed = ("/dev", "/proc", str(Path.home() / ".cache"), *kept)
+        self._folders = [os.path.realpath(folder) for folder in allowed]
+        self._written = tuple(f"{folder}/" for folder in self._folders)
+        self._memory = min(MEMORY, usable_memory() // 2)
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> ScriptSandbox:
+        sys.stdout.flush()
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+        fcntl.fcntl(1, fcntl.F_SETFL, fcntl.fcntl(1, fcntl.F_GETFL) | os.O_APPEND)
+        os.ftruncate(1, 0)  # what was printed before is not the script's
+        self._opened = os.fstat(1)
+        sys.addaudithook(_refuse_forks)
+        sys.addaudithook(self._refuse_writing)  # it says which file, where Landlock cannot
+        restrict_writing(self._folders)
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+        _end_children()
+
+    def _refuse_writing(self, event: str, given: tuple[object, ...]) -> None:
+        """An audit hook: files are written to the worker's own folder alone, and to caches."""
+        if self._over.is_set() or event not in _WRITTEN:
+            return
+        flags = given[2] if event == "open" else os.O_WRONLY
+        if not isinstance(flags, int) or not flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            return
+        for place, folder in _WRITTEN[event]:
+            named, below = given[place], given[folder] if folder >= 0 else -1
+            if not isinstance(named, str | bytes):
+                continue
+            path = os.fsdecode(named)
+            if isinstance(below, int) and below >= 0:
+                path = os.path.join(f"/proc/self/fd/{below}", path)
+            path = os.path.realpath(path)
+            if not f"{path}/".startswith(self._written):
+                raise PermissionError(f"a script that is imported writes nothing, and not {path}")
+
+    def _watch(self) -> None:
+        deadline = monotonic() + self._seconds
+        while not self._over.wait(_TICK):
+            if monotonic() > deadline:
+                self._end(
+                    f"it did not come to an end within {self._seconds:g} s. Give it more time, "
+                    "or a script that only defines the pipeline"
+                )
+            if own_bytes() > self._memory:
+                self._end(f"it took more than {self._memory / 2**30:.1f} GiB of memory")
+            self._cut_output()
+
+    def _cut_output(self) -> None:
+        """Keep the log small, also where the script removed it or closed its own end of it."""
+        for stream in (1, 2):
+            with suppress(OSError):
+                now = os.fstat(stream)
+                if os.path.samestat(now, self._opened) and now.st_size > _OUTPUT:
+                    os.ftruncate(stream, 0)
+
+    def _end(self, why: str) -> NoReturn:
+        frame = sys._current_frames().get(self._main or 0)
+        message = self._message(self._innermost(frame), f"{why}.")
+        _end_children()
+        self._reply_error(message)
+        os._exit(1)
+
+    def _innermost(self, frame: FrameType | None) -> tuple[str, int] | None:
+        """The innermost line of the user's own."""
+        while frame is not None:
+            if frame.f_code.co_filename in self._files:
+                return frame.f_code.co_filename, frame.f_lineno
+            frame = frame.f_back
+        return None
+
+    def _message(self, place: tuple[str, int] | None, text: str) -> ImportFailedError:
+        if place is None:
+            where, source = Path(next(iter(self._files))).name, ""
+        else:
+            where, source = source_location(*place), one_printable_line(linecache.getline(*place))
+        quoted = f"\n    {source}" if source else ""
+        return ImportFailedError(f"{where}: {text}{quoted}{self.last_words()}")
+
+    def last_words(self) -> str:
+        """The end of what the script printed, or nothing."""
+        try:
+            with self._log.open("rb") as log:
+                log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_LINES * _LONGEST_LINE * 4))
+                text = log.read().decode("utf-8", errors="replace")
+        except OSError:
+            return ""
+        lines = [one_printable_line(line) for line in text.splitlines() if line.strip()]
+        return "\nIt printed last:\n" + "\n".join(lines[-_LAST_LINES:]) if lines else ""
+
+    def describe_error(self, error: BaseException, hint: str = "") -> ImportFailedError:
+        """What the script raised, with the innermost line of the user's own."""
+        unread = error if isinstance(error, SyntaxError) and error.filename in self._files else None
+        try:
+            words = unread.msg if unread else error
+            text = one_printable_line(f"{type(error).__name__}: {words}").removesuffix(":")
+        except Exception:
+            text = type(error).__name__
+        if isinstance(error, SystemExit) and error.code == 2:  # as argparse does
+            text += ". It gets no command line: put under __main__ what reads or needs one"
+        frames = [
+            (frame.f_code.co_filename, number)
+            for frame, number in traceback.walk_tb(error.__traceback__)
+            if frame.f_code.co_filename in self._files
+        ]
+        if unread:
+            frames.append((str(unread.filename), unread.lineno or 0))
+        return self._message(frames[-1] if frames else None, text + hint)
+
+
+def source_location(file: str, line: int) -> str:
+    """A line of the user's own as it stands in messages: ``train.py:12``."""
+    return f"{Path(file).name}:{line}"
+
+
+def one_printable_line(text: str) -> str:
+    """One line, not too long, without what a terminal would obey."""
+    text = printable(" ".join(text[: 20 * _LONGEST_LINE].split()))
+    return text if len(text) <= 3 * _LONGEST_LINE else text[: 3 * _LONGEST_LINE - 3] + "..."
+
+
+def _end_children() -> None:
+    """End all processes that came of this one, also those in sessions of their own.
+
+    The children of those that end become this process's, so that in the end it has none.
+    """
+    deadline = monotonic() + _ENDING
+    while monotonic() < deadline:
+        for child in _children():
+            with suppress(OSError):  # it has ended, or is another user's
+                os.kill(child, signal.SIGKILL)
+        try:
+            ended, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not ended:
+            sleep(0.01)
+
+
+def _children() -> Iterator[int]:
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended
+            # the name, in brackets, may hold anything: state and parent stand behind it
+            parent = stat.read_text(errors="replace").rpartition(")")[2].split()[1]
+            if int(parent) == os.getpid():
+                yield int(stat.parent.name)
+
+
+def _refuse_forks(event: str, _: tuple[object, ...]) -> None:
+    """An audit hook: a copy of the worker would answer in its place."""
+    if event in ("os.fork", "os.forkpty"):
+        raise PermissionError("a script that is imported cannot fork. Put that under __main__")

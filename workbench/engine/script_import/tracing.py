@@ -1,0 +1,270 @@
+"""A live pipeline -> its calls, in the user's own process: nothing is built and nothing runs.
+
+DALI holds the arguments of a call where Python cannot read them. So the calls are added to a
+second pipeline that is never built, and read from what that serialises to; it has no GPU, whatever
+the user's has, for which reason GPU and mixed pipelines can be read on any machine.
+"""
+
+from __future__ import annotations
+
+import copy
+import linecache
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from enum import Enum
+from importlib import import_module
+from typing import Any
+
+from workbench.emit.pipeline_import.notebook_cells import notebook_of
+from workbench.emit.pipeline_import.serialized_pipeline import load_message, read_pipeline
+from workbench.emit.pipeline_import.traced import (
+    SourceLocation,
+    Traced,
+    TracedInput,
+    TracedOp,
+    TracedPipeline,
+)
+from workbench.engine.script_import.numba_calls import numba_arguments
+from workbench.errors import ImportFailedError
+from workbench.graph.model import Executor
+
+_STAND_IN = "ExternalSource"
+_USUAL: Mapping[str, Any] = {
+    "exec_pipelined": True,
+    "exec_async": True,
+    "exec_dynamic": True,
+    "bytes_per_sample": 0,
+    "set_affinity": False,
+    "stream_policy": None,
+    "concurrency": None,
+    "enable_memory_stats": False,
+    "enable_checkpointing": False,
+    "checkpoint": None,
+    "py_num_workers": 1,
+    "py_start_method": "fork",
+    "output_dtype": None,
+    "output_ndim": None,
+    "output_layout": None,
+}
+"""Settings of a pipeline for which a graph has no place, with DALI's own value of each."""
+_LONGEST_VALUE = 80
+_NUMBERS = re.compile(r"-?\d+")
+_NO_OUTPUTS = (
+    "The pipeline gives nothing out. Return its outputs from the function that makes it, or name "
+    "them in set_outputs."
+)
+
+
+def preload_imports() -> None:
+    """Import what tracing needs, before a script can hide it."""
+    load_message()
+    import_module("nvidia.dali.backend")
+
+
+def trace_pipeline(pipe: Any, name: str = "imported") -> Traced:
+    """The calls of an ``nvidia.dali.Pipeline``, built or not, which is left as it is.
+
+    Raises ImportFailedError where DALI cannot make its graph.
+    """
+    if getattr(pipe, "_deserialized", False):
+        traced = read_pipeline(bytes(pipe._pipe.SerializeToProtobuf()))
+        return Traced(traced, name, sources=_sources(traced.ops))
+    ops, outputs = _graph(pipe)
+    traced = _serialised(pipe, ops, outputs)
+    return Traced(traced, name, sources=_sources(traced.ops))
+
+
+def _graph(pipe: Any) -> tuple[list[Any], list[Any]]:
+    """DALI's calls and outputs, made on a twin where the user's pipeline has not made them yet."""
+    if not hasattr(pipe, "_graph_out") or not hasattr(pipe, "_get_params"):
+        raise ImportFailedError(_no_pipeline(pipe))
+    if pipe._py_graph_built:
+        return pipe._ops, pipe._graph_outputs
+    twin = copy.copy(pipe)
+    twin._pipe = None  # a twin that is gone must not shut down the user's
+    twin._sinks = list(pipe._sinks)
+    for touches_the_users in (
+        "_setup_input_callbacks",
+        "_disable_pruned_external_source_instances",
+    ):
+        setattr(twin, touches_the_users, lambda: None)
+    twin._require_no_foreign_ops = lambda message: None  # all of them are the user's pipeline's
+    try:
+        twin._build_graph()
+    except NotImplementedError:  # DALI's own define_graph, which it asks where no outputs are set
+        raise ImportFailedError(_NO_OUTPUTS) from None
+    except Exception as error:
+        raise ImportFailedError(
+            f"DALI cannot make the pipeline's graph: {type(error).__name__}: {error}"
+        ) from error
+    return twin._ops, twin._graph_outputs
+
+
+def _no_pipeline(value: Any) -> str:
+    kind = type(value).__name__
+    if getattr(value, "_is_pipeline_def", False):
+        return f"{value.__name__} is a function that makes a pipeline. Give what it returns."
+    if kind == "_PipelineDebug":
+        return "A pipeline in debug mode has no graph. Make it without debug=True."
+    return f"{kind} is not an nvidia.dali.Pipeline."
+
+
+def _serialised(pipe: Any, ops: Sequence[Any], outputs: Sequence[Any]) -> TracedPipeline:
+    from nvidia.dali import types
+
+    backend: Any = import_module("nvidia.dali.backend")
+    params = pipe._get_params()
+    batch_size = max(0, params.max_batch_size or 0)  # 0: the source does not say it
+    num_threads = max(0, params.num_threads or 0)
+    params.device_id = None
+    params.max_batch_size = batch_size or 1
+    params.num_threads = num_threads or 1
+
+    def fresh() -> Any:
+        return backend.Pipeline(params)
+
+    refused = {op.name: why for op in ops if (why := _refusal(op, fresh, backend)) is not None}
+    whole = fresh()
+    for op in ops:
+        if op.name in refused:
+            for edge in op.outputs:
+                whole.AddOperator(_stand_in(backend, edge.name, edge.device), edge.name)
+        else:
+            whole.AddOperator(op.spec, op.name)
+    whole.SetOutputDescs([(e.name, e.device, types.NO_TYPE, -1, "") for e in outputs])
+    traced = read_pipeline(bytes(whole.SerializeToProtobuf()))
+    executor, depth = _executor(pipe)
+    return replace(
+        traced,
+        executor=executor,
+        prefetch_queue_depth=depth or traced.prefetch_queue_depth,
+        ops=tuple(_without_stand_ins(traced.ops, ops, refused)),
+        device_id=pipe.device_id,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        unheld=_unheld(pipe),
+    )
+
+
+def _unheld(pipe: Any) -> dict[str, str]:
+    """Settings other than DALI's own that a graph cannot hold, as Python writes them."""
+    executor, depth = _executor(pipe)
+    held = {"exec_dynamic"} if executor != "dynamic" else set()
+    values = {name: getattr(pipe, f"_{name}", None) for name in _USUAL if name not in held}
+    unheld = {
+        name: _in_short(value)
+        for name, value in values.items()
+        if value is not None and value != _USUAL[name]  # None: left to DALI
+    }
+    if isinstance(pipe._prefetch_queue_depth, dict) and not depth:  # one for each side
+        unheld["prefetch_queue_depth"] = repr(pipe._prefetch_queue_depth)
+    return unheld
+
+
+def _executor(pipe: Any) -> tuple[Executor, int | None]:
+    """The executor of a pipeline, and the depth of its queues where a graph holds both of them."""
+    if pipe._exec_dynamic or not (pipe._exec_pipelined and pipe._exec_async):
+        return "dynamic", None
+    depth = pipe._prefetch_queue_depth
+    if not isinstance(depth, dict):
+        return "static", None
+    host, device = depth["cpu_size"], depth["gpu_size"]
+    return ("separate", device) if host == 2 * device else ("static", None)
+
+
+def _in_short(value: Any) -> str:
+    text = str(value) if isinstance(value, Enum) else repr(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
+
+
+def _stand_in(backend: Any, name: str, device: str) -> Any:
+    spec = backend.OpSpec(_STAND_IN)
+    spec.AddArg("device", device)
+    spec.AddOutput(name, device)
+    return spec
+
+
+def _refusal(op: Any, fresh: Any, backend: Any) -> str | None:
+    """Why DALI cannot serialise a call, or None where it can."""
+    if getattr(op, "_callback", None) is not None:
+        return "a Python function feeds it, which only the source holds"
+    alone = fresh()
+    made = {(edge.name, _made_on(edge)) for edge in op.inputs}
+    try:
+        for name, device in sorted(made):
+            alone.AddOperator(_stand_in(backend, name, device), name)
+        alone.AddOperator(op.spec, op.name)
+        alone.SerializeToProtobuf()
+    except Exception as error:
+        if "IsSerializable" in str(error):
+            return "it runs Python code, which only the source holds"
+        return " ".join(str(error).split())
+    return None
+
+
+def _made_on(edge: Any) -> str:
+    """The side on which an edge lies; it may be read on the other."""
+    return str(next(made.device for made in edge.source.outputs if made.name == edge.name))
+
+
+def _without_stand_ins(
+    traced: Sequence[TracedOp], ops: Sequence[Any], refused: Mapping[str, str]
+) -> Iterator[TracedOp]:
+    by_name = {op.name: op for op in traced}
+    for op in ops:
+        if op.name not in refused:
+            found = by_name[op.name]
+            yield replace(found, args={**found.args, **_reader_options(op)})
+            continue
+        said = _written(op.spec)
+        numba = numba_arguments(op._op)
+        regular = op.spec.NumRegularInput()
+        yield TracedOp(
+            schema=op._op.schema.Name(),
+            name=op.name,
+            device=op._op.device,
+            inputs=tuple(
+                TracedInput(edge.name, edge.device, None if index < regular else "argument")
+                for index, edge in enumerate(op.inputs)
+            ),
+            outputs=tuple((edge.name, edge.device) for edge in op.outputs),
+            places=_places(said),
+            module=said.get("_module", ""),
+            display=said.get("_display_name", ""),
+            args={**_reader_options(op), **(numba if isinstance(numba, dict) else {})},
+            refused=numba if isinstance(numba, str) else refused[op.name],
+        )
+
+
+def _reader_options(op: Any) -> dict[str, Any]:
+    """The options of a reader of Python data of one of our own scripts."""
+    source = getattr(getattr(op, "_group", None), "source_desc", None)
+    return dict(getattr(getattr(source, "source", None), "options", None) or {})
+
+
+def _written(spec: Any) -> dict[str, str]:
+    """The arguments of a call as DALI writes them for people: all that can be had of these."""
+    lines = (line.strip().partition(": ") for line in repr(spec).splitlines())
+    return {name: text for name, colon, text in lines if colon}
+
+
+def _places(said: Mapping[str, str]) -> tuple[SourceLocation, ...]:
+    numbers = [int(text) for text in _NUMBERS.findall(said.get("_origin_stack_lineno", ""))]
+    files, functions = (
+        said.get(f"_origin_stack_{part}", "").strip("[]").split(", ")
+        for part in ("filename", "name")
+    )
+    return tuple(
+        SourceLocation(file, line, function, linecache.getline(file, line).strip())
+        for file, line, function in zip(files, numbers, functions, strict=False)
+    )
+
+
+def _sources(ops: Iterable[TracedOp]) -> dict[str, str]:
+    """The files that the calls stand in, as far as they can be read; of notebooks every cell."""
+    files = {place.file for op in ops for place in op.places if "/nvidia/dali/" not in place.file}
+    notebooks = {*map(notebook_of, files)} - {""}
+    files |= {file for file in linecache.cache if notebook_of(file) in notebooks}
+    texts = {file: "".join(linecache.getlines(file)) for file in files}
+    return {file: text for file, text in texts.items() if text}

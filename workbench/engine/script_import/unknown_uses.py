@@ -1,0 +1,284 @@
+"""Where a script turns a stand-in into a known value, and which of these uses reach the pipeline.
+
+A stand-in as an argument of an operator is found there. A truth value, a comparison or a text made
+of one is a plain value, so the line that made it is recorded. What a top-level statement computes
+reaches the pipeline if the code that makes the pipeline uses its names, also through other names.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from types import FrameType
+from typing import Literal, NamedTuple
+
+from workbench.emit.pipeline_import.traced import Loss, Traced, TracedOp
+from workbench.engine.assumed_values.project_modules import TREES
+from workbench.engine.script_import.failing_statements import changed_names
+from workbench.engine.script_import.passed_lines import innermost_statement, nested_codes
+from workbench.engine.script_import.script_lines import SkippedStatement
+from workbench.engine.script_import.script_sandbox import source_location
+
+Kind = Literal["truth", "text", "type", "missing"]
+_PRINTING = re.compile(r"print|log|debug|info|warn|warning|error|critical|exception|write")
+_DALI, _ENGINE = "/nvidia/dali/", "/workbench/engine/"
+
+
+class Use(NamedTuple):
+    """A use of a stand-in that makes a known value of it."""
+
+    name: str
+    kind: Kind
+    place: str
+    """The line, as in messages; empty if it is in no file of the script."""
+    stack: tuple[tuple[str, int], ...] = ()
+    """The lines of the script that were running, down to one at the top level; empty while the
+    pipeline is made."""
+
+
+class UnknownUses:
+    """The uses of stand-ins in one import."""
+
+    def __init__(self) -> None:
+        self._uses: dict[Use, None] = {}
+
+    def names(self) -> set[str]:
+        """The names of all stand-ins that are used."""
+        return {use.name for use in self._uses}
+
+    def note(self, name: str, kind: Kind) -> None:
+        """Record a use, called by a method of the stand-in."""
+        frames = list(_frames(sys._getframe(2)))
+        files = [frame.f_code.co_filename for frame in frames]
+        at = next((n for n, file in enumerate(files) if file in TREES), None)
+        between = files[:at]
+        if any(_ENGINE in file for file in between) or at is None:
+            return
+        of_dali = any(_DALI in file for file in between)
+        if of_dali and (kind != "truth" or name.endswith(".device")):  # it asks each input for it
+            return
+        if kind == "type" and between:  # libraries check types all the time
+            return
+        inner = frames[at]
+        if kind == "text" and _only_printed(files[at], inner.f_lineno):
+            return
+        stack: list[tuple[str, int]] = []
+        for frame in filter(_is_script, frames[at:]):
+            stack.append(_line_of(frame))
+            if frame.f_code.co_name == "<module>":
+                break
+        else:
+            stack.clear()
+        self._uses[Use(name, kind, source_location(*_line_of(inner)), tuple(stack))] = None
+
+    def note_argument(self, name: str) -> None:
+        """Record that a stand-in is the text of an operator's argument."""
+        self._uses[Use(name, "text", script_line())] = None
+
+    def forget(self) -> None:
+        """Drop what was recorded while the pipeline was made: it is made again."""
+        self._uses = {use: None for use in self._uses if use.stack}
+
+    def texts(self) -> list[str]:
+        """The names of the stand-ins that the script converts to text."""
+        return list(dict.fromkeys(use.name for use in self._uses if use.kind == "text"))
+
+    def reported(
+        self, traced: Traced, skipped: Sequence[SkippedStatement]
+    ) -> tuple[Traced, tuple[Loss, ...]]:
+        """The pipeline with its operators that have such a text, and the other losses."""
+        ops = traced.pipeline.ops
+        found = {op.name: _made_of(op, self.texts()) for op in ops}
+        in_arguments = {name for names in found.values() for name in names}
+        lines = {(place.file, place.line) for op in ops for place in op.places}
+        unknown = tuple(_with_unknown_text(op, found[op.name]) for op in ops)
+        changed = replace(traced, pipeline=replace(traced.pipeline, ops=unknown))
+        return changed, self.losses(lines, skipped, in_arguments)
+
+    def losses(
+        self,
+        lines: Iterable[tuple[str, int]],
+        skipped: Sequence[SkippedStatement],
+        in_arguments: Collection[str] = (),
+        is_changed_later: bool = False,
+    ) -> tuple[Loss, ...]:
+        """The uses that reach what these lines make.
+
+        ``skipped`` are top-level statements that were not run. The texts made of the names
+        ``in_arguments`` are reported elsewhere. ``is_changed_later`` says that statements may
+        change what is made after these lines, such as a list of transforms.
+        """
+        reached = _Reached(lines, is_changed_later)
+        losses: dict[Loss, None] = {}
+        by_place: dict[str, dict[str, None]] = {}
+        for use in self._uses:
+            if use.stack and not reached.by(use.stack):
+                continue
+            if use.kind == "missing":
+                why = f"{use.name} is not installed here, and the script continues without it"
+                losses[Loss(why, use.place)] = None
+            elif use.kind == "truth":
+                by_place.setdefault(use.place, {})[use.name] = None
+            elif use.kind == "type":
+                why = f"{use.name} is not known here, and the script tests what it is"
+                losses[Loss(why, use.place)] = None
+            elif use.name not in in_arguments:
+                why = f"{use.name} is not known here, and the script makes a text of it"
+                losses[Loss(why, use.place)] = None
+        for place, names in by_place.items():
+            losses[Loss(f"{', '.join(names)} is not known here and counts as false", place)] = None
+        for each in skipped:
+            if used := reached.names(each.stale):
+                why = f"{each.error}: it may change {', '.join(used)}, which is used here"
+                losses[Loss(why, each.place)] = None
+        return tuple(losses)
+
+
+class _Reached:
+    """Which top-level statements of the script make the pipeline, and which names these use."""
+
+    def __init__(self, lines: Iterable[tuple[str, int]], is_changed_later: bool) -> None:
+        modules = _project_modules()
+        self._names = {
+            id(statement): _loaded_and_stored(statement, modules)
+            for tree in TREES.values()
+            for statement in tree.body
+        }
+        making = {id(_top_level(file, line)) for file, line in lines if file in TREES}
+        self._making = making & self._names.keys()
+        self._used: set[str] = set()
+        parts = (0, 1) if is_changed_later else (0,)
+        waiting = [name for each in self._making for n in parts for name in self._names[each][n]]
+        while waiting:
+            name = waiting.pop()
+            if name not in self._used:
+                self._used.add(name)
+                waiting += [
+                    other
+                    for loaded, stored in self._names.values()
+                    if name in stored
+                    for other in loaded
+                ]
+
+    def by(self, stack: Sequence[tuple[str, int]]) -> bool:
+        """Whether these lines make the pipeline, or it uses what the last of them computes."""
+        statements = [id(each) for line in stack if (each := _top_level(*line)) is not None]
+        if not self._making.isdisjoint(statements):
+            return True
+        return bool(statements and self.names(self._names[statements[-1]][1]))
+
+    def names(self, names: Iterable[str]) -> list[str]:
+        """Those of these names that the pipeline uses."""
+        return [name for name in names if name in self._used]
+
+
+def script_line() -> str:
+    """The innermost line of the script that runs, as in messages."""
+    frame = next(filter(_is_script, _frames(sys._getframe())), None)
+    return "" if frame is None else source_location(*_line_of(frame))
+
+
+def _line_of(frame: FrameType) -> tuple[str, int]:
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def _frames(frame: FrameType | None) -> Iterator[FrameType]:
+    """A frame and those that called it, without those of the stand-in's own methods."""
+    while frame is not None:
+        if not frame.f_code.co_filename.endswith("/workbench/engine/stand_ins.py"):
+            yield frame
+        frame = frame.f_back
+
+
+def _is_script(frame: FrameType) -> bool:
+    return frame.f_code.co_filename in TREES
+
+
+def _top_level(file: str, line: int) -> ast.stmt | None:
+    """The top-level statement that contains a line."""
+    for statement in TREES[file].body:
+        decorators = getattr(statement, "decorator_list", ())
+        first = min([statement.lineno, *(each.lineno for each in decorators)])
+        if first <= line <= (statement.end_lineno or first):
+            return statement
+    return None
+
+
+def _only_printed(file: str, line: int) -> bool:
+    """Whether the statement in this line only prints, logs or raises."""
+    match innermost_statement(TREES[file], line):
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
+            return _PRINTING.fullmatch(name) is not None
+        case ast.Raise() | ast.Assert():
+            return True
+    return False
+
+
+def _loaded_and_stored(statement: ast.stmt, modules: Collection[str]) -> tuple[set[str], set[str]]:
+    """The global names that a top-level statement reads, and those that it sets or changes."""
+    code = compile(ast.Module([statement], []), "", "exec", dont_inherit=True)
+    loaded: set[str] = set()
+    stored = changed_names(statement)
+    for each in (code, *nested_codes(code)):
+        for one in dis.get_instructions(each):
+            if one.opname in ("LOAD_NAME", "LOAD_GLOBAL", "IMPORT_FROM"):
+                loaded.add(str(one.argval))
+            elif one.opname == "STORE_GLOBAL" or (each is code and one.opname == "STORE_NAME"):
+                stored.add(str(one.argval))
+    loaded |= {
+        node.attr
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") in modules
+    }
+    return loaded, stored
+
+
+def _project_modules() -> set[str]:
+    """The names under which the script's files import modules of their project."""
+    stems = {re.sub(r".*/|(/__init__)?\.py$", "", file) for file in TREES}
+    return {
+        alias.asname or alias.name
+        for tree in TREES.values()
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+        if alias.name.rpartition(".")[2] in stems
+    }
+
+
+def _made_of(op: TracedOp, names: Collection[str]) -> list[str]:
+    """The stand-ins that the texts of an operator are made of."""
+    texts = [text for value in op.args.values() for text in _texts(value)]
+    return [
+        name
+        for name in names
+        if any(re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", text) for text in texts)
+    ]
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts(each)
+
+
+def _with_unknown_text(op: TracedOp, names: Sequence[str]) -> TracedOp:
+    if not names:
+        return op
+    said = " and ".join(
+        f"{name}={value!r}" for name, value in op.args.items() if _made_of_value(value, names)
+    )
+    why = f"{said} is made of {', '.join(names)}, which is not known here"
+    if "readers__" in op.schema:
+        why += ": name the data when you run the graph"
+    return replace(op, changed="; ".join(filter(None, (op.changed, why))))
+
+
+def _made_of_value(value: object, names: Sequence[str]) -> bool:
+    return any(name in text for text in _texts(value) for name in names)

@@ -1,0 +1,1 @@
+"""Compositions of other libraries in a script: their calls are recorded."""

@@ -1,0 +1,325 @@
+"""A transformation that a script defines itself, read by calling it with a recorded picture.
+
+What is done to the picture is recorded (``recorded_calls``), what is drawn becomes a range, and
+where a draw decides, both ways are taken and their shares kept. What asks for anything else, such
+as the picture's size or its pixels, cannot be read, and is told by its name.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from workbench.emit.transform_import.transform_call import DrawnValue, TransformCall
+from workbench.engine.assumed_values.stand_ins import StandIns
+from workbench.engine.transform_tracing.recorded_calls import RecordedCall
+
+_MOST_CHOICES = 6
+"""Draws in a row that decide."""
+_TRIES = 3
+"""Calls that must be equal: what draws by other means than those known differs."""
+
+
+class UnreadableError(Exception):
+    """A transformation does what cannot be recorded."""
+
+
+class _ForkError(BaseException):
+    """A draw decides here, for the first time. No ``except Exception`` catches it."""
+
+    def __init__(self, p: float) -> None:
+        self.p = p
+
+
+@dataclass
+class _Path:
+    """The ways that were taken so far where a draw decided."""
+
+    taken: tuple[bool, ...] = ()
+    passed: int = 0
+
+    def choose(self, p: float) -> bool:
+        if p <= 0 or p >= 1:
+            return p >= 1
+        if self.passed == len(self.taken):
+            raise _ForkError(p)
+        self.passed += 1
+        return self.taken[self.passed - 1]
+
+
+class Draw:
+    """A number that is drawn evenly. It decides once, or is handed on once."""
+
+    def __init__(self, path: _Path, low: float, high: float, whole: bool = False) -> None:
+        self._path, self._low, self._high, self._whole = path, low, high, whole
+        self._used = [False]
+
+    def value(self) -> DrawnValue:
+        """It as an argument."""
+        self._use()
+        return DrawnValue(self._low, self._high, self._whole)
+
+    def _use(self) -> None:
+        if self._used[0]:
+            raise UnreadableError("a draw is used twice")
+        self._used[0] = True
+
+    def _scaled(self, factor: Any, shift: Any) -> Draw:
+        if not isinstance(factor, int | float) or not isinstance(shift, int | float):
+            raise UnreadableError("a draw is combined with another value")
+        ends = sorted((self._low * factor + shift, self._high * factor + shift))
+        whole = self._whole and factor in (1, -1) and shift % 1 == 0
+        made = Draw(self._path, ends[0], ends[1], whole)
+        made._used = self._used
+        return made
+
+    def _below(self, limit: Any, including: bool) -> bool:
+        if not isinstance(limit, int | float):
+            raise UnreadableError("a draw is compared with what is no number")
+        if self._whole:
+            values = range(int(self._low), int(self._high) + 1)
+            return self._decided(
+                sum(n < limit or (including and n == limit) for n in values) / len(values)
+            )
+        span = self._high - self._low
+        return self._decided((limit - self._low) / span if span else float(self._low < limit))
+
+    def _decided(self, p: float) -> bool:
+        if 0 < p < 1:  # else it decides nothing, as where its limits are checked
+            self._use()
+        return self._path.choose(p)
+
+    def __lt__(self, other: Any) -> bool:
+        return self._below(other, False)
+
+    def __le__(self, other: Any) -> bool:
+        return self._below(other, True)
+
+    def __gt__(self, other: Any) -> bool:
+        return not self._below(other, True)
+
+    def __ge__(self, other: Any) -> bool:
+        return not self._below(other, False)
+
+    def __eq__(self, other: object) -> bool:
+        if not self._whole or not isinstance(other, int):
+            raise UnreadableError("a draw is compared with what is no whole number")
+        inside = self._low <= other <= self._high
+        return self._decided(inside / (self._high - self._low + 1))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        return self != 0
+
+    def __add__(self, other: Any) -> Draw:
+        return self._scaled(1, other)
+
+    def __sub__(self, other: Any) -> Draw:
+        return self._scaled(1, -other)
+
+    def __rsub__(self, other: Any) -> Draw:
+        return self._scaled(-1, other)
+
+    def __mul__(self, other: Any) -> Draw:
+        return self._scaled(other, 0)
+
+    def __truediv__(self, other: Any) -> Draw:
+        return self._scaled(1 / other, 0)
+
+    def __neg__(self) -> Draw:
+        return self._scaled(-1, 0)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def item(self) -> Draw:
+        """As of a tensor with one value."""
+        return self
+
+
+Plain = Callable[[RecordedCall], TransformCall]
+"""A recorded call as plain values."""
+
+
+def read_own_transform(
+    transform: Callable[..., Any], owner: StandIns, plain: Plain
+) -> TransformCall | None:
+    """The steps of a function or an object of the script's own; None where it cannot be read."""
+    reader = _Reader(transform, owner, plain)
+    try:
+        found = [reader.steps(()) for _ in range(_TRIES)]
+    except UnreadableError:
+        return None
+    if any(each != found[0] for each in found):
+        return None
+    return TransformCall("own.steps", (found[0],), place=place_of(transform))
+
+
+def place_of(transform: Callable[..., Any]) -> str:
+    """The line where a function, or the ``__call__`` of an object, is defined: ``train.py:7``."""
+    base = vars(transform).get("_base_call") if hasattr(transform, "__dict__") else None
+    if base is not None:
+        return str(base._place)
+    code = getattr(_function_of(transform), "__code__", None)
+    return f"{Path(code.co_filename).name}:{code.co_firstlineno}" if code is not None else ""
+
+
+def _function_of(transform: Callable[..., Any]) -> Any:
+    return transform if isinstance(transform, FunctionType) else type(transform).__call__
+
+
+@dataclass(frozen=True)
+class _Reader:
+    transform: Callable[..., Any]
+    owner: StandIns
+    plain: Plain
+
+    def steps(self, taken: tuple[bool, ...]) -> list[TransformCall]:
+        """What is done where these ways are taken, and both ways of what decides behind them."""
+        try:
+            return self._called(_Path(taken))
+        except _ForkError as fork:
+            if len(taken) >= _MOST_CHOICES:
+                raise UnreadableError("too much is decided by draws") from None
+            p = fork.p
+        yes, no = (self.steps((*taken, way)) for way in (True, False))
+        same = 0
+        while same < min(len(yes), len(no)) and yes[same] == no[same]:
+            same += 1
+        return [*yes[:same], TransformCall("own.drawn", (p, yes[same:], no[same:]))]
+
+    def _called(self, path: _Path) -> list[TransformCall]:
+        picture = RecordedCall.picture(self.owner)
+        answered = dict(self.owner.answered)
+        self.owner.answered.clear()
+        try:
+            with self._recorded(path):
+                made = self.transform(picture)
+            if self.owner.answered:
+                raise UnreadableError(f"{', '.join(self.owner.answered)} is asked for")
+            return list(self._steps_of(made, picture))[::-1]
+        except Exception as error:
+            raise UnreadableError(str(error)) from None
+        finally:
+            self.owner.answered.clear()
+            self.owner.answered.update(answered)
+
+    def _steps_of(self, made: Any, picture: RecordedCall) -> Iterator[TransformCall]:
+        """What was done to a picture, the last first."""
+        while made is not picture:
+            if not isinstance(made, RecordedCall) or not made.pictured:
+                raise UnreadableError("something else than the picture is given back")
+            before, *others = made._args
+            if getattr(before, "pictured", False) is not True:
+                raise UnreadableError("the picture is not the first argument")
+            step = RecordedCall(self.owner, made._name, tuple(others), made._kwargs)
+            step.__dict__["_place"] = made._place
+            if step.pictured:
+                raise UnreadableError("several pictures are combined")
+            if made._name == "own.applied":  # another transformation, called
+                (step,) = others
+            elif made._name == "own.enhance":  # of PIL.ImageEnhance, which has got the picture
+                step.__dict__["_name"], before = before._name, before._args[0]
+            yield self.plain(step)
+            made = before
+
+    @contextmanager
+    def _recorded(self, path: _Path) -> Iterator[None]:
+        """Within it what draws gives draws, and Pillow's functions take the picture."""
+        names = getattr(_function_of(self.transform), "__globals__", {})
+        put: dict[int, Any] = {}
+        usual: list[tuple[dict[str, Any], str, Any]] = []
+        for module, function_names in _RECORDED.items():
+            if module.partition(".")[0] not in sys.modules:
+                continue
+            space = vars(import_module(module))  # NumPy loads its own parts when asked for them
+            for name, draw in function_names.items():
+                if (function := space.get(name)) is not None:
+                    put[id(function)] = _drawing(draw, path) if draw else _taking(name, function)
+                    usual.append((space, name, function))
+        usual += [(names, name, value) for name, value in names.items() if id(value) in put]
+        for space, name, function in usual:
+            space[name] = put[id(function)]
+        try:
+            yield
+        finally:
+            for space, name, function in usual:
+                space[name] = function
+
+
+def _taking(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def taken(*args: Any, **kwargs: Any) -> Any:
+        if args and getattr(args[0], "pictured", False) is True:
+            return args[0].done(name, *args[1:], **kwargs)
+        return function(*args, **kwargs)
+
+    return taken
+
+
+def _drawing(make: Callable[..., Any], path: _Path) -> Callable[..., Any]:
+    def drawn(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return make(path, *args, **kwargs)
+        except TypeError:
+            raise UnreadableError("it draws several values") from None
+
+    return drawn
+
+
+def _unit(path: _Path, *size: int) -> Draw:
+    if any(each != 1 for each in size):
+        raise TypeError
+    return Draw(path, 0.0, 1.0)
+
+
+def _uniform(path: _Path, low: float = 0.0, high: float = 1.0) -> Draw:
+    return Draw(path, low, high)
+
+
+def _whole(path: _Path, low: int, high: int) -> Draw:
+    return Draw(path, low, high, whole=True)
+
+
+def _whole_below(path: _Path, low: int, high: int | None = None) -> Draw:
+    return _whole(path, *((0, low - 1) if high is None else (low, high - 1)))
+
+
+def _choice(path: _Path, values: Any) -> Any:
+    found = list(values)
+    for left in range(len(found), 0, -1):
+        if path.choose(1 / left):
+            return found[-left]
+    raise TypeError
+
+
+def _binomial(path: _Path, count: int, p: float) -> bool:
+    if count != 1:
+        raise TypeError
+    return path.choose(p)
+
+
+_OPERATIONS = (
+    *("autocontrast", "equalize", "flip", "grayscale", "invert", "mirror", "posterize"),
+    "solarize",
+)
+_RECORDED: Mapping[str, Mapping[str, Callable[..., Any] | None]] = {
+    "random": {
+        **{"random": _unit, "uniform": _uniform, "randint": _whole, "choice": _choice},
+        "randrange": _whole_below,
+    },
+    "numpy.random": {
+        **dict.fromkeys(("rand", "random", "random_sample"), _unit),
+        **{"uniform": _uniform, "randint": _whole_below, "choice": _choice},
+        "binomial": _binomial,
+    },
+    "torch": {"rand": _unit},
+    "PIL.ImageOps": dict.fromkeys(_OPERATIONS),
+    "PIL.ImageEnhance": dict.fromkeys(("Brightness", "Color", "Contrast", "Sharpness")),
+}
+"""By module the functions that draw, with what they give, and those that take the picture."""

@@ -1,0 +1,439 @@
+"""A user's script or notebook, run in the worker process for the compositions that it makes."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from workbench.emit.transform_import.graph import LIBRARIES
+from workbench.emit.transform_import.transform_call import TransformCall, to_plain
+from workbench.engine.assumed_values.call_arguments import call_arguments, replaced_note
+from workbench.engine.assumed_values.command_line_defaults import command_line_defaults
+from workbench.engine.assumed_values.project_modules import TREES, found_modules, package_of
+from workbench.engine.assumed_values.stand_ins import StandIns
+from workbench.engine.assumed_values.usual_values import UsualValues, written
+from workbench.engine.protocol.registry import task
+from workbench.engine.run.worker import Worker
+from workbench.engine.script_import.failing_statements import (
+    SKIPPED,
+    skip_failing_statements,
+    with_noted_tests,
+)
+from workbench.engine.script_import.script_lines import ScriptRun, command_line, future_flags
+from workbench.engine.script_import.script_sandbox import ScriptSandbox, source_location
+from workbench.engine.script_import.scripts import (
+    kept_from_running,
+    new_module,
+    parsed_cells,
+    read_source_cells,
+    run_cells,
+)
+from workbench.engine.script_import.unknown_uses import UnknownUses
+from workbench.engine.transform_tracing.recorded_calls import (
+    RecordedBase,
+    RecordedCall,
+    recorded_libraries,
+    recorded_sequences,
+)
+from workbench.engine.transform_tracing.recorded_values import transform_call
+from workbench.errors import ImportFailedError
+
+_COMPOSING = frozenset(
+    {
+        *("Compose", "ReplayCompose", "Sequential", "AugmentationSequential", "ImageSequential"),
+        "create_transform",
+    }
+)
+_EXTENDING = frozenset({"append", "extend", "insert"})
+_OF_FUNCTIONS = ("kornia.geometry", "kornia.enhance", "kornia.filters", "kornia.color")
+"""Modules of functions on images, besides those with ``functional`` in their name."""
+_MOST_DEPTH = 4
+"""Of dictionaries and lists in which compositions are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class TracedTransform:
+    """A composition of a script."""
+
+    call: Any
+    """As ``to_plain`` gives it."""
+    name: str
+    notes: tuple[str, ...] = ()
+    assumed: Mapping[str, str] = field(default_factory=dict)
+    """Values taken for arguments that are not given, as Python writes them."""
+    losses: tuple[tuple[str, str], ...] = ()
+    """What may be missing in the composition: the line and the reason."""
+
+
+@task
+def trace_transform(
+    worker: Worker, path: str, wanted: str | None, arguments: Mapping[str, Any], seconds: float
+) -> TracedTransform:
+    """Task: run a script or notebook and give one of its compositions.
+
+    ``wanted`` is a variable, an item of a dictionary (``transforms.train``), or a function or class
+    that makes one, with a line (``main:12``) where it makes several. Raises ImportFailedError,
+    which names the line, where it fails, takes too much, or has none or several.
+    """
+    cells = read_source_cells(path)
+    tempfile.gettempdir()  # it is kept from now on, whatever the script does to the environment
+    lines = ScriptRun(StandIns())
+    uses = UnknownUses()
+    lines.stand_ins.note_use = uses.note
+    trees = parsed_cells(cells, lines)
+    file = Path(path).absolute()  # a notebook's folder becomes the current one
+    module = new_module(path)
+    with (
+        ScriptSandbox([cell.file for cell in cells], seconds, worker.reply_error) as sandbox,
+        command_line(arguments, lines) as taken,
+        found_modules(file, lines.run_file, lines.stand_ins),
+        recorded_libraries(tuple(LIBRARIES), lines.stand_ins) as calls,
+        _dali_kept_from_running(trees, lines.stand_ins),
+        recorded_sequences(lines.stand_ins) if _has(trees, "Sequential") else nullcontext(),
+    ):
+        try:
+            paths = list(sys.path)
+            module.__package__ = package_of(file, trees)
+            run_cells(trees, module, lines)
+            sys.path[:] = paths
+            given = {name: each for name, each in arguments.items() if name not in taken()}
+            script = _Script(module, Path(path).name, calls, lines, given, trees)
+            name, found = script.find(wanted)
+            traced = transform_call(found)
+            call = to_plain(traced)
+        except ImportFailedError:
+            raise
+        except BaseException as error:  # SystemExit and KeyboardInterrupt too
+            raise sandbox.describe_error(error) from None
+    assumed = {each: written(value) for each, value in script.assumed.items()}
+    losses = (
+        *_losses(lines, uses, calls, set(_places(traced))),
+        *_calls_outside(trees, traced),
+    )
+    return TracedTransform(call, name, tuple(lines.told()), assumed, losses)
+
+
+def _losses(
+    lines: ScriptRun, uses: UnknownUses, calls: Sequence[RecordedCall], places: set[str]
+) -> Iterator[tuple[str, str]]:
+    """What may be missing in the composition that is made in these places."""
+    skipped = []
+    for each in lines.skipped:
+        if any(map(_may_add_transform, ast.walk(each.statement))):
+            yield each.place, f"{each.error} and was skipped, which may drop a transform"
+        else:
+            skipped.append(each)
+    making = [
+        (file, int(line))
+        for name, _, line in (place.rpartition(":") for place in places if place)
+        for file in TREES
+        if Path(file).name == name
+    ]
+    for loss in uses.losses(making, skipped, is_changed_later=True):
+        yield loss.place, loss.why
+    for call in calls:
+        for place, what in call._changes if call._place in places else ():
+            yield place, f"{what} changes {call} after its call: this is left out"
+    if asked := ", ".join(name for name in lines.stand_ins.answered if name not in uses.names()):
+        yield "", f"not known, and taken as false or empty: {asked}. Give by --arg NAME=VALUE"
+
+
+def _calls_outside(trees: Mapping[str, ast.Module], traced: Any) -> Iterator[tuple[str, str]]:
+    """Functions of a library that the script calls on images outside the composition."""
+    recorded = set(_places(traced))
+    for file, tree in trees.items():
+        full_names = dict(_imported(tree))
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call):
+                continue
+            first, dot, rest = ast.unparse(node.func).partition(".")
+            full = f"{full_names.get(first, '')}{dot}{rest}"
+            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            places = [source_location(file, line) for line in lines]
+            if _changes_images(full) and recorded.isdisjoint(places):
+                called = ast.unparse(node.func)
+                yield places[0], f"{called} is called outside the composition: it is left out"
+
+
+def _changes_images(name: str) -> bool:
+    """Whether a dotted name is a function of a library on images."""
+    module, _, function = name.rpartition(".")
+    library = module.partition(".")[0]
+    of_functions = ".functional" in module or module.startswith(_OF_FUNCTIONS)
+    return library in LIBRARIES and of_functions and not function.startswith(("get_", "is_"))
+
+
+def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Names that a file imports, each with its full dotted name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top = alias.name.partition(".")[0]
+                yield (alias.asname, alias.name) if alias.asname else (top, top)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+
+
+def _places(value: Any) -> Iterator[str]:
+    """The lines of a call and of the calls in it."""
+    if isinstance(value, TransformCall):
+        yield value.place
+        value = [*value.args, *value.kwargs.values()]
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    for each in value if isinstance(value, list | tuple) else ():
+        yield from _places(each)
+
+
+def _may_add_transform(node: ast.AST) -> bool:
+    if isinstance(node, ast.AugAssign):
+        return isinstance(node.op, ast.Add)
+    if isinstance(node, ast.Attribute) and node.attr in _EXTENDING:
+        return True
+    name = getattr(node, "attr", getattr(node, "id", ""))
+    return name in _COMPOSING or any(
+        name in library.matches or name in library.unmatched for library in LIBRARIES.values()
+    )
+
+
+def _has(trees: Mapping[str, ast.Module], name: str) -> bool:
+    """Whether an attribute or a name of it stands anywhere in the script."""
+    return any(
+        name in (getattr(node, "attr", ""), getattr(node, "id", ""))
+        for tree in trees.values()
+        for node in ast.walk(tree)
+    )
+
+
+def _dali_kept_from_running(
+    trees: Mapping[str, ast.Module], stand_ins: StandIns
+) -> AbstractContextManager[object]:
+    """DALI's pipelines beside a composition are not run; without any, DALI is not loaded."""
+    names = {
+        (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom | ast.Import)
+    }
+    of_dali = any(name.partition(".")[0] == "nvidia" for name in names)
+    return kept_from_running([], stand_ins) if of_dali else nullcontext()
+
+
+@dataclass(frozen=True, slots=True)
+class _Script:
+    module: ModuleType
+    file: str
+    calls: list[RecordedCall]
+    lines: ScriptRun
+    arguments: Mapping[str, Any]
+    trees: Mapping[str, ast.Module]
+    assumed: dict[str, Any] = field(default_factory=dict)
+
+    def find(self, wanted: str | None) -> tuple[str, RecordedCall]:
+        held = dict(_held(vars(self.module)))
+        asked = dict(self.lines.stand_ins.answered)
+        if wanted is None:
+            if len(held) == 1:
+                return next(iter(held.items()))
+            makers = [*held, *self._makers()]
+            if held or len(makers) != 1:
+                raise self._which(makers)
+            wanted = makers[0]
+        wanted, _, line = wanted.partition(":")
+        if wanted in held:
+            return wanted, held[wanted]
+        maker, inner = self._named(wanted, [*held, *self._makers()])
+        made = self._made_by(maker)
+        self.lines.stand_ins.answered.update(asked)
+        if inner and inner not in made:
+            outer = wanted.removesuffix(f".{inner}")
+            raise self._which([f"{outer}.{name}" for name in made])
+        if inner:
+            made = {inner: made[inner]}
+        if line:
+            made = {name: each for name, each in made.items() if each._place.endswith(f":{line}")}
+        if len(made) != 1:
+            places = _lines_of(made.values())
+            by_line = len({*places}) == len(places)
+            raise self._which(
+                [f"{wanted}:{each}" for each in places]
+                if by_line
+                else [f"{wanted}.{name}" for name in made]
+            )
+        return wanted.rpartition(".")[2], next(iter(made.values()))
+
+    def _named(self, wanted: str, known: Sequence[str]) -> tuple[Any, str]:
+        """The value of a name, or a class with the name of what its objects hold."""
+        value: Any = self.module
+        parts = wanted.split(".")
+        for place, part in enumerate(parts):
+            if isinstance(value, FunctionType | type):
+                return value, ".".join(parts[place:])
+            value = value.get(part) if isinstance(value, Mapping) else getattr(value, part, None)
+            if value is None:
+                near = get_close_matches(wanted, known, n=1)
+                hint = f"Did you mean {near[0]}?" if near else f"It has {', '.join(known)}."
+                raise ImportFailedError(f"{self.file} has no {wanted}. {hint}")
+        return value, ""
+
+    def _made_by(self, maker: Any) -> dict[str, RecordedCall]:
+        """What a function or class makes: what it gives or keeps, else all of its compositions.
+
+        It may fail behind these: it runs among stand-ins.
+        """
+        if isinstance(maker, RecordedCall):
+            return {"": maker}
+        if not callable(maker):
+            raise ImportFailedError(
+                f"{self.file}: it is {type(maker).__name__}, and makes no composition."
+            )
+        defaults = command_line_defaults(self.trees.values())
+        stand_ins = self.lines.stand_ins
+        called = call_arguments(maker, self.arguments, stand_ins, self.trees, defaults)
+        setting = UsualValues().setting(stand_ins)
+        values = {**{name: setting(name) for name in called.missing}, **called.values}
+        before = len(self.calls)
+        self.lines.stand_ins.answered.clear()
+        given: Any = None
+        failure: Exception | None = None
+        try:
+            given = self._skipping(maker)(**values)
+        except Exception as error:
+            failure = error
+        replaced = replaced_note(called.replaced, called.assumed)
+        self.lines.notes.extend((*called.notes, *replaced))
+        self.assumed.update(called.assumed)
+        kept = given if isinstance(given, RecordedCall | Mapping | list | tuple) else None
+        found = dict(_held({"": given} if kept is not None else _attributes(given)))
+        if found:
+            return {name: call for name, call in found.items() if _is_first(name, call, found)}
+        made = [call for call in self.calls[before:] if _composes(call)]
+        inner = {id(each) for call in made for each in _inside(call)}
+        outer = {str(n): call for n, call in enumerate(made) if id(call) not in inner}
+        if not outer and failure is not None:
+            raise failure
+        return outer
+
+    def _skipping(self, maker: Any) -> Any:
+        """A function or class of the script itself, which goes on behind lines that fail."""
+        for file, tree in self.trees.items():
+            for node in tree.body:
+                if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+                    continue
+                space = vars(self.module)
+                if space.get(node.name) is maker:
+                    flags, going_on = (
+                        future_flags(tree),
+                        with_noted_tests(skip_failing_statements(node)),
+                    )
+                    code = compile(going_on, file, "exec", flags, dont_inherit=True)
+                    exec(code, space)
+                    made, space[node.name] = space[node.name], maker
+                    space[SKIPPED] = self._skip_in(node, file)
+                    return made
+        return maker
+
+    def _skip_in(self, definition: ast.stmt, file: str) -> Callable[[int, Exception], None]:
+        inner = [each for each in ast.walk(definition) if isinstance(each, ast.stmt)]
+        statements = {each.lineno: each for each in reversed(inner)}
+
+        def skip(line: int, error: Exception) -> None:
+            self.lines.skip(error, file, statements[line])
+
+        return skip
+
+    def _makers(self) -> list[str]:
+        """Functions and classes of the script in which something is composed."""
+        found = []
+        for tree in self.trees.values():
+            for node in tree.body:
+                kinds = ast.FunctionDef | ast.ClassDef
+                if isinstance(node, kinds) and any(map(_is_composing, ast.walk(node))):
+                    found.append(node.name)
+        return found
+
+    def _which(self, names: Sequence[str]) -> ImportFailedError:
+        if not names and self.lines.failures:
+            raise self.lines.failures[0]
+        if not names:
+            known = ", ".join(LIBRARIES)
+            return ImportFailedError(
+                f"{self.file} has no pipeline of DALI, and no composition of {known}. What stands "
+                f"under __main__ is not run. If a function makes one, name it: {self.file}:NAME."
+            )
+        return ImportFailedError(
+            f"{self.file} has {len(names)} compositions: {', '.join(names)}. Name one: "
+            f"{self.file}:{names[-1]}."
+        )
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """The attributes of an object, its properties included."""
+    found = dict(getattr(value, "__dict__", {}))
+    for kind in reversed(type(value).__mro__):
+        for name, each in vars(kind).items():
+            if isinstance(each, property | cached_property):
+                with suppress(Exception):  # it may need what is not there
+                    found[name] = getattr(value, name)
+    return found
+
+
+def _is_first(name: str, call: RecordedCall, found: Mapping[str, RecordedCall]) -> bool:
+    """Whether it is the first name of a composition that is held several times."""
+    return next(each for each, other in found.items() if other is call) == name
+
+
+def _held(
+    values: Mapping[str, Any], depth: int = _MOST_DEPTH
+) -> Iterator[tuple[str, RecordedCall]]:
+    """The compositions among values by name, also those in dictionaries and lists."""
+    for name, each in values.items():
+        base = RecordedBase.unchanged_call(each)
+        value = each if base is None else base
+        if isinstance(value, RecordedCall):
+            if _composes(value):
+                yield name, value
+        elif not depth:  # what holds itself has no end
+            continue
+        elif isinstance(value, Mapping) and not name.startswith("__"):
+            yield from _held({_joined(name, key): item for key, item in value.items()}, depth - 1)
+        elif isinstance(value, list | tuple) and len(value) < 20:
+            yield from _held({_joined(name, n): item for n, item in enumerate(value)}, depth - 1)
+
+
+def _joined(name: str, part: object) -> str:
+    return f"{name}.{part}" if name else str(part)
+
+
+def _composes(call: RecordedCall) -> bool:
+    return str(call).rpartition(".")[2] in _COMPOSING
+
+
+def _inside(value: Any) -> Iterator[RecordedCall]:
+    parts = (*value._args, *value._kwargs.values()) if isinstance(value, RecordedCall) else value
+    for part in parts:
+        if isinstance(part, RecordedCall):
+            yield part
+        if isinstance(part, RecordedCall | list | tuple):
+            yield from _inside(part)
+
+
+def _lines_of(calls: Any) -> list[str]:
+    return [call._place.rpartition(":")[2] for call in calls]
+
+
+def _is_composing(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in _COMPOSING
