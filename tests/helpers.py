@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from workbench.catalog import ArgSpec, Catalog, Value, load_catalog
 from workbench.emit import emit_script
-from workbench.emit.template_parts import needs_conditionals
+from workbench.emit.templates.template_parts import needs_conditionals
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Settings, check_graph, load_recipes
 from workbench.graph.edits.edit import (

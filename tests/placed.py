@@ -8,8 +8,8 @@ from textwrap import dedent
 from typing import Any
 
 from workbench.catalog import OpSpec, load_catalog
+from workbench.emit.core.python import assigned
 from workbench.emit.emitter import Emitter
-from workbench.emit.python import assigned
 from workbench.graph import Graph, Node, Port
 from workbench.graph.edits.edit import new_node, start_graph
 from workbench.graph.fixes.unfed_inputs import feed_node

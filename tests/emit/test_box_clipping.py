@@ -16,7 +16,7 @@ from PIL import Image
 from tests.graph.test_unmoved import start_of
 from tests.helpers import import_script, script_batches, with_settings
 from workbench.catalog import load_catalog
-from workbench.emit.box_clipping import clip_sources
+from workbench.emit.annotations.box_clipping import clip_sources
 from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.engine.importing import from_file

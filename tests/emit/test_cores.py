@@ -11,9 +11,9 @@ import pytest
 
 from tests.helpers import import_script, with_settings
 from workbench.catalog import load_catalog
-from workbench.emit import cores
-from workbench.emit.cores import cores_without_interrupts
 from workbench.emit.script import emit_script
+from workbench.emit.templates import cores
+from workbench.emit.templates.cores import cores_without_interrupts
 from workbench.graph import load_recipe
 
 HERE = {0, 1, 2, 3}

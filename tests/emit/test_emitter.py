@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.placed import placed
 from workbench.catalog import load_catalog
-from workbench.emit.code import Code
+from workbench.emit.core.code import Code
 from workbench.emit.emitter import Emitter
 from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.edits.edit import insert_node, new_node, set_setting

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.catalog import load_catalog
-from workbench.emit.expressions import (
+from workbench.emit.core.expressions import (
     constant_type,
     expression_parts,
     number_of,

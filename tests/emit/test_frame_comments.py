@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from tests.thorough import one_in
-from workbench.emit.frame_comments import with_frame_comments
+from workbench.emit.core.frame_comments import with_frame_comments
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError
 from workbench.graph import load_recipe, load_recipes

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from tests.helpers import CHAINS, chain_graph
 from workbench.catalog import Catalog, load_catalog
-from workbench.emit.naming import RESERVED, name_outputs
+from workbench.emit.core.naming import RESERVED, name_outputs
 from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import outputs_of

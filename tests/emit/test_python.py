@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.helpers import NO_NAMES, TEXTS, VALUES
 from workbench.catalog import ArgSpec, Value
-from workbench.emit.python import LINE, call, constant, fraction, identifier, literal, written
+from workbench.emit.core.python import LINE, call, constant, fraction, identifier, literal, written
 from workbench.errors import GraphError
 
 

@@ -16,7 +16,7 @@ from tests.helpers import HOSTILE, NO_NAMES, TEXTS, chain_graph, import_script, 
 from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
-from workbench.emit.template_parts import function_name
+from workbench.emit.templates.template_parts import function_name
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, Port, load_recipe
 from workbench.graph.edits.edit import insert_node, set_arg

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from workbench.catalog import load_catalog
-from workbench.emit.template_parts import function_name
+from workbench.emit.templates.template_parts import function_name
 from workbench.graph import Graph
 from workbench.sources.kinds.images.folder import SOURCE
 

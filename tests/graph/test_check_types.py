@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers import chain_graph, script_batches, with_settings
 from workbench.catalog import Value, load_catalog
-from workbench.emit import template_parts
+from workbench.emit.templates import template_parts
 from workbench.graph import Graph, Node, Port, check_graph
 from workbench.graph.checks.check_types import NORMALIZES, per_channel_faults
 from workbench.graph.fixes import fixes

@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers import chain_graph, with_settings
 from workbench.catalog import load_catalog
-from workbench.emit.code import Code
+from workbench.emit.core.code import Code
 from workbench.emit.targets import Export
 from workbench.engine import Engine
 from workbench.errors import WorkerTimeoutError

@@ -16,8 +16,8 @@ import numpy as np
 from workbench.bench.config import nodes_after_decoders
 from workbench.bench.workload import Workload
 from workbench.catalog import load_catalog
-from workbench.emit.preview_stage import SAMPLE, emit_stage
-from workbench.emit.template_parts import has_regions
+from workbench.emit.preview.preview_stage import SAMPLE, emit_stage
+from workbench.emit.templates.template_parts import has_regions
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.engine.protocol.registry import sendable, task
 from workbench.engine.run.runner import Runner

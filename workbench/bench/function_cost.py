@@ -10,7 +10,7 @@ from workbench.bench.stage_report import FunctionCost
 from workbench.bench.stats import median_interval
 from workbench.catalog import Catalog
 from workbench.catalog.own_code import OWN_CODE
-from workbench.emit.code import Code
+from workbench.emit.core.code import Code
 from workbench.emit.script import emit_script
 from workbench.errors import GraphError
 from workbench.graph.execution.active import active_graph, set_muted

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from workbench.bench.config import config_of, with_config
 from workbench.bench.stop_clock import StopClock
 from workbench.catalog import load_catalog
-from workbench.emit.code import Code
+from workbench.emit.core.code import Code
 from workbench.emit.script import emit_script
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.engine.protocol.registry import task

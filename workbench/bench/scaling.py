@@ -21,8 +21,8 @@ from workbench.bench.record import Report
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog
-from workbench.emit.cores import cores_without_interrupts
 from workbench.emit.script import emit_script
+from workbench.emit.templates.cores import cores_without_interrupts
 from workbench.engine.protocol.worker_progress import Progress
 from workbench.engine.resources.gpu import Gpu, cuda_uuids
 from workbench.engine.resources.machine import describe_machine, usable_cores

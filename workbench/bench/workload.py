@@ -25,7 +25,7 @@ from workbench.bench.resource_usage import (
     forget_peak,
     peak_host_bytes,
 )
-from workbench.emit.code import Code
+from workbench.emit.core.code import Code
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.engine.protocol.registry import sendable, task
 from workbench.engine.resources.gpu import Gpu, first_visible_gpu

@@ -1,7 +1,7 @@
 """graph -> Python source. One module per target; the calls themselves come from ``source.py``."""
 
-from workbench.emit.code import Code
-from workbench.emit.preview_stage import emit_stage
+from workbench.emit.core.code import Code
+from workbench.emit.preview.preview_stage import emit_stage
 from workbench.emit.script import emit_script
 
 __all__ = ["Code", "emit_script", "emit_stage"]

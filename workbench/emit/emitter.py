@@ -12,28 +12,28 @@ from dataclasses import replace
 from typing import Literal
 
 from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, Value
-from workbench.emit import policies
-from workbench.emit.box_clipping import clip_names, clip_sources, clipped
-from workbench.emit.code import Lines
-from workbench.emit.constants import Constants, is_named
-from workbench.emit.epoch_shuffle import EPOCH_SEED, needs_epoch_seed
-from workbench.emit.expressions import (
+from workbench.emit.annotations.box_clipping import clip_names, clip_sources, clipped
+from workbench.emit.annotations.followers import follower_lines, ports_read
+from workbench.emit.core import policies
+from workbench.emit.core.code import Lines
+from workbench.emit.core.constants import Constants, is_named
+from workbench.emit.core.epoch_shuffle import EPOCH_SEED, needs_epoch_seed
+from workbench.emit.core.expressions import (
     constant_type,
     expression_parts,
     number_of,
     plain_constant,
 )
-from workbench.emit.followers import follower_lines, ports_read
-from workbench.emit.in_place import joined, written_in_place
-from workbench.emit.naming import (
+from workbench.emit.core.in_place import joined, written_in_place
+from workbench.emit.core.naming import (
     IMAGES,
     ViewCall,
     hoisted_generators,
     hoisted_with_turns,
     name_outputs,
 )
-from workbench.emit.outputs import shard_arguments
-from workbench.emit.own_code import (
+from workbench.emit.core.outputs import shard_arguments
+from workbench.emit.core.own_code import (
     CALLING,
     called,
     function_names,
@@ -41,7 +41,7 @@ from workbench.emit.own_code import (
     layout_calls,
     own_arguments,
 )
-from workbench.emit.python import INDENT, LINE, assigned, call, identifier, written
+from workbench.emit.core.python import INDENT, LINE, assigned, call, identifier, written
 from workbench.emit.regions import load_region
 from workbench.graph.annotations.box_layout import clip_function
 from workbench.graph.execution.dataset_parameters import parameter_of, parameters, reader_name

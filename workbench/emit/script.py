@@ -13,10 +13,10 @@ from dataclasses import replace
 from workbench.arguments import checked
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import CATALOG, Catalog
-from workbench.emit.code import Code
-from workbench.emit.cores import BUILD_ON_THESE_CORES, CORES_FUNCTION, CORES_IMPORTS
-from workbench.emit.python import INDENT
-from workbench.emit.template_parts import (
+from workbench.emit.core.code import Code
+from workbench.emit.core.python import INDENT
+from workbench.emit.templates.cores import BUILD_ON_THESE_CORES, CORES_FUNCTION, CORES_IMPORTS
+from workbench.emit.templates.template_parts import (
     fill_template,
     pipeline_parts,
     shard_seed,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.emit.tap_names import scope_of, turns_of
+from workbench.emit.preview.tap_names import scope_of, turns_of
 from workbench.engine.protocol.call_handle import Caller
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from workbench.emit.tap_names import scope_of
+from workbench.emit.preview.tap_names import scope_of
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.branch_counts import BranchCounter
 from workbench.engine.run.worker import Worker

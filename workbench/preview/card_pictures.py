@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from workbench.catalog.spec import SHOWN_KINDS
-from workbench.emit.naming import is_batch_generator
+from workbench.emit.core.naming import is_batch_generator
 from workbench.engine.protocol.registry import task
 from workbench.engine.reading.undecodable_samples import Sample
 from workbench.engine.resources.batch_store import Batch, Memory

@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.emit.code import Code
+from workbench.emit.core.code import Code
 from workbench.engine.build.pipelines import without_quotes
 from workbench.engine.protocol.exit_status import describe_exit, exit_remedy, raise_oom_score
 from workbench.engine.protocol.heartbeat import SuspensionMonitor, warn_of_silence

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workbench.emit.own_code import nodes_calling
+from workbench.emit.core.own_code import nodes_calling
 from workbench.engine.protocol.call_handle import Caller, ReportListener
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker

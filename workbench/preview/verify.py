@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog import load_catalog
-from workbench.emit.outputs import class_numbers, describe_outputs
-from workbench.emit.own_code import nodes_calling
+from workbench.emit.core.outputs import class_numbers, describe_outputs
+from workbench.emit.core.own_code import nodes_calling
 from workbench.emit.targets import export
 from workbench.engine.file_checks.usable_data import UsableData, describe_left_out, is_file_fault
 from workbench.engine.protocol.process import Engine

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.frame_comments import with_frame_comments
+from workbench.emit.core.frame_comments import with_frame_comments
 from workbench.emit.targets import Export, export, load_target, target_names
 from workbench.errors import GraphEditError, GraphExportError, OverwriteError
 from workbench.files import encode_text

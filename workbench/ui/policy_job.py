@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.catalog.spec import Value
-from workbench.emit.policies import has_policy
+from workbench.emit.core.policies import has_policy
 from workbench.engine.protocol.call_handle import Caller
 from workbench.graph.model import Graph, Port
 from workbench.graph.model.policy import forced

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.helpers import Step, apply_step, step
 from tests.placed import CATALOG, USABLE
 from workbench.catalog import Value
-from workbench.emit.policies import is_of_the_call
+from workbench.emit.core.policies import is_of_the_call
 from workbench.graph import Graph, Node, Port, Settings, check_graph
 from workbench.graph.edits.edit import new_node, start_graph
 from workbench.graph.fixes.unfed_inputs import feed_input, feed_node, fitting_ports

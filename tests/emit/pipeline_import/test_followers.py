@@ -106,7 +106,7 @@ def test_other_names_and_another_layout_of_the_lines_change_nothing(
 
 def _export(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     from tests.emit.pipeline_import import test_roundtrip
-    from workbench.emit.code import Code
+    from workbench.emit.core.code import Code
 
     monkeypatch.setattr(test_roundtrip, "emit_script", lambda *_: Code(text, {}))
 

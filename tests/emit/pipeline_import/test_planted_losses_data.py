@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from workbench.emit.core.python import constant
 from workbench.emit.pipeline_import.graph import ImportedGraph
-from workbench.emit.python import constant
 from workbench.engine.assumed_values.written_calls import MISSING, written_value
 
 _TFRECORD = "fn.readers.tfrecord(path=['a.tfrecord'], index_path=['a.idx'], features={features})"

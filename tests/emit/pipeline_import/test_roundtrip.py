@@ -17,7 +17,7 @@ from workbench.catalog import OpSpec
 from workbench.emit import emit_script
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
 from workbench.emit.targets import export
-from workbench.emit.template_parts import function_name
+from workbench.emit.templates.template_parts import function_name
 from workbench.engine.importing import from_file
 from workbench.engine.script_import.auto_augment_import import noted_calls, with_noted
 from workbench.engine.script_import.tracing import trace_pipeline

@@ -13,7 +13,7 @@ from PIL import Image
 import workbench as wb
 from tests.sources.written import WRITERS, Photos
 from workbench.catalog import load_catalog
-from workbench.emit.outputs import class_numbers, describe_outputs
+from workbench.emit.core.outputs import class_numbers, describe_outputs
 from workbench.emit.targets import export
 from workbench.graph import Graph
 from workbench.sources import list_samples, open_dataset

@@ -13,7 +13,7 @@ import pytest
 from tests.emit.target_graphs import REFUSED, WITHOUT_DALI
 from tests.helpers import with_settings
 from workbench.catalog import load_catalog
-from workbench.emit.outputs import describe_outputs
+from workbench.emit.core.outputs import describe_outputs
 from workbench.emit.targets import export
 from workbench.graph import Graph, load_recipes
 

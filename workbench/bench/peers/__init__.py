@@ -40,7 +40,7 @@ from workbench.bench.pixels import (
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.workload import Workload
 from workbench.catalog.spec import Catalog
-from workbench.emit.code import Code
+from workbench.emit.core.code import Code
 from workbench.emit.script import emit_script
 from workbench.engine.protocol.registry import sendable, task
 from workbench.engine.resources.machine import Machine

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from workbench.catalog.followers import FOLLOWERS
 from workbench.catalog.spec import Value
-from workbench.emit.followers import CARRIED, IN_STEP
+from workbench.emit.annotations.followers import CARRIED, IN_STEP
 
 _NAMES = r"\w+(?:, \w+)*"
 _KINDS = "|".join(name.removeprefix("follow_").capitalize() for name in FOLLOWERS)

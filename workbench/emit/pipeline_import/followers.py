@@ -14,7 +14,7 @@ from textwrap import dedent
 
 from workbench.catalog.followers import CARRIERS
 from workbench.catalog.spec import Catalog
-from workbench.emit.code import Lines
+from workbench.emit.core.code import Lines
 from workbench.emit.emitter import Emitter
 from workbench.emit.pipeline_import.follower_source import (
     WrittenFollower,

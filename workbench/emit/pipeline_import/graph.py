@@ -8,7 +8,7 @@ from html import escape
 from pathlib import PurePath
 
 from workbench.catalog.spec import OPAQUE, Catalog
-from workbench.emit.epoch_shuffle import SHUFFLE
+from workbench.emit.core.epoch_shuffle import SHUFFLE
 from workbench.emit.pipeline_import.body_comments import with_body_titles
 from workbench.emit.pipeline_import.box_clipping import without_clipping
 from workbench.emit.pipeline_import.call_order import in_call_order

@@ -10,7 +10,7 @@ from workbench.catalog.own_code import NUMBA_FUNCTION, PYTHON_FUNCTION
 from workbench.catalog.python_decoder import PILLOW_DECODER, REQUEST
 from workbench.catalog.python_decoder import SOURCE as DECODER_SOURCE
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
-from workbench.emit.epoch_shuffle import DEFAULT_EPOCH_SEED, EPOCH_SEED, SHUFFLE
+from workbench.emit.core.epoch_shuffle import DEFAULT_EPOCH_SEED, EPOCH_SEED, SHUFFLE
 from workbench.emit.pipeline_import.expressions import ARITHMETIC, INDEXING, expression_node
 from workbench.emit.pipeline_import.foreign_readers import SELECTING, shortened
 from workbench.emit.pipeline_import.own_code import compiled_arguments, function_arguments

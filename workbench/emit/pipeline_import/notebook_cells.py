@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from workbench.emit.core.python import INDENT
 from workbench.emit.pipeline_import.traced import SourceLocation
-from workbench.emit.python import INDENT
 
 _CELL = re.compile(r"(?P<notebook>.+) cell (?P<number>\d+)", re.DOTALL)
 """The name of a cell among the sources of a pipeline."""

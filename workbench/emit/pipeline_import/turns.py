@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 from workbench.catalog.spec import OPAQUE, Catalog, Value
+from workbench.emit.core.naming import is_batch_generator
 from workbench.emit.emitter import TURN_SEED
-from workbench.emit.naming import is_batch_generator
 from workbench.errors import GraphEditError
 from workbench.graph.control_flow.chance import CONDITION
 from workbench.graph.control_flow.one_of import CHOICE, rescoped

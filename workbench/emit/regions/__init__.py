@@ -12,7 +12,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-from workbench.emit.code import Lines
+from workbench.emit.core.code import Lines
 from workbench.errors import GraphError
 from workbench.graph.model import Node
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.emit.code import Lines
+from workbench.emit.core.code import Lines
+from workbench.emit.core.in_place import condition_lines, nodes_in_condition
+from workbench.emit.core.python import INDENT
+from workbench.emit.core.region_comments import body_comment
 from workbench.emit.emitter import Emitter
-from workbench.emit.in_place import condition_lines, nodes_in_condition
-from workbench.emit.python import INDENT
-from workbench.emit.region_comments import body_comment
 from workbench.graph.model import Node
 
 OP = "if"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from workbench.emit.code import Lines
+from workbench.emit.core.code import Lines
+from workbench.emit.core.python import INDENT
+from workbench.emit.core.region_comments import body_comment
 from workbench.emit.emitter import Emitter
-from workbench.emit.python import INDENT
-from workbench.emit.region_comments import body_comment
 from workbench.graph.model import Node
 
 OP = "one_of"

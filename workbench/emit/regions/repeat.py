@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from workbench.emit.code import Lines
+from workbench.emit.core.code import Lines
+from workbench.emit.core.python import INDENT
 from workbench.emit.emitter import Emitter
-from workbench.emit.python import INDENT
 from workbench.graph.control_flow.repeat import TIMES, most_turns
 from workbench.graph.model import Node
 

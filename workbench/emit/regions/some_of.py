@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.emit.code import Lines
+from workbench.emit.core.code import Lines
+from workbench.emit.core.python import INDENT, call
+from workbench.emit.core.region_comments import body_comment
 from workbench.emit.emitter import Emitter
-from workbench.emit.python import INDENT, call
-from workbench.emit.region_comments import body_comment
 from workbench.graph.control_flow.some_of import count_of, is_shuffled, orders
 from workbench.graph.model import Node
 

@@ -20,8 +20,8 @@ from pkgutil import iter_modules
 from workbench.arguments import TEXT, checked
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import CATALOG, Catalog
-from workbench.emit.code import Code
-from workbench.emit.template_parts import known_facts, sound_part
+from workbench.emit.core.code import Code
+from workbench.emit.templates.template_parts import known_facts, sound_part
 from workbench.errors import GraphExportError, SaveError
 from workbench.graph.execution.dataset_parameters import parameter_of, read_as
 from workbench.graph.model import GRAPH, Graph

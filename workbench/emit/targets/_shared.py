@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.code import Code
-from workbench.emit.cores import BUILD_ON_THESE_CORES, CORES_FUNCTION, CORES_IMPORTS
-from workbench.emit.epoch_shuffle import NO_CHECKPOINT, shuffles_after_epoch
-from workbench.emit.outputs import (
+from workbench.emit.core.code import Code
+from workbench.emit.core.epoch_shuffle import NO_CHECKPOINT, shuffles_after_epoch
+from workbench.emit.core.outputs import (
     Outputs,
     class_numbers,
     describe_outputs,
@@ -20,14 +19,15 @@ from workbench.emit.outputs import (
     require_signed,
     require_unsharded,
 )
-from workbench.emit.python import INDENT, constant
+from workbench.emit.core.python import INDENT, constant
 from workbench.emit.targets._ragged import (
     find_detection,
     list_outputs,
     ragged_fields,
     ragged_template,
 )
-from workbench.emit.template_parts import (
+from workbench.emit.templates.cores import BUILD_ON_THESE_CORES, CORES_FUNCTION, CORES_IMPORTS
+from workbench.emit.templates.template_parts import (
     TemplateParts,
     fill_template,
     pipeline_parts,

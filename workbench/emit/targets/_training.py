@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from workbench.emit.outputs import class_shares, outputs_of_kind, require_images
+from workbench.emit.core.outputs import class_shares, outputs_of_kind, require_images
 from workbench.emit.targets._ragged import DETECTION_LOSS, detection_function, find_detection
 from workbench.emit.targets._shared import Module, squeezed_labels
 from workbench.errors import GraphExportError

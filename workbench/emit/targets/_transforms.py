@@ -9,11 +9,11 @@ from string import Template
 
 from workbench.catalog.python_decoder import SOURCE as DECODER
 from workbench.catalog.spec import Catalog
-from workbench.emit.code import Code, Lines
-from workbench.emit.outputs import first_reader
-from workbench.emit.own_code import require_no_own_code
-from workbench.emit.python import INDENT, LINE, constant, literal
-from workbench.emit.template_parts import docstring_title, reached_nodes, warning_lines
+from workbench.emit.core.code import Code, Lines
+from workbench.emit.core.outputs import first_reader
+from workbench.emit.core.own_code import require_no_own_code
+from workbench.emit.core.python import INDENT, LINE, constant, literal
+from workbench.emit.templates.template_parts import docstring_title, reached_nodes, warning_lines
 from workbench.emit.transform_export.library import Library, Transforms, differences_text
 from workbench.emit.transform_export.reading import Reading
 from workbench.emit.transform_export.source_text import lines_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.code import Code
+from workbench.emit.core.code import Code
 from workbench.emit.targets import Target
 from workbench.emit.targets._transforms import sample_lines, transform_module
 from workbench.emit.transform_export.albumentations import ALBUMENTATIONS

@@ -9,15 +9,15 @@ from typing import Any
 from workbench.catalog.followers import FOLLOWERS
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.catalog.target_readers import TARGET_READERS
-from workbench.emit.code import Code
+from workbench.emit.core.code import Code
+from workbench.emit.core.epoch_shuffle import require_checkpointing
+from workbench.emit.core.expressions import constant_type, number_of, plain_constant
+from workbench.emit.core.outputs import first_reader, require_no_regions
+from workbench.emit.core.own_code import require_no_own_code
+from workbench.emit.core.python import INDENT, LINE, call, constant, identifier, literal, signature
 from workbench.emit.emitter import Emitter
-from workbench.emit.epoch_shuffle import require_checkpointing
-from workbench.emit.expressions import constant_type, number_of, plain_constant
-from workbench.emit.outputs import first_reader, require_no_regions
-from workbench.emit.own_code import require_no_own_code
-from workbench.emit.python import INDENT, LINE, call, constant, identifier, literal, signature
 from workbench.emit.targets import Target
-from workbench.emit.template_parts import (
+from workbench.emit.templates.template_parts import (
     body_of,
     fill_template,
     make_parts,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.code import Code
+from workbench.emit.core.code import Code
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import (
     LOADER,

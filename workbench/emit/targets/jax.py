@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.code import Code
-from workbench.emit.outputs import require_next_shard
-from workbench.emit.python import INDENT
+from workbench.emit.core.code import Code
+from workbench.emit.core.outputs import require_next_shard
+from workbench.emit.core.python import INDENT
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import (
     BATCH_SIZES,
@@ -26,7 +26,7 @@ from workbench.emit.targets._shared import (
     sharded_module,
     with_cores,
 )
-from workbench.emit.template_parts import shard_seed
+from workbench.emit.templates.template_parts import shard_seed
 from workbench.graph.model import Graph
 
 _LOADER = f'''\

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.code import Code
-from workbench.emit.outputs import outputs_of_kind, require_images
+from workbench.emit.core.code import Code
+from workbench.emit.core.outputs import outputs_of_kind, require_images
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import BUILD, Module, sharded_module
 from workbench.errors import GraphExportError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.code import Code
-from workbench.emit.outputs import describe_outputs, outputs_of_kind
+from workbench.emit.core.code import Code
+from workbench.emit.core.outputs import describe_outputs, outputs_of_kind
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import (
     LOADER,

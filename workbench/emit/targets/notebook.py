@@ -8,14 +8,14 @@ from string import Template
 from typing import Any
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.code import Code
+from workbench.emit.core.code import Code
+from workbench.emit.core.epoch_shuffle import require_checkpointing, shuffles_after_epoch
+from workbench.emit.core.outputs import Outputs, describe_outputs, require_no_regions
+from workbench.emit.core.python import call, constant, literal
 from workbench.emit.emitter import Emitter
-from workbench.emit.epoch_shuffle import require_checkpointing, shuffles_after_epoch
-from workbench.emit.outputs import Outputs, describe_outputs, require_no_regions
-from workbench.emit.python import call, constant, literal
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import quoted_list
-from workbench.emit.template_parts import (
+from workbench.emit.templates.template_parts import (
     HIDDEN_FOLDERS,
     body_of,
     docstring_title,

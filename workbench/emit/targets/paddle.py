@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.code import Code
-from workbench.emit.outputs import require_signed
+from workbench.emit.core.code import Code
+from workbench.emit.core.outputs import require_signed
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, sharded_module
 from workbench.graph.model import Graph

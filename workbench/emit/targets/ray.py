@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.code import Code
-from workbench.emit.outputs import require_next_shard, require_no_regions
-from workbench.emit.python import constant
+from workbench.emit.core.code import Code
+from workbench.emit.core.outputs import require_next_shard, require_no_regions
+from workbench.emit.core.python import constant
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import (
     BUILD,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.code import Code
-from workbench.emit.epoch_shuffle import require_checkpointing
-from workbench.emit.outputs import Outputs, require_next_shard
-from workbench.emit.own_code import require_no_own_code
-from workbench.emit.python import LINE
+from workbench.emit.core.code import Code
+from workbench.emit.core.epoch_shuffle import require_checkpointing
+from workbench.emit.core.outputs import Outputs, require_next_shard
+from workbench.emit.core.own_code import require_no_own_code
+from workbench.emit.core.python import LINE
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import BATCH_SIZES, BUILD, sharded_module
 from workbench.errors import GraphExportError

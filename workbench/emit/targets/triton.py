@@ -12,14 +12,14 @@ from string import Template
 from textwrap import wrap
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.code import Code
+from workbench.emit.core.code import Code
+from workbench.emit.core.outputs import Outputs, describe_outputs, first_reader
+from workbench.emit.core.own_code import require_no_own_code
+from workbench.emit.core.python import LINE, call, constant, signature
 from workbench.emit.emitter import Emitter
-from workbench.emit.outputs import Outputs, describe_outputs, first_reader
-from workbench.emit.own_code import require_no_own_code
-from workbench.emit.python import LINE, call, constant, signature
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import quoted_list
-from workbench.emit.template_parts import (
+from workbench.emit.templates.template_parts import (
     body_of,
     fill_template,
     function_name,

@@ -11,7 +11,7 @@ from importlib.resources import files
 from textwrap import wrap
 from typing import Any
 
-from workbench.emit.python import LINE
+from workbench.emit.core.python import LINE
 from workbench.emit.transform_export.source_text import Call, Expression, call_of
 from workbench.emit.transform_export.steps import Chain, Choice, Step
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.outputs import describe_outputs
+from workbench.emit.core.outputs import describe_outputs
 from workbench.emit.transform_export.steps import OTHERWISE, Chain, Choice, Drawn, Step, View
 from workbench.errors import GraphExportError
 from workbench.graph.control_flow.repeat import TIMES, most_turns

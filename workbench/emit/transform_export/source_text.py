@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.emit.python import INDENT, LINE, literal
+from workbench.emit.core.python import INDENT, LINE, literal
 
 
 @dataclass(frozen=True, slots=True)

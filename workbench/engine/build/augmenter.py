@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.emit.automatic_draws import Draw, Draws, emit_draws
-from workbench.emit.code import Code
+from workbench.emit.core.code import Code
+from workbench.emit.templates.automatic_draws import Draw, Draws, emit_draws
 from workbench.engine.build.applied_augmentations import (
     Applied,
     Augmented,

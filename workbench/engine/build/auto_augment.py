@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 from workbench.catalog.auto_augment import AUTO_AUGMENT, OWN_POLICY, WITHOUT_TRANSLATION
 from workbench.catalog.spec import Catalog
-from workbench.emit.automatic_draws import Draw, Draws
-from workbench.emit.code import Code
-from workbench.emit.draw_order import emit_draw_order
+from workbench.emit.core.code import Code
+from workbench.emit.core.policies import policy_module
 from workbench.emit.pipeline_import.seed_sequence import drawn_seeds
-from workbench.emit.policies import policy_module
+from workbench.emit.templates.automatic_draws import Draw, Draws
+from workbench.emit.templates.draw_order import emit_draw_order
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.graph.checks.check import stopping_faults
 from workbench.graph.execution.active import active_graph

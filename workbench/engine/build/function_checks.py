@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from workbench.catalog.own_code import PYTHON_FUNCTION
-from workbench.emit.own_code import nodes_within
+from workbench.emit.core.own_code import nodes_within
 from workbench.graph.model import Node
 
 _KINDS = "biuf"

@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from workbench.emit.code import Code
+from workbench.emit.core.code import Code
 from workbench.engine.build.function_failure import function_failure
 from workbench.engine.resources.missing_package import missing_package_words
 from workbench.errors import OUTSIDE, PipelineError

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.catalog.spec import Catalog, Device
-from workbench.emit.automatic_draws import Draws
+from workbench.emit.core.naming import unique_names
+from workbench.emit.core.own_code import nodes_calling, nodes_within
+from workbench.emit.core.policies import has_policy
 from workbench.emit.emitter import Emitter
-from workbench.emit.naming import unique_names
-from workbench.emit.own_code import nodes_calling, nodes_within
-from workbench.emit.policies import has_policy
+from workbench.emit.templates.automatic_draws import Draws
 from workbench.engine.build.auto_augment import automatic_draws
 from workbench.engine.build.partition import partition
 from workbench.graph.execution.dataset_parameters import parameter_of

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.preview_stage import SAMPLE, emit_stage
-from workbench.emit.template_parts import has_regions
+from workbench.emit.preview.preview_stage import SAMPLE, emit_stage
+from workbench.emit.templates.template_parts import has_regions
 from workbench.engine.build.function_checks import FunctionChecks
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.engine.build.plan import Plan, draws_random_numbers

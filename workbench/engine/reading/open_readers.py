@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.preview_stage import emit_stage
+from workbench.emit.preview.preview_stage import emit_stage
 from workbench.engine.build.plan import Plan
 from workbench.engine.reading.dataset_watcher import DatasetWatcher
 from workbench.engine.reading.reader_cursor import ReaderCursor

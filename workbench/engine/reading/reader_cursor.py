@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.emit.code import Code
+from workbench.emit.core.code import Code
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.engine.reading.batch_distance import require_near
 from workbench.engine.reading.encoded_images import open_image, placeholder_jpeg

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import chain
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.own_code import nodes_within
+from workbench.emit.core.own_code import nodes_within
 from workbench.engine.build.plan import Plan
 from workbench.engine.resources.batch_store import Batch
 from workbench.errors import PipelineError

@@ -17,7 +17,7 @@ import numpy as np
 
 from workbench.catalog.regions import REGIONS
 from workbench.catalog.spec import Catalog
-from workbench.emit.preview_stage import SAMPLE, StageCode, emit_stage
+from workbench.emit.preview.preview_stage import SAMPLE, StageCode, emit_stage
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.engine.build.plan import Plan
 from workbench.graph.execution.dataset_parameters import parameters

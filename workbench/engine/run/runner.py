@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.naming import is_batch_generator
-from workbench.emit.own_code import nodes_calling
-from workbench.emit.tap_names import scope_of, scope_of_first_turn, turns_of
+from workbench.emit.core.naming import is_batch_generator
+from workbench.emit.core.own_code import nodes_calling
+from workbench.emit.preview.tap_names import scope_of, scope_of_first_turn, turns_of
 from workbench.engine.build.augmenter import Augmenter, Turns
 from workbench.engine.build.auto_augment import automatic_draws, making_heard
 from workbench.engine.build.partition import kind_of

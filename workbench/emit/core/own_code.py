@@ -9,7 +9,7 @@ from dataclasses import replace
 from workbench.catalog.own_code import NUMBA_FUNCTION, OWN_CODE, PLUGINS, PYTHON_FUNCTION
 from workbench.catalog.python_decoder import FUNCTION, PILLOW_DECODER, SOURCE
 from workbench.catalog.spec import Value
-from workbench.emit.python import call, identifier, literal
+from workbench.emit.core.python import call, identifier, literal
 from workbench.errors import GraphError, GraphExportError
 from workbench.graph.model import Node
 from workbench.graph.user_functions.own_code import is_trusted, source_problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.auto_augment import OWN_POLICY
-from workbench.emit.python import INDENT, LINE, literal
+from workbench.emit.core.python import INDENT, LINE, literal
 from workbench.graph.model import Node
 from workbench.graph.model.policy import Operation, bins_of, operations_of
 from workbench.graph.model.values import elements

@@ -8,11 +8,15 @@ the draws in the same order, and is made in a thirtieth of the time.
 from __future__ import annotations
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.code import Lines
+from workbench.emit.core.code import Lines
+from workbench.emit.core.own_code import plugin_imports
+from workbench.emit.core.python import INDENT, call, literal
 from workbench.emit.emitter import Emitter
-from workbench.emit.own_code import plugin_imports
-from workbench.emit.python import INDENT, call, literal
-from workbench.emit.template_parts import pipeline_decorator, reached_nodes, return_statement
+from workbench.emit.templates.template_parts import (
+    pipeline_decorator,
+    reached_nodes,
+    return_statement,
+)
 from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, Port
 from workbench.sources import SourceKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from workbench.emit.code import Code
+from workbench.emit.core.code import Code
 from workbench.emit.targets import Export
 from workbench.graph.storage.layout import Frame
 

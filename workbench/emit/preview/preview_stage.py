@@ -21,16 +21,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workbench.catalog.spec import ArgSpec, Catalog, Device, Value
-from workbench.emit.automatic_draws import IMPORTS, RANDOM_STATE, Draws, draw_text
-from workbench.emit.box_clipping import clip_sources
-from workbench.emit.code import Code, Lines
+from workbench.emit.annotations.box_clipping import clip_sources
+from workbench.emit.core.code import Code, Lines
+from workbench.emit.core.naming import hoisted_with_turns, unique_names
+from workbench.emit.core.own_code import function_sources, nodes_within, plugin_imports
+from workbench.emit.core.policies import has_policy, longest
+from workbench.emit.core.python import INDENT, call, literal, signature
 from workbench.emit.emitter import Emitter, turn_variable
-from workbench.emit.naming import hoisted_with_turns, unique_names
-from workbench.emit.own_code import function_sources, nodes_within, plugin_imports
-from workbench.emit.policies import has_policy, longest
-from workbench.emit.python import INDENT, call, literal, signature
-from workbench.emit.tap_names import in_turn
-from workbench.emit.template_parts import has_regions, pipeline_decorator, policy_imports
+from workbench.emit.preview.tap_names import in_turn
+from workbench.emit.templates.automatic_draws import IMPORTS, RANDOM_STATE, Draws, draw_text
+from workbench.emit.templates.template_parts import has_regions, pipeline_decorator, policy_imports
 from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.node_order import topological

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.catalog.spec import OpSpec, Value
-from workbench.emit.python import fraction
+from workbench.emit.core.python import fraction
 from workbench.errors import GraphError
 from workbench.graph.model import Node
 

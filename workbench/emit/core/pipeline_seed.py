@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.own_code import CALLING
+from workbench.emit.core.own_code import CALLING
 from workbench.emit.pipeline_import.seed_sequence import drawn_seeds
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.ports import positional_ports

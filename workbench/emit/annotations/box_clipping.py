@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from workbench.emit.own_code import function_names
+from workbench.emit.core.own_code import function_names
 from workbench.errors import GraphError
 from workbench.graph.annotations.box_layout import clip_function
 from workbench.graph.model import Node

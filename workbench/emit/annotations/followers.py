@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from workbench.emit.box_followers import BoxWriter
-from workbench.emit.code import Lines
-from workbench.emit.follower_writer import FollowerWriter
-from workbench.emit.mask_followers import MaskWriter
-from workbench.emit.naming import unique_names
-from workbench.emit.python import literal
+from workbench.emit.annotations.box_followers import BoxWriter
+from workbench.emit.annotations.follower_writer import FollowerWriter
+from workbench.emit.annotations.mask_followers import MaskWriter
+from workbench.emit.core.code import Lines
+from workbench.emit.core.naming import unique_names
+from workbench.emit.core.python import literal
 from workbench.graph.annotations.follower_regions import CARRIED_INPUTS
 from workbench.graph.annotations.target_formats import is_relative
 from workbench.graph.model import Node, Port

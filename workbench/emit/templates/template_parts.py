@@ -19,16 +19,16 @@ from textwrap import wrap
 
 from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
-from workbench.emit.box_clipping import clip_names
-from workbench.emit.code import Code, Lines
+from workbench.emit.annotations.box_clipping import clip_names
+from workbench.emit.core.code import Code, Lines
+from workbench.emit.core.epoch_shuffle import require_checkpointing, shuffles_after_epoch
+from workbench.emit.core.own_code import function_names, plugin_imports
+from workbench.emit.core.pipeline_seed import pipeline_seed_is_enough
+from workbench.emit.core.policies import IMPORTS as POLICY_IMPORTS
+from workbench.emit.core.policies import MODULES, has_policy
+from workbench.emit.core.python import INDENT, LINE, call, constant, signature
+from workbench.emit.core.views import written_views
 from workbench.emit.emitter import Emitter
-from workbench.emit.epoch_shuffle import require_checkpointing, shuffles_after_epoch
-from workbench.emit.own_code import function_names, plugin_imports
-from workbench.emit.pipeline_seed import pipeline_seed_is_enough
-from workbench.emit.policies import IMPORTS as POLICY_IMPORTS
-from workbench.emit.policies import MODULES, has_policy
-from workbench.emit.python import INDENT, LINE, call, constant, signature
-from workbench.emit.views import written_views
 from workbench.graph.checks.check import require_sound
 from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.execution.active import active_graph

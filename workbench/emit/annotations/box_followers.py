@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from workbench.emit.follower_writer import FollowerWriter
-from workbench.emit.python import call
+from workbench.emit.annotations.follower_writer import FollowerWriter
+from workbench.emit.core.python import call
 from workbench.graph.annotations.geometry import GeometryStep
 from workbench.graph.annotations.mixes import Mix
 from workbench.graph.annotations.target_formats import box_format

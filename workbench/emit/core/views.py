@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.emit.code import Lines
-from workbench.emit.naming import IMAGES, ViewCall, name_chain
-from workbench.emit.own_code import nodes_within
-from workbench.emit.python import INDENT, signature
+from workbench.emit.core.code import Lines
+from workbench.emit.core.naming import IMAGES, ViewCall, name_chain
+from workbench.emit.core.own_code import nodes_within
+from workbench.emit.core.python import INDENT, signature
 from workbench.graph.model import Node, Port, Source
 from workbench.graph.types.shapes import infer_types
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from workbench.emit.python import INDENT
+from workbench.emit.core.python import INDENT
 
 IMPORTS = """\
 from typing import Any

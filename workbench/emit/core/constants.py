@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from workbench.catalog.spec import ArgSpec, Catalog, Value
-from workbench.emit import policies
-from workbench.emit.python import LINE
+from workbench.emit.core import policies
+from workbench.emit.core.python import LINE
 from workbench.graph.model import Node
 
 _SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "PIPELINES", "DEVICE", "SEED", "IMAGES"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench.catalog.geometry import GeometryRule
 from workbench.catalog.spec import ArgSpec
-from workbench.emit.python import INDENT, LINE, literal
+from workbench.emit.core.python import INDENT, LINE, literal
 from workbench.errors import GraphError
 from workbench.graph.annotations.followers import path_of
 from workbench.graph.annotations.geometry import GeometryStep, cut_before, value_of

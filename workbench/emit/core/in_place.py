@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from workbench.catalog.spec import Catalog, Device, OpSpec
-from workbench.emit.python import INDENT, LINE
+from workbench.emit.core.python import INDENT, LINE
 from workbench.graph.model import Body, Node, Port, edges_of
 from workbench.graph.types.devices import device_of
 

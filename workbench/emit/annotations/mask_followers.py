@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from workbench.catalog.spec import Value
-from workbench.emit.follower_writer import FollowerWriter
-from workbench.emit.python import call
+from workbench.emit.annotations.follower_writer import FollowerWriter
+from workbench.emit.core.python import call
 from workbench.errors import GraphError
 from workbench.graph.annotations.geometry import GeometryStep
 from workbench.graph.annotations.mixes import Mix

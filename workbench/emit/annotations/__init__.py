@@ -1,0 +1,1 @@
+"""Boxes, points and masks that follow an image, in emitted source."""

@@ -1,0 +1,1 @@
+"""A graph as Python source: calls, expressions, names, literals and comments."""

@@ -1,0 +1,1 @@
+"""The text around the pipeline function, shared by the targets."""
