@@ -22,7 +22,7 @@ from tests.commands import bad_scripts as bad
 from tests.engine.tasks import until
 from tests.thorough import examples, one_in
 from workbench.cli import main
-from workbench.emit.pipeline_import.serialized_pipeline import read_pipeline
+from workbench.emit.pipeline_import.trace.serialized_pipeline import read_pipeline
 from workbench.engine import Engine
 from workbench.engine.importing import from_file
 from workbench.engine.protocol.registry import task

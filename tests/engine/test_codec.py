@@ -16,7 +16,12 @@ from numpy.typing import NDArray
 from typing_extensions import TypeAliasType
 
 from workbench.catalog.spec import Value
-from workbench.emit.pipeline_import.traced import SourceLocation, Traced, TracedOp, TracedPipeline
+from workbench.emit.pipeline_import.trace.traced import (
+    SourceLocation,
+    Traced,
+    TracedOp,
+    TracedPipeline,
+)
 from workbench.engine.protocol.codec import arguments_codec, codec_of, result_codec
 from workbench.engine.protocol.registry import sendable
 from workbench.engine.reading.undecodable_samples import Sample

@@ -13,7 +13,7 @@ from nvidia.dali import fn, pipeline_def
 from nvidia.dali.pipeline import Pipeline
 
 from tests.emit.pipeline_import.traces import op, pipeline, place
-from workbench.emit.pipeline_import.traced import Traced
+from workbench.emit.pipeline_import.trace.traced import Traced
 from workbench.engine.script_import.pipeline_discovery import (
     FoundPipeline,
     ScriptResult,

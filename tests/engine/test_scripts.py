@@ -16,7 +16,7 @@ from tests.helpers import photo_recipes, recipe_cases
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.emit.pipeline_import.graph import import_traced
-from workbench.emit.pipeline_import.traced import Traced
+from workbench.emit.pipeline_import.trace.traced import Traced
 from workbench.engine import Engine
 from workbench.engine.script_import.scripts import read_source_cells, trace_source
 from workbench.errors import ImportFailedError

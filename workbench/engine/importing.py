@@ -15,8 +15,8 @@ from workbench.arguments import MAPPING, NUMBER, PATH, TEXT, checked
 from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
 from workbench.emit.pipeline_import.report import ImportIssue
-from workbench.emit.pipeline_import.serialized_pipeline import LARGEST, read_pipeline
-from workbench.emit.pipeline_import.traced import Traced
+from workbench.emit.pipeline_import.trace.serialized_pipeline import LARGEST, read_pipeline
+from workbench.emit.pipeline_import.trace.traced import Traced
 from workbench.emit.transform_import.graph import (
     LIBRARIES,
     from_saved,

@@ -37,8 +37,8 @@ import pytest
 from tests.helpers import arrays_of, built, import_script, same
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
+from workbench.emit.pipeline_import.calls.older_names import TODAY
 from workbench.emit.pipeline_import.graph import import_traced
-from workbench.emit.pipeline_import.older_names import TODAY
 from workbench.engine.assumed_values.usual_values import is_of_any_process
 from workbench.engine.script_import import scripts
 from workbench.errors import ImportFailedError

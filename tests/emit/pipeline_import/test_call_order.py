@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.emit.pipeline_import.traces import op, place
-from workbench.emit.pipeline_import.call_order import in_call_order
-from workbench.emit.pipeline_import.source_lines import Lines
-from workbench.emit.pipeline_import.traced import TracedOp
+from workbench.emit.pipeline_import.trace.call_order import in_call_order
+from workbench.emit.pipeline_import.trace.source_lines import Lines
+from workbench.emit.pipeline_import.trace.traced import TracedOp
 
 
 def names(*ops: TracedOp) -> list[str]:

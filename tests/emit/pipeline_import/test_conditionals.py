@@ -8,9 +8,14 @@ from hypothesis import given
 
 from tests.emit.pipeline_import.test_fold import AGAIN, CROSSED, IF, READING, SECOND, grown
 from tests.emit.pipeline_import.traces import op
-from workbench.emit.pipeline_import.conditionals import MERGE, SPLIT, every_op, find_statements
-from workbench.emit.pipeline_import.source_lines import Lines
-from workbench.emit.pipeline_import.traced import TracedInput, TracedOp
+from workbench.emit.pipeline_import.calls.conditionals import (
+    MERGE,
+    SPLIT,
+    every_op,
+    find_statements,
+)
+from workbench.emit.pipeline_import.trace.source_lines import Lines
+from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
 LAST = [TracedInput("__M_22", "cpu")]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tests.emit.pipeline_import.traces import decoder, op, pipeline, reader
 from workbench.catalog import load_catalog
-from workbench.emit.pipeline_import.device_placement import with_devices
+from workbench.emit.pipeline_import.calls.device_placement import with_devices
+from workbench.emit.pipeline_import.calls.nodes import make_call
 from workbench.emit.pipeline_import.ids import Made
-from workbench.emit.pipeline_import.nodes import make_call
-from workbench.emit.pipeline_import.source_lines import Lines
-from workbench.emit.pipeline_import.traced import TracedInput, TracedOp
+from workbench.emit.pipeline_import.trace.source_lines import Lines
+from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 from workbench.graph import Graph, Node, Port, Settings
 from workbench.graph.types.devices import infer_devices
 

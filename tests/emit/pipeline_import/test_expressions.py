@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from workbench.catalog import Value
-from workbench.emit.pipeline_import.expressions import Expression, expression_node
-from workbench.emit.pipeline_import.traced import TracedInput, TracedOp
+from workbench.emit.pipeline_import.calls.expressions import Expression, expression_node
+from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
 MAKERS = {
     "image": TracedOp("Resize", "resize", "cpu", (TracedInput("decoded", "cpu"),)),

@@ -10,12 +10,17 @@ from hypothesis import strategies as st
 
 from tests.emit.pipeline_import.traces import FILE, decoder, op, pipeline, place, reader
 from workbench.catalog import load_catalog
-from workbench.emit.pipeline_import.fold import MERGE, SPLIT, fold_calls
+from workbench.emit.pipeline_import.calls.fold import MERGE, SPLIT, fold_calls
+from workbench.emit.pipeline_import.calls.nodes import make_call
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
 from workbench.emit.pipeline_import.ids import Made
-from workbench.emit.pipeline_import.nodes import make_call
-from workbench.emit.pipeline_import.source_lines import Lines
-from workbench.emit.pipeline_import.traced import SourceLocation, Traced, TracedInput, TracedOp
+from workbench.emit.pipeline_import.trace.source_lines import Lines
+from workbench.emit.pipeline_import.trace.traced import (
+    SourceLocation,
+    Traced,
+    TracedInput,
+    TracedOp,
+)
 from workbench.graph.model import Port
 from workbench.graph.model.node_order import topological
 

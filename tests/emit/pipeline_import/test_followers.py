@@ -19,7 +19,7 @@ from tests.placed import CATALOG
 from tests.thorough import examples
 from workbench.catalog.spec import Value
 from workbench.emit import emit_script
-from workbench.emit.pipeline_import import follower_source
+from workbench.emit.pipeline_import.calls import follower_source
 from workbench.graph import Graph, Node, Port, check_graph
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.edits.edit import insert_node

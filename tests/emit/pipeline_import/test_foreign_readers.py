@@ -14,7 +14,7 @@ from nvidia.dali.ops import _registry
 import workbench as wb
 from tests.helpers import arrays_of, same, script_batches
 from workbench.catalog import load_catalog
-from workbench.emit.pipeline_import.older_names import APART, TODAY
+from workbench.emit.pipeline_import.calls.older_names import APART, TODAY
 from workbench.errors import DataError
 from workbench.graph.model import Source
 

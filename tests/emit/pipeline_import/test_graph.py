@@ -9,7 +9,12 @@ import pytest
 from tests.emit.pipeline_import.traces import FILE, decoder, op, pipeline, place, reader
 from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
-from workbench.emit.pipeline_import.traced import Traced, TracedInput, TracedOp, TracedPipeline
+from workbench.emit.pipeline_import.trace.traced import (
+    Traced,
+    TracedInput,
+    TracedOp,
+    TracedPipeline,
+)
 from workbench.graph import Port, check_graph
 from workbench.graph.types.devices import infer_devices
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from tests.emit.pipeline_import.traces import FILE, decoder, op, place, reader
 from workbench.catalog import load_catalog
+from workbench.emit.pipeline_import.calls.nodes import make_call
 from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
-from workbench.emit.pipeline_import.nodes import make_call
-from workbench.emit.pipeline_import.source_lines import Lines
-from workbench.emit.pipeline_import.traced import TracedInput, TracedOp
+from workbench.emit.pipeline_import.trace.source_lines import Lines
+from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 from workbench.graph.edits.rename import LONGEST
 from workbench.graph.model import is_name
 

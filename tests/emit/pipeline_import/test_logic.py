@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.emit.pipeline_import.traces import op
-from workbench.emit.pipeline_import.conditionals import MERGE, SPLIT
-from workbench.emit.pipeline_import.logic import without_logic
-from workbench.emit.pipeline_import.traced import TracedInput, TracedOp
+from workbench.emit.pipeline_import.calls.conditionals import MERGE, SPLIT
+from workbench.emit.pipeline_import.control_flow.logic import without_logic
+from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
 CHECK = "_conditional__ValidateLogical"
 COINS = [op("random__CoinFlip", name) for name in ("__A_1", "__B_2")]

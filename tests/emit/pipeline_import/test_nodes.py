@@ -7,9 +7,9 @@ import pytest
 from tests.emit.pipeline_import.traces import op, reader
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import OPAQUE, Value
-from workbench.emit.pipeline_import.nodes import Call, call_name, make_call, read_folder
-from workbench.emit.pipeline_import.source_lines import Lines
-from workbench.emit.pipeline_import.traced import TracedInput, TracedOp
+from workbench.emit.pipeline_import.calls.nodes import Call, call_name, make_call, read_folder
+from workbench.emit.pipeline_import.trace.source_lines import Lines
+from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
 CATALOG = load_catalog()
 IMAGES = "__Image_0"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from workbench.emit.pipeline_import.notebook_cells import (
+from workbench.emit.pipeline_import.trace.notebook_cells import (
     notebook_of,
     whole_text,
     with_cells_joined,
 )
-from workbench.emit.pipeline_import.traced import SourceLocation
+from workbench.emit.pipeline_import.trace.traced import SourceLocation
 
 
 def test_a_cell_is_one_of_its_notebook() -> None:

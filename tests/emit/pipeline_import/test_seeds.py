@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.emit.pipeline_import.traces import FILE, op, place, reader
-from workbench.emit.pipeline_import.seed_sequence import drawn_seeds
-from workbench.emit.pipeline_import.seeds import Seeds, assign_seeds
-from workbench.emit.pipeline_import.source_lines import Lines
-from workbench.emit.pipeline_import.traced import TracedOp
+from workbench.emit.pipeline_import.trace.seed_sequence import drawn_seeds
+from workbench.emit.pipeline_import.trace.seeds import Seeds, assign_seeds
+from workbench.emit.pipeline_import.trace.source_lines import Lines
+from workbench.emit.pipeline_import.trace.traced import TracedOp
 
 NOWHERE = Lines({}, [])
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.emit.pipeline_import import serialized_pipeline
-from workbench.emit.pipeline_import.serialized_pipeline import read_pipeline, shortest_float32
-from workbench.emit.pipeline_import.traced import TracedInput, TracedPipeline
+from workbench.emit.pipeline_import.trace import serialized_pipeline
+from workbench.emit.pipeline_import.trace.serialized_pipeline import read_pipeline, shortest_float32
+from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedPipeline
 from workbench.errors import PipelineFormatError
 
 

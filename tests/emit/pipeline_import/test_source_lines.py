@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.emit.pipeline_import.traces import FILE, op, place
-from workbench.emit.pipeline_import.source_lines import Lines
-from workbench.emit.pipeline_import.traced import TracedOp
+from workbench.emit.pipeline_import.trace.source_lines import Lines
+from workbench.emit.pipeline_import.trace.traced import TracedOp
 
 SOURCE = """\
 @pipeline_def

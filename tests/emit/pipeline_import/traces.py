@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.catalog.spec import Device, Value
-from workbench.emit.pipeline_import.traced import (
+from workbench.emit.pipeline_import.trace.traced import (
     SourceLocation,
     TracedInput,
     TracedOp,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from workbench.emit.pipeline_import.expressions import ARITHMETIC, expression_node
-from workbench.emit.pipeline_import.traced import TracedInput, TracedOp, TracedPipeline
+from workbench.emit.pipeline_import.calls.expressions import ARITHMETIC, expression_node
+from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp, TracedPipeline
 from workbench.graph.annotations.box_layout import BOX_CROP, clip_function
 from workbench.graph.model import Node
 

@@ -9,29 +9,33 @@ from pathlib import PurePath
 
 from workbench.catalog.spec import OPAQUE, Catalog
 from workbench.emit.core.epoch_shuffle import SHUFFLE
-from workbench.emit.pipeline_import.body_comments import with_body_titles
 from workbench.emit.pipeline_import.box_clipping import without_clipping
-from workbench.emit.pipeline_import.call_order import in_call_order
-from workbench.emit.pipeline_import.conditionals import every_op, find_statements, producers_by_edge
-from workbench.emit.pipeline_import.device_placement import with_devices
-from workbench.emit.pipeline_import.fold import fold_calls
-from workbench.emit.pipeline_import.followers import fold_followers
-from workbench.emit.pipeline_import.foreign_readers import with_known_readers
+from workbench.emit.pipeline_import.calls.conditionals import (
+    every_op,
+    find_statements,
+    producers_by_edge,
+)
+from workbench.emit.pipeline_import.calls.device_placement import with_devices
+from workbench.emit.pipeline_import.calls.fold import fold_calls
+from workbench.emit.pipeline_import.calls.followers import fold_followers
+from workbench.emit.pipeline_import.calls.foreign_readers import with_known_readers
+from workbench.emit.pipeline_import.calls.nodes import automatic_call, make_call, read_folder
+from workbench.emit.pipeline_import.calls.older_names import older_name_notes, with_todays_names
+from workbench.emit.pipeline_import.calls.reader_functions import without_reader_calls
+from workbench.emit.pipeline_import.calls.saved_sizes import with_shapes
+from workbench.emit.pipeline_import.calls.source_in_place import with_folder
+from workbench.emit.pipeline_import.control_flow.body_comments import with_body_titles
+from workbench.emit.pipeline_import.control_flow.logic import without_logic
+from workbench.emit.pipeline_import.control_flow.regions import BlockConverter, every_call
+from workbench.emit.pipeline_import.control_flow.subsets import fold_subsets
+from workbench.emit.pipeline_import.control_flow.turns import fold_turns
 from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
-from workbench.emit.pipeline_import.logic import without_logic
-from workbench.emit.pipeline_import.nodes import automatic_call, make_call, read_folder
-from workbench.emit.pipeline_import.notebook_cells import with_cells_joined
-from workbench.emit.pipeline_import.older_names import older_name_notes, with_todays_names
-from workbench.emit.pipeline_import.reader_functions import without_reader_calls
-from workbench.emit.pipeline_import.regions import BlockConverter, every_call
 from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
-from workbench.emit.pipeline_import.saved_sizes import with_shapes
-from workbench.emit.pipeline_import.seeds import Seeds, assign_seeds, automatic_changes
-from workbench.emit.pipeline_import.source_in_place import with_folder
-from workbench.emit.pipeline_import.source_lines import Lines
-from workbench.emit.pipeline_import.subsets import fold_subsets
-from workbench.emit.pipeline_import.traced import SourceLocation, Traced, TracedPipeline
-from workbench.emit.pipeline_import.turns import fold_turns
+from workbench.emit.pipeline_import.trace.call_order import in_call_order
+from workbench.emit.pipeline_import.trace.notebook_cells import with_cells_joined
+from workbench.emit.pipeline_import.trace.seeds import Seeds, assign_seeds, automatic_changes
+from workbench.emit.pipeline_import.trace.source_lines import Lines
+from workbench.emit.pipeline_import.trace.traced import SourceLocation, Traced, TracedPipeline
 from workbench.emit.transform_import.transform_call import TransformCall
 from workbench.graph.builder.graph_drawing import graph_svg
 from workbench.graph.checks.check import check_graph

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from workbench.catalog.spec import Catalog, PortKind
-from workbench.emit.pipeline_import.nodes import Call
-from workbench.emit.pipeline_import.source_lines import Lines
-from workbench.emit.pipeline_import.traced import TracedOp
+from workbench.emit.pipeline_import.calls.nodes import Call
+from workbench.emit.pipeline_import.trace.source_lines import Lines
+from workbench.emit.pipeline_import.trace.traced import TracedOp
 from workbench.graph.edits.edit import usual_id
 from workbench.graph.edits.rename import LONGEST
 from workbench.graph.model import is_name

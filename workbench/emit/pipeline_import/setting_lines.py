@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePath
 
-from workbench.emit.pipeline_import.traced import SourceLocation
+from workbench.emit.pipeline_import.trace.traced import SourceLocation
 
 _POSITIONAL = ("batch_size", "num_threads", "device_id", "seed", "exec_pipelined")
 """The first parameters of ``nvidia.dali.Pipeline``."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import ArgSpec
-from workbench.emit.pipeline_import.older_names import TODAY
+from workbench.emit.pipeline_import.calls.older_names import TODAY
 
 _CALLED_ON_TEXT = frozenset({*dir(str), *dir(list), "exists", "is_file", "glob", "iterdir"})
 """What is asked of a path or of a list, which is no setting of a configuration."""

@@ -22,7 +22,7 @@ from workbench.catalog.auto_augment import AUTO_AUGMENT, OWN_POLICY, WITHOUT_TRA
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.policies import policy_module
-from workbench.emit.pipeline_import.seed_sequence import drawn_seeds
+from workbench.emit.pipeline_import.trace.seed_sequence import drawn_seeds
 from workbench.emit.templates.automatic_draws import Draw, Draws
 from workbench.emit.templates.draw_order import emit_draw_order
 from workbench.engine.build.pipelines import CompiledSource

@@ -18,7 +18,7 @@ from typing import Any
 
 from workbench.catalog.auto_augment import AUTO_AUGMENT, OWN_POLICY
 from workbench.catalog.spec import OpSpec, Value
-from workbench.emit.pipeline_import.traced import AutomaticCall, Traced
+from workbench.emit.pipeline_import.trace.traced import AutomaticCall, Traced
 from workbench.engine.build.auto_augment import held_order, run_as_it_is, uniforms_of
 from workbench.engine.script_import import numba_calls, unknown_values
 from workbench.engine.script_import.policy_import import policy_arguments

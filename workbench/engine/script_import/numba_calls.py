@@ -17,7 +17,7 @@ from typing import Any
 
 from workbench.catalog.own_code import NUMBA_FUNCTION
 from workbench.catalog.spec import Value
-from workbench.emit.pipeline_import.own_code import sources_together
+from workbench.emit.pipeline_import.calls.own_code import sources_together
 from workbench.errors import GraphEditError
 from workbench.graph.user_functions.function_source import function_source
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from workbench.emit.pipeline_import.traced import Traced
+from workbench.emit.pipeline_import.trace.traced import Traced
 from workbench.emit.templates.template_parts import PADDED_SHARD, SHARD, function_name
 from workbench.engine.assumed_values.call_arguments import (
     CONFIGURATIONS,

@@ -23,7 +23,7 @@ from tokenize import detect_encoding
 from types import ModuleType
 from typing import Any
 
-from workbench.emit.pipeline_import.traced import Loss, Traced
+from workbench.emit.pipeline_import.trace.traced import Loss, Traced
 from workbench.engine.assumed_values.call_arguments import replaced_note
 from workbench.engine.assumed_values.project_modules import TREES, found_modules, package_of
 from workbench.engine.assumed_values.stand_ins import StandIn, StandInError, StandIns

@@ -16,7 +16,7 @@ from dataclasses import replace
 from types import FrameType
 from typing import Literal, NamedTuple
 
-from workbench.emit.pipeline_import.traced import Loss, Traced, TracedOp
+from workbench.emit.pipeline_import.trace.traced import Loss, Traced, TracedOp
 from workbench.engine.assumed_values.project_modules import TREES
 from workbench.engine.script_import.failing_statements import changed_names
 from workbench.engine.script_import.passed_lines import innermost_statement, nested_codes

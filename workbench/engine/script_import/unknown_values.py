@@ -14,7 +14,7 @@ from inspect import signature
 from typing import Any, cast
 
 from workbench.emit.pipeline_import.setting_lines import setting_lines
-from workbench.emit.pipeline_import.traced import Loss
+from workbench.emit.pipeline_import.trace.traced import Loss
 from workbench.engine.assumed_values.project_modules import TREES
 from workbench.engine.assumed_values.stand_ins import StandIn, StandInError
 from workbench.engine.script_import.unknown_uses import UnknownUses, script_line

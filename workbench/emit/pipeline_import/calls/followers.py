@@ -16,7 +16,7 @@ from workbench.catalog.followers import CARRIERS
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Lines
 from workbench.emit.emitter import Emitter
-from workbench.emit.pipeline_import.follower_source import (
+from workbench.emit.pipeline_import.calls.follower_source import (
     WrittenFollower,
     assigned_names,
     branches_of,
@@ -27,8 +27,8 @@ from workbench.emit.pipeline_import.follower_source import (
     other_name,
     written_followers,
 )
-from workbench.emit.pipeline_import.needed_nodes import needed_nodes
-from workbench.emit.pipeline_import.traced import SourceLocation
+from workbench.emit.pipeline_import.calls.needed_nodes import needed_nodes
+from workbench.emit.pipeline_import.trace.traced import SourceLocation
 from workbench.errors import WorkbenchError
 from workbench.graph.annotations.follower_dependencies import with_dependencies
 from workbench.graph.edits.edit import free_id

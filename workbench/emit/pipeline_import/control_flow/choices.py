@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from workbench.catalog.regions import REGIONS
+from workbench.emit.pipeline_import.calls.nodes import BodyCalls, Call
 from workbench.emit.pipeline_import.ids import Made
-from workbench.emit.pipeline_import.nodes import BodyCalls, Call
-from workbench.emit.pipeline_import.traced import TracedInput, TracedOp
+from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 from workbench.graph.control_flow.one_of import MOST
 
 _EQUAL, _DRAW, _REGION = "math.eq", "random.choice", "one_of"

@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from workbench.catalog.spec import Value
-from workbench.emit.pipeline_import.conditionals import MERGE, SPLIT, predicate_of
-from workbench.emit.pipeline_import.expressions import ARITHMETIC
-from workbench.emit.pipeline_import.traced import TracedInput, TracedOp
+from workbench.emit.pipeline_import.calls.conditionals import MERGE, SPLIT, predicate_of
+from workbench.emit.pipeline_import.calls.expressions import ARITHMETIC
+from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
 _CHECK, _NOT = "_conditional__ValidateLogical", "_conditional__Not_"
 _SIDES = {"and": (0, "bitand"), "or": (1, "bitor")}

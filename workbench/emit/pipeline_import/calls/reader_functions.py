@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from workbench.catalog.spec import Device
-from workbench.emit.pipeline_import.traced import TracedOp, TracedPipeline
+from workbench.emit.pipeline_import.trace.traced import TracedOp, TracedPipeline
 from workbench.sources import load_source, source_kinds
 
 

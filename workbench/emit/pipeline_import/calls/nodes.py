@@ -11,11 +11,11 @@ from workbench.catalog.python_decoder import PILLOW_DECODER, REQUEST
 from workbench.catalog.python_decoder import SOURCE as DECODER_SOURCE
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.core.epoch_shuffle import DEFAULT_EPOCH_SEED, EPOCH_SEED, SHUFFLE
-from workbench.emit.pipeline_import.expressions import ARITHMETIC, INDEXING, expression_node
-from workbench.emit.pipeline_import.foreign_readers import SELECTING, shortened
-from workbench.emit.pipeline_import.own_code import compiled_arguments, function_arguments
-from workbench.emit.pipeline_import.source_lines import Lines, is_library
-from workbench.emit.pipeline_import.traced import AutomaticCall, TracedInput, TracedOp
+from workbench.emit.pipeline_import.calls.expressions import ARITHMETIC, INDEXING, expression_node
+from workbench.emit.pipeline_import.calls.foreign_readers import SELECTING, shortened
+from workbench.emit.pipeline_import.calls.own_code import compiled_arguments, function_arguments
+from workbench.emit.pipeline_import.trace.source_lines import Lines, is_library
+from workbench.emit.pipeline_import.trace.traced import AutomaticCall, TracedInput, TracedOp
 from workbench.sources import PARAMETER, kind_of_reader, load_source, source_kinds
 
 _FOLDER = "file_root"

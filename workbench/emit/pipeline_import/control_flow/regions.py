@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.pipeline_import.choices import merge_choices
-from workbench.emit.pipeline_import.conditionals import BODIES, ConditionalBlock, Statement
+from workbench.emit.pipeline_import.calls.conditionals import BODIES, ConditionalBlock, Statement
+from workbench.emit.pipeline_import.calls.nodes import BodyCalls, Call
+from workbench.emit.pipeline_import.control_flow.choices import merge_choices
 from workbench.emit.pipeline_import.ids import Made, free_name, usual_variable
-from workbench.emit.pipeline_import.nodes import BodyCalls, Call
-from workbench.emit.pipeline_import.source_lines import Lines
-from workbench.emit.pipeline_import.traced import TracedInput, TracedOp
+from workbench.emit.pipeline_import.trace.source_lines import Lines
+from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
 _CONDITION = "condition"
 

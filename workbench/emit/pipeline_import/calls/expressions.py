@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.catalog.arithmetic import CALLED, CONSTANT_TYPES, arithmetic_specs
 from workbench.catalog.spec import OpSpec, Value
-from workbench.emit.pipeline_import.traced import TracedOp
+from workbench.emit.pipeline_import.trace.traced import TracedOp
 from workbench.graph.model.subscript_index import index_text
 
 ARITHMETIC = "_ArithmeticGenericOp"

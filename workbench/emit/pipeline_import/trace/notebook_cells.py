@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from workbench.emit.core.python import INDENT
-from workbench.emit.pipeline_import.traced import SourceLocation
+from workbench.emit.pipeline_import.trace.traced import SourceLocation
 
 _CELL = re.compile(r"(?P<notebook>.+) cell (?P<number>\d+)", re.DOTALL)
 """The name of a cell among the sources of a pipeline."""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 
-from workbench.emit.pipeline_import.source_lines import Lines
-from workbench.emit.pipeline_import.traced import TracedOp
+from workbench.emit.pipeline_import.trace.source_lines import Lines
+from workbench.emit.pipeline_import.trace.traced import TracedOp
 
 _NUMBERED = re.compile(r"__.+_(\d+)$")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from workbench.emit.pipeline_import.traced import TracedInput, TracedOp, TracedPipeline
+from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp, TracedPipeline
 
 _EXTERNAL = "ExternalSource"
 _DECODING = ("decoders__Image", "experimental__decoders__Image", "PeekImageShape",

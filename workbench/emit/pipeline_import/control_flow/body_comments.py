@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from workbench.catalog.regions import REGIONS
-from workbench.emit.pipeline_import.traced import SourceLocation
+from workbench.emit.pipeline_import.trace.traced import SourceLocation
 from workbench.graph.model import Body, Graph, Node
 from workbench.graph.model.body_titles import LONGEST
 

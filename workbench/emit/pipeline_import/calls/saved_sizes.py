@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from workbench.catalog.spec import Value
-from workbench.emit.pipeline_import.expressions import SHAPE
-from workbench.emit.pipeline_import.traced import TracedInput, TracedOp
+from workbench.emit.pipeline_import.calls.expressions import SHAPE
+from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
 _SAVED = "save_attrs"
 _SHAPES = (SHAPE, "Shapes")

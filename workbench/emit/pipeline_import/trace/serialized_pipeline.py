@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from workbench.catalog.spec import Device, Value
-from workbench.emit.pipeline_import.traced import (
+from workbench.emit.pipeline_import.trace.traced import (
     SourceLocation,
     TracedInput,
     TracedOp,

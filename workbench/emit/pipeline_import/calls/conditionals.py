@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from workbench.emit.pipeline_import.call_order import in_call_order
-from workbench.emit.pipeline_import.source_lines import Lines, is_library
-from workbench.emit.pipeline_import.traced import SourceLocation, TracedInput, TracedOp
+from workbench.emit.pipeline_import.trace.call_order import in_call_order
+from workbench.emit.pipeline_import.trace.source_lines import Lines, is_library
+from workbench.emit.pipeline_import.trace.traced import SourceLocation, TracedInput, TracedOp
 
 SPLIT, MERGE = "_conditional__Split", "_conditional__Merge"
 BODIES = ("then", "else")

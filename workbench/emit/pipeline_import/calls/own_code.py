@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from workbench.catalog.spec import Value
-from workbench.emit.pipeline_import.traced import TracedOp
+from workbench.emit.pipeline_import.trace.traced import TracedOp
 from workbench.graph.user_functions.function_source import definition_source
 
 _HELD = {"function", "num_outputs", "output_layouts", "batch_processing", "device"}

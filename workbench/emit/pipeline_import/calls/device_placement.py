@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, Device
 from workbench.emit.pipeline_import.ids import Made
-from workbench.emit.pipeline_import.traced import TracedInput
+from workbench.emit.pipeline_import.trace.traced import TracedInput
 from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.node_order import running_order

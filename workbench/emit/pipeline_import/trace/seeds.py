@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.emit.pipeline_import.seed_sequence import drawn_seeds
-from workbench.emit.pipeline_import.source_lines import Lines
-from workbench.emit.pipeline_import.traced import AutomaticCall, TracedOp
+from workbench.emit.pipeline_import.trace.seed_sequence import drawn_seeds
+from workbench.emit.pipeline_import.trace.source_lines import Lines
+from workbench.emit.pipeline_import.trace.traced import AutomaticCall, TracedOp
 from workbench.graph.model import Settings
 from workbench.graph.model.bounds import LARGEST_SEED, SETTINGS
 

@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from workbench.catalog.spec import MOST_OPAQUE_OUTPUTS, OPAQUE, Device
-from workbench.emit.pipeline_import.conditionals import MERGE, SPLIT, predicate_of
+from workbench.emit.pipeline_import.calls.conditionals import MERGE, SPLIT, predicate_of
+from workbench.emit.pipeline_import.calls.nodes import Call, call_name
 from workbench.emit.pipeline_import.ids import Made
-from workbench.emit.pipeline_import.nodes import Call, call_name
-from workbench.emit.pipeline_import.source_lines import Lines, is_library, library_function
-from workbench.emit.pipeline_import.traced import TracedInput, TracedOp
+from workbench.emit.pipeline_import.trace.source_lines import Lines, is_library, library_function
+from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
 _REASONS = 3
 _CONDITION = "condition"

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from workbench.catalog.enums import enum_names
 from workbench.catalog.spec import Device, Value
-from workbench.emit.pipeline_import.source_lines import Lines
-from workbench.emit.pipeline_import.traced import TracedInput, TracedOp, TracedPipeline
+from workbench.emit.pipeline_import.trace.source_lines import Lines
+from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp, TracedPipeline
 from workbench.sources import PARAMETER, load_source, source_kinds
 
 SELECTING = (

@@ -12,9 +12,9 @@ from textwrap import dedent
 from typing import NamedTuple
 
 from workbench.catalog.spec import Value
-from workbench.emit.pipeline_import.notebook_cells import whole_text
 from workbench.emit.pipeline_import.setting_lines import setting_lines
-from workbench.emit.pipeline_import.traced import SourceLocation, TracedOp
+from workbench.emit.pipeline_import.trace.notebook_cells import whole_text
+from workbench.emit.pipeline_import.trace.traced import SourceLocation, TracedOp
 
 _ASSIGNED = re.compile(r"\s*(\w+(?:\s*,\s*\w+)*)\s*=(?!=)")
 _MOVES = ("gpu", "cpu")

@@ -1,0 +1,1 @@
+"""Conditionals and loops of a traced pipeline, as nodes with bodies."""
