@@ -18,7 +18,7 @@ from workbench import __version__
 from workbench.cli import MAX_SEED, main
 from workbench.engine.resources.machine import describe_machine
 from workbench.graph import load_recipes
-from workbench.preview.share import read_picture
+from workbench.preview.views.share import read_picture
 
 
 def run(*arguments: object) -> Result:
@@ -186,7 +186,7 @@ def test_verify_ends_with_how_many_are_identical(photos: Path, tmp_path: Path) -
 
 
 def test_verify_fails_where_anything_differs(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from workbench.preview.verify import Deviation, Verification, Verifier
+    from workbench.preview.verification.verify import Deviation, Verification, Verifier
 
     differs = Deviation(0, 3, "a/b.jpg", "images", "1 of 9 values differ, by 1 at most", 1, 9, 1.0)
     report = Verification(8, 7, 2, "cpu", (differs,))

@@ -165,7 +165,7 @@ def preview(
     from workbench.files import write_bytes
     from workbench.graph.edits.edit import set_setting
     from workbench.preview import PreviewRequest, preview_batch
-    from workbench.preview.contact_sheet import encode
+    from workbench.preview.pictures.contact_sheet import encode
 
     mime = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}.get(
         Path(output).suffix.lower()
@@ -217,7 +217,7 @@ def share(graph: str, data: Datasets, output: str) -> None:
     from workbench.files import write_bytes
     from workbench.graph.storage.io import dump_graph
     from workbench.preview import PreviewRequest
-    from workbench.preview.share import share_sheet
+    from workbench.preview.views.share import share_sheet
 
     if not output.endswith(".png"):
         raise click.BadParameter(f"{output} does not end in .png.", param_hint="-o")
@@ -252,7 +252,7 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
     """
     from workbench.engine.protocol.exit_status import printable
     from workbench.graph.edits.edit import set_setting
-    from workbench.preview.verify import Verifier
+    from workbench.preview.verification.verify import Verifier
 
     opened = _load_source_graph(graph)
     edited = opened if device is None else set_setting(opened, device=device)

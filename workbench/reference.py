@@ -89,7 +89,7 @@ UNLISTED = {
     "LiveNode": "workbench.ui.notebook_code",
     "NodeHandle": "workbench.graph.builder.node_handle",
     "SelectedSamples": "workbench.ui.selected_samples",
-    "Verification": "workbench.preview.verify",
+    "Verification": "workbench.preview.verification.verify",
 }
 """What public names give, and nobody makes: the module of each."""
 MEMBERS: Mapping[str, str] = {

@@ -15,7 +15,7 @@ from workbench.emit.targets import export
 from workbench.engine.importing import from_file
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_setting
-from workbench.preview.verify import verify
+from workbench.preview.verification.verify import verify
 
 CATALOG = load_catalog()
 

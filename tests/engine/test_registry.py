@@ -25,8 +25,8 @@ def helper() -> None:
 def test_a_task_is_found_by_its_name() -> None:
     assert name_of(tasks.echo) == "tests.engine.tasks:echo"
     assert find_registered("tests.engine.tasks:echo") is tasks.echo
-    render = find_registered("workbench.preview.render:render")
-    assert render.__module__ == "workbench.preview.render"
+    render = find_registered("workbench.preview.views.render:render")
+    assert render.__module__ == "workbench.preview.views.render"
     assert {"workbench", "tests"} <= known_packages()
 
 

@@ -25,7 +25,7 @@ from workbench.graph.snippets.templates import (
     insert_template,
     insert_template_on_edge,
 )
-from workbench.preview.verify import Verifier
+from workbench.preview.verification.verify import Verifier
 
 CATALOG = load_catalog()
 TEMPLATES = load_templates()

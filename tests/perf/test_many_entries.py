@@ -31,7 +31,7 @@ from tests.perf.test_preview_latency import Nowhere, chain
 from workbench.engine.run.worker import Worker
 from workbench.graph.model import Source
 from workbench.preview import PreviewRequest
-from workbench.preview.render import render
+from workbench.preview.views.render import render
 from workbench.sources import load_source
 from workbench.sources.kinds.memory.memory import open_images
 from workbench.ui.data_panel import DataPanel

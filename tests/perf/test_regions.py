@@ -31,7 +31,7 @@ from workbench.graph.control_flow.one_of import choose_one_of
 from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest
-from workbench.preview.render import render
+from workbench.preview.views.render import render
 
 CATALOG = load_catalog()
 BUILDS, TURNS, BATCHES = 5, 8, 3

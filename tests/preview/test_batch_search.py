@@ -17,7 +17,7 @@ from workbench.graph.control_flow.repeat import repeat
 from workbench.graph.control_flow.some_of import choose_some_of, set_count
 from workbench.graph.storage.recipes import load_recipe
 from workbench.preview import PreviewRequest, Tile, preview_batch
-from workbench.preview.batch_search import SampleFilter, find_batch
+from workbench.preview.views.batch_search import SampleFilter, find_batch
 
 RARE = set_probability(branching_graph(), CATALOG, "inner", 0.1)
 

@@ -18,7 +18,7 @@ from workbench.graph.control_flow.some_of import choose_some_of, set_count
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.storage.recipes import load_recipe
 from workbench.preview import BranchShares, PreviewRequest, preview_batch, preview_branch_shares
-from workbench.preview.branch_shares import asked_shares, wilson_interval
+from workbench.preview.facts.branch_shares import asked_shares, wilson_interval
 
 
 def counted(engine: Engine, request: PreviewRequest, batches: int) -> BranchShares:

@@ -10,7 +10,7 @@ from tests.region_graphs import CATALOG, branching_graph, several
 from workbench.engine import Engine
 from workbench.graph.control_flow.chance import set_probability
 from workbench.preview import PreviewRequest, preview_batch, preview_card_pictures
-from workbench.preview.branches import branches_of
+from workbench.preview.facts.branches import branches_of
 
 
 def test_the_text_of_a_numbered_body_tells_what_stands_in_it() -> None:

@@ -9,7 +9,7 @@ from tests.helpers import with_settings
 from workbench.engine import Engine
 from workbench.graph import load_recipe
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.batch_search import SampleFilter, find_batch
+from workbench.preview.views.batch_search import SampleFilter, find_batch
 
 GRAPH = with_settings(load_recipe("rotate-jitter"), batch_size=8)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.preview.contact_sheet import (
+from workbench.preview.pictures.contact_sheet import (
     BAD,
     BAD_FRAME,
     ENCODER_BIAS,
@@ -19,7 +19,7 @@ from workbench.preview.contact_sheet import (
     encode,
     grid_of,
 )
-from workbench.preview.tiles import Tiles
+from workbench.preview.pictures.tiles import Tiles
 
 
 def held(pictures: NDArray[np.uint8]) -> Tiles:

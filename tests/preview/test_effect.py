@@ -15,7 +15,7 @@ from workbench.engine import Engine
 from workbench.errors import GraphError
 from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest, preview_batch, preview_effect
-from workbench.preview.effect import MOST_VARIANTS, effect_values
+from workbench.preview.views.effect import MOST_VARIANTS, effect_values
 from workbench.sources import open_datasets
 
 CATALOG = load_catalog()

@@ -16,10 +16,10 @@ from workbench.engine import Engine
 from workbench.errors import WorkerTimeoutError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_arg
-from workbench.preview import exported_script
-from workbench.preview import verify as module
-from workbench.preview.exported_script import ExportedScript, _last_words
-from workbench.preview.verify import Verifier
+from workbench.preview.verification import exported_script
+from workbench.preview.verification import verify as module
+from workbench.preview.verification.exported_script import ExportedScript, _last_words
+from workbench.preview.verification.verify import Verifier
 from workbench.sources import open_datasets
 
 

@@ -19,8 +19,8 @@ from workbench.errors import (
 from workbench.graph.builder.function_node import node
 from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.preview import PreviewRequest
-from workbench.preview.fault_isolation import call_isolating_faults, run_nodes_separately
-from workbench.preview.render import render
+from workbench.preview.views.fault_isolation import call_isolating_faults, run_nodes_separately
+from workbench.preview.views.render import render
 
 REQUEST = PreviewRequest(chain_graph("rotate", "hue"), "photos")
 SEVERAL = ("rotate", "hue")

@@ -27,7 +27,7 @@ from workbench.errors import GraphError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
-from workbench.preview.output_tiles import NO_DIFFERENCE
+from workbench.preview.pictures.output_tiles import NO_DIFFERENCE
 
 COUNT = 4
 SIZE = 64

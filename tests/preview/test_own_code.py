@@ -17,7 +17,7 @@ from workbench.engine.protocol.bounded_output import MOST_OUTPUT
 from workbench.graph import Graph
 from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.verify import Verifier
+from workbench.preview.verification.verify import Verifier
 from workbench.sources import open_datasets
 
 COUNT = 4

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from workbench.preview.pixel_difference import DifferenceSums, difference, psnr_of
+from workbench.preview.facts.pixel_difference import DifferenceSums, difference, psnr_of
 
 
 def test_the_figures_are_over_all_values() -> None:

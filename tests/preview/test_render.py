@@ -28,7 +28,7 @@ from workbench.errors import DataError, GraphError, GraphFaultsError, PipelineEr
 from workbench.graph import Node, Port, load_recipe
 from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
-from workbench.preview.contact_sheet import BAD, RAW, decode
+from workbench.preview.pictures.contact_sheet import BAD, RAW, decode
 from workbench.preview.request import MOST_PIXELS
 
 CATALOG = load_catalog()

@@ -21,7 +21,7 @@ from workbench.engine import Engine
 from workbench.graph import Graph, Port
 from workbench.graph.edits.edit import randomise_arg
 from workbench.preview import PreviewResult
-from workbench.preview.contact_sheet import QUALITY
+from workbench.preview.pictures.contact_sheet import QUALITY
 
 CATALOG = load_catalog()
 

@@ -12,7 +12,7 @@ from workbench.catalog import Value
 from workbench.engine import Engine
 from workbench.graph import load_recipe
 from workbench.preview import PreviewRequest, preview_statistics
-from workbench.preview.statistics import BINS, ENOUGH, axis_range
+from workbench.preview.facts.statistics import BINS, ENOUGH, axis_range
 
 COUNT = 8
 

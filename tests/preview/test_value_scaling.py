@@ -9,7 +9,7 @@ from tests.helpers import chain_graph
 from workbench.catalog import load_catalog
 from workbench.engine.resources.batch_store import Batch
 from workbench.graph import Port
-from workbench.preview.value_scaling import Scaling, per_channel, scale_on_host, scaling_of
+from workbench.preview.pictures.value_scaling import Scaling, per_channel, scale_on_host, scaling_of
 
 
 @pytest.mark.parametrize("layout", ["HWC", "CHW", "HW", "WH", "WHC"])

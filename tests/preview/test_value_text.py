@@ -8,7 +8,12 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.preview.value_text import describe_encoded, describe_shape, long_values, short_values
+from workbench.preview.facts.value_text import (
+    describe_encoded,
+    describe_shape,
+    long_values,
+    short_values,
+)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from workbench.engine import Engine
 from workbench.engine.run.runner import Runner
 from workbench.errors import CancelledError, DataError, GraphFaultsError
 from workbench.graph import Graph, load_recipe, load_recipes
-from workbench.preview.verify import Verifier, deviation, verify
+from workbench.preview.verification.verify import Verifier, deviation, verify
 from workbench.roots import Roots
 from workbench.sources import open_datasets
 
@@ -129,7 +129,7 @@ def test_what_differs_is_named(
     photos: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The script of a graph that differs in one value from the one that is previewed."""
-    from workbench.preview import verify as module
+    from workbench.preview.verification import verify as module
 
     graph = with_settings(
         chain_graph("brightness", brightness={"brightness": 1.0}), batch_size=COUNT

@@ -11,7 +11,7 @@ from tests.helpers import chain_graph, with_settings
 from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.verify import Verifier
+from workbench.preview.verification.verify import Verifier
 
 
 @pytest.mark.parametrize("kind", ["text.jpg", "empty.jpg"])

@@ -24,10 +24,10 @@ from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph, Node, Port, Settings, Source
 from workbench.health import check_folder, scan_folder
 from workbench.preview import preview_batch
-from workbench.preview.pixels import read_pixels
-from workbench.preview.render import render
+from workbench.preview.pictures.pixels import read_pixels
 from workbench.preview.request import PreviewRequest
-from workbench.preview.verify import Verifier
+from workbench.preview.verification.verify import Verifier
+from workbench.preview.views.render import render
 from workbench.sources import (
     class_names,
     list_samples,

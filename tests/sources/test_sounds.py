@@ -21,9 +21,9 @@ from workbench.graph import Graph, Node, Port, Settings
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Source
-from workbench.preview.sound_pictures import axes_note, is_sound, sound_pictures
-from workbench.preview.steps import render_steps
-from workbench.preview.verify import verify
+from workbench.preview.pictures.sound_pictures import axes_note, is_sound, sound_pictures
+from workbench.preview.verification.verify import verify
+from workbench.preview.views.steps import render_steps
 from workbench.roots import Roots
 from workbench.sources import data_facts, list_samples, load_source, open_dataset, open_datasets
 from workbench.ui.root_faults import root_faults

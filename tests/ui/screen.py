@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.preview.contact_sheet import decode
+from workbench.preview.pictures.contact_sheet import decode
 from workbench.ui.view_model import ViewModel
 
 PATIENCE = 180.0

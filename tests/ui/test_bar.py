@@ -23,7 +23,7 @@ from tests.ui.hosts import (
 from workbench.catalog import load_catalog
 from workbench.graph import dump_graph, load_recipe
 from workbench.graph.edits.edit import set_arg
-from workbench.preview.share import read_picture, write_shared
+from workbench.preview.views.share import read_picture, write_shared
 
 pytestmark = pytest.mark.browser
 

@@ -19,7 +19,7 @@ from tests.ui.screen import Screen
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, dump_graph, load_graph, load_recipe, load_recipes
 from workbench.graph.edits.edit import set_setting
-from workbench.preview.share import draw_sheet, read_picture, read_shared, write_shared
+from workbench.preview.views.share import draw_sheet, read_picture, read_shared, write_shared
 from workbench.ui.open_actions import LONGEST_NAME
 from workbench.ui.view_model import ViewModel
 

@@ -31,7 +31,7 @@ from workbench.bench.record import load_report
 from workbench.errors import GraphFormatError, RecordFormatError
 from workbench.graph import load_recipe
 from workbench.graph.storage.layout import load_document
-from workbench.preview.share import read_shared, write_shared
+from workbench.preview.views.share import read_shared, write_shared
 from workbench.ui.components import COMPONENTS
 from workbench.ui.speed.record_views import require_drawable
 from workbench.ui.view_model import ViewModel

@@ -15,7 +15,7 @@ from workbench.engine.protocol.call_handle import Caller
 from workbench.errors import CancelledError, PipelineError
 from workbench.graph.storage.layout import Document
 from workbench.preview import PreviewRequest
-from workbench.preview.share import read_shared
+from workbench.preview.views.share import read_shared
 from workbench.ui.share_image_job import ShareImageJob
 
 

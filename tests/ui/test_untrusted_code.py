@@ -19,7 +19,7 @@ from workbench.graph.builder.function_node import node
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.edits.fragment import copy_fragment
 from workbench.graph.user_functions.own_code import trust_graph
-from workbench.preview.share import write_shared
+from workbench.preview.views.share import write_shared
 from workbench.ui.owner import new_owner
 from workbench.ui.view_model import ViewModel
 

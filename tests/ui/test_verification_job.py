@@ -12,7 +12,7 @@ from tests.ui.screen import Screen
 from workbench.errors import CancelledError, DataError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_setting
-from workbench.preview.verify import Deviation, Verification
+from workbench.preview.verification.verify import Deviation, Verification
 from workbench.roots import Roots
 from workbench.ui import verification_job
 from workbench.ui.verification_job import VERIFICATION_JOBS, SessionVerification

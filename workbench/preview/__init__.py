@@ -14,18 +14,29 @@ from workbench.graph.checks.check import require_sound
 from workbench.graph.model import Graph
 from workbench.graph.types.devices import image_outputs
 from workbench.graph.user_functions.function_randomness import undetermined
-from workbench.preview.branch_shares import BranchShares, count_branches
-from workbench.preview.card_pictures import CardPicture, CardPictures, render_card_pictures
-from workbench.preview.contact_sheet import small_jpeg
-from workbench.preview.distance import TileDistance, tile_distances
-from workbench.preview.effect import Effect, render_effect
-from workbench.preview.fault_isolation import call_isolating_faults
-from workbench.preview.output_batch import BatchArrays, OutputBatch, output_batch, read_outputs
-from workbench.preview.pixels import LARGEST_SIDE, Picture, Pixels, read_picture, read_pixels
-from workbench.preview.render import PreviewResult, Tile, render
+from workbench.preview.facts.branch_shares import BranchShares, count_branches
+from workbench.preview.facts.distance import TileDistance, tile_distances
+from workbench.preview.facts.statistics import OutputStatistics, batch_statistics
+from workbench.preview.pictures.contact_sheet import small_jpeg
+from workbench.preview.pictures.pixels import (
+    LARGEST_SIDE,
+    Picture,
+    Pixels,
+    read_picture,
+    read_pixels,
+)
 from workbench.preview.request import PreviewRequest, replayed
-from workbench.preview.statistics import OutputStatistics, batch_statistics
-from workbench.preview.steps import Steps, render_steps
+from workbench.preview.views.card_pictures import CardPicture, CardPictures, render_card_pictures
+from workbench.preview.views.effect import Effect, render_effect
+from workbench.preview.views.fault_isolation import call_isolating_faults
+from workbench.preview.views.output_batch import (
+    BatchArrays,
+    OutputBatch,
+    output_batch,
+    read_outputs,
+)
+from workbench.preview.views.render import PreviewResult, Tile, render
+from workbench.preview.views.steps import Steps, render_steps
 
 __all__ = [
     "BranchShares",

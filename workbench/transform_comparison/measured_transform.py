@@ -19,8 +19,8 @@ from workbench.engine.run.worker import Worker
 from workbench.engine.script_import.script_sandbox import ScriptSandbox, one_printable_line
 from workbench.errors import DataError
 from workbench.graph.model import Graph, Port
-from workbench.preview.pixel_difference import DifferenceSums, PixelDifference
-from workbench.preview.value_scaling import Scaling, scaling_of
+from workbench.preview.facts.pixel_difference import DifferenceSums, PixelDifference
+from workbench.preview.pictures.value_scaling import Scaling, scaling_of
 from workbench.sources import Datasets
 from workbench.transform_comparison import library_calls
 from workbench.transform_comparison.library_calls import CannotCallError, made_by_library

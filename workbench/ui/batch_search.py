@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from workbench.engine.protocol.call_handle import Caller
 from workbench.errors import GraphEditError, WorkbenchError
 from workbench.preview import PreviewRequest
-from workbench.preview.batch_search import SampleFilter, find_batch
+from workbench.preview.views.batch_search import SampleFilter, find_batch
 from workbench.ui.actions.panels import FindBatch
 from workbench.ui.background_results import BackgroundResults
 from workbench.ui.data_panel import DataPanel

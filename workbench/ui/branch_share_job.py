@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.preview import PreviewRequest, preview_branch_shares
-from workbench.preview.branch_shares import BranchShares, RegionShares, wilson_interval
+from workbench.preview.facts.branch_shares import BranchShares, RegionShares, wilson_interval
 from workbench.ui.background_results import BackgroundResults
 from workbench.ui.inspected_shares import inspected_shares
 from workbench.ui.preview_views import BranchSharesEntry, RegionSharesEntry

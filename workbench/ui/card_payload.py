@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from workbench.preview import CardPictures, Steps
-from workbench.preview.statistics import Histogram
-from workbench.preview.steps import Step, StepOutput
+from workbench.preview.facts.statistics import Histogram
+from workbench.preview.views.steps import Step, StepOutput
 from workbench.ui.binary_payload import pack_payload
 from workbench.ui.preview_views import (
     CardsHeader,

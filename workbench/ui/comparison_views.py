@@ -17,7 +17,7 @@ from workbench.graph.storage.layout import Document
 from workbench.graph.variants.difference import GraphDifference, graph_differences
 from workbench.graph.variants.shared_seeds import differing_random_nodes, with_seeds_of
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch, preview_distances
-from workbench.preview.distance import TileDistance
+from workbench.preview.facts.distance import TileDistance
 from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.actions.panels import CompareWithFile

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from workbench.catalog.spec import ArgKind, ArgSpec, Catalog, OpSpec, Value
 from workbench.graph.model import Graph, Node
-from workbench.preview.effect import effect_values
+from workbench.preview.views.effect import effect_values
 
 _NO_PIXELS = {"preserve", "minibatch_size", "bytes_per_sample_hint"}
 """How DALI runs it; no pixel depends on them."""

@@ -12,7 +12,7 @@ from workbench.graph.model import Graph, is_text
 from workbench.graph.storage.io import dump_json, graph_from_json, graph_to_json, read_graph
 from workbench.graph.storage.layout import Document, load_document
 from workbench.graph.storage.recipes import load_recipe, load_recipe_document, load_recipes
-from workbench.preview.share import read_picture
+from workbench.preview.views.share import read_picture
 
 BESIDE = {"layout", "draws", "origins"}
 """What a graph file may hold besides the graph."""

@@ -22,7 +22,7 @@ from workbench.preview import (
     preview_batch,
     preview_distances,
 )
-from workbench.preview.contact_sheet import small_jpeg
+from workbench.preview.pictures.contact_sheet import small_jpeg
 from workbench.sources import Data, open_datasets
 from workbench.ui.graph_argument import GraphLike, to_graph
 

@@ -11,7 +11,7 @@ from workbench.graph.model import Graph, is_text
 from workbench.graph.model.bounds import MOST_CANVAS_NODES, MOST_PAGE_CHARACTERS
 from workbench.graph.storage.layout import Document, load_document
 from workbench.graph.storage.recipes import load_recipe_document
-from workbench.preview.share import read_shared
+from workbench.preview.views.share import read_shared
 from workbench.ui.actions import bar, panels
 
 LONGEST_NAME = 200

@@ -9,7 +9,7 @@ from workbench.engine.resources.machine import Machine
 from workbench.graph.checks.check import Fault
 from workbench.graph.storage.recipes import load_recipes, sample_words
 from workbench.preview import PreviewRequest, PreviewResult, Tile
-from workbench.preview.marks import TargetMark
+from workbench.preview.pictures.marks import TargetMark
 from workbench.ui.binary_payload import pack_payload
 from workbench.ui.preview_views import MarkEntry, SheetHeader, TileEntry
 from workbench.ui.thumbnails import picture_url

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from workbench.errors import GraphFormatError
 from workbench.preview import PreviewResult
-from workbench.preview.contact_sheet import decode
+from workbench.preview.pictures.contact_sheet import decode
 from workbench.roots import Roots
 from workbench.ui.autosave import datetime_text, is_open, sessions_folder
 from workbench.ui.session_file import Session, load_session

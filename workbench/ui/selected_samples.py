@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from workbench.figures import plot_counts
-from workbench.preview.render import PreviewResult
+from workbench.preview.views.render import PreviewResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,7 +10,7 @@ from workbench.engine.protocol.process import Engine
 from workbench.errors import CancelledError, EngineError, SaveError, WorkbenchError
 from workbench.graph.storage.layout import Document, dump_document
 from workbench.preview import PreviewRequest
-from workbench.preview.share import draw_sheet, share_sheet, write_shared
+from workbench.preview.views.share import draw_sheet, share_sheet, write_shared
 
 
 class ShareImageJob:

@@ -11,7 +11,7 @@ from IPython.display import HTML, DisplayHandle
 from PIL import Image, ImageOps
 
 from workbench.preview import PreviewResult
-from workbench.preview.contact_sheet import jpeg_within
+from workbench.preview.pictures.contact_sheet import jpeg_within
 
 CSS_CLASS = "wb-static-snapshot"
 """What it carries, the live widget's stylesheet hides."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.preview import OutputStatistics
-from workbench.preview.statistics import ChannelStatistics
+from workbench.preview.facts.statistics import ChannelStatistics
 from workbench.ui import preview_views as views
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from workbench.engine.file_checks.usable_data import describe_left_out
 from workbench.graph.model import Graph
-from workbench.preview.verify import Verification, Verifier
+from workbench.preview.verification.verify import Verification, Verifier
 from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.measurement_job import JobListener, MeasurementJob, OwnedJobs

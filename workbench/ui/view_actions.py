@@ -10,7 +10,7 @@ from typing import Any, assert_never
 
 from workbench.errors import GraphEditError
 from workbench.graph.storage.layout import Document
-from workbench.preview.effect import MOST_VARIANTS
+from workbench.preview.views.effect import MOST_VARIANTS
 from workbench.ui.actions import panels
 from workbench.ui.closeup import CloseupSample
 from workbench.ui.compared_graph import LONGEST_NAME

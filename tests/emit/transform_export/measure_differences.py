@@ -36,7 +36,7 @@ from workbench.emit.transform_import.images import Images
 from workbench.errors import GraphExportError
 from workbench.graph.builder.read import read
 from workbench.graph.model import Graph, Port
-from workbench.preview.pixel_difference import PixelDifference, difference
+from workbench.preview.facts.pixel_difference import PixelDifference, difference
 
 CATALOG = load_catalog()
 FOLDER = Path("workbench/emit/transform_export")

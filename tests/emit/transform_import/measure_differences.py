@@ -32,7 +32,7 @@ from workbench.emit.script import emit_script
 from workbench.emit.transform_import.graph import decoded_images, import_transforms
 from workbench.emit.transform_import.transform_call import TransformCall
 from workbench.graph.model import Graph, Port
-from workbench.preview.pixel_difference import PixelDifference, difference
+from workbench.preview.facts.pixel_difference import PixelDifference, difference
 from workbench.transform_comparison import nodes_of
 from workbench.transform_comparison.library_calls import made_by_library
 

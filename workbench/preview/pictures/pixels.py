@@ -15,11 +15,11 @@ from workbench.engine.protocol.registry import task
 from workbench.engine.reading.undecodable_samples import Sample
 from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
-from workbench.preview.contact_sheet import encode
-from workbench.preview.frame_strip import is_sequence, one_frame
-from workbench.preview.output_tiles import pictures_of, scaling_for
+from workbench.preview.pictures.contact_sheet import encode
+from workbench.preview.pictures.frame_strip import is_sequence, one_frame
+from workbench.preview.pictures.output_tiles import pictures_of, scaling_for
+from workbench.preview.pictures.tiles import make_tiles, picture_layout
 from workbench.preview.request import PreviewRequest, run_request
-from workbench.preview.tiles import make_tiles, picture_layout
 
 MOST_VALUES = 2**20
 """Of one answer: a region of 590 x 590 pixels of three channels."""

@@ -23,15 +23,15 @@ from workbench.errors import GraphError
 from workbench.graph.model import Node, Port
 from workbench.graph.model.ports import outputs_of
 from workbench.graph.types.devices import port_kind
-from workbench.preview.contact_sheet import encode, grid_of
-from workbench.preview.output_tiles import pictures_of, scaling_for
-from workbench.preview.render import Box
+from workbench.preview.facts.target_texts import target_text
+from workbench.preview.facts.value_text import draws_at, short_values
+from workbench.preview.pictures.contact_sheet import encode, grid_of
+from workbench.preview.pictures.output_tiles import pictures_of, scaling_for
+from workbench.preview.pictures.target_marks import marked
+from workbench.preview.pictures.tiles import Tiles, picture_layout
+from workbench.preview.pictures.value_scaling import Scaling, scale_on_host
 from workbench.preview.request import GraphRun, PreviewRequest, run_steps
-from workbench.preview.target_marks import marked
-from workbench.preview.target_texts import target_text
-from workbench.preview.tiles import Tiles, picture_layout
-from workbench.preview.value_scaling import Scaling, scale_on_host
-from workbench.preview.value_text import draws_at, short_values
+from workbench.preview.views.render import Box
 
 _FEW = 2
 """Values that find room where a picture would stand."""

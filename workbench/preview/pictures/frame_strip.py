@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from workbench.catalog.spec import PortKind
 from workbench.engine.resources.batch_store import Batch
 from workbench.errors import GraphError
-from workbench.preview.sound_pictures import is_sound, sound_pictures
-from workbench.preview.tiles import picture_layout
+from workbench.preview.pictures.sound_pictures import is_sound, sound_pictures
+from workbench.preview.pictures.tiles import picture_layout
 
 MOST_FRAMES = 16
 """Shown of one sequence on a tile: of longer ones frames at equal distances."""

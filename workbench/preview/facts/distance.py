@@ -8,9 +8,9 @@ import numpy as np
 
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
-from workbench.preview.output_tiles import tiles_of
+from workbench.preview.pictures.output_tiles import tiles_of
+from workbench.preview.pictures.tiles import on_host
 from workbench.preview.request import PreviewRequest, run_request
-from workbench.preview.tiles import on_host
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,35 +21,16 @@ from workbench.figures import plot_pictures
 from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.model import Port
 from workbench.graph.model.faults import Fault
-from workbench.preview.augmentations import (
+from workbench.preview.facts.augmentations import (
     Augmentation,
     augmentation_keys,
     augmentation_texts,
     augmentations_offered,
 )
-from workbench.preview.branches import Branch, branches_of, fired_scopes
-from workbench.preview.class_names import names_of_labels
-from workbench.preview.contact_sheet import (
-    RAW,
-    compose,
-    compose_on_gpu,
-    decode,
-    encode,
-    grid_of,
-    jpeg_within,
-)
-from workbench.preview.marks import Marks, draw_marks
-from workbench.preview.output_tiles import (
-    DifferenceTiles,
-    differences_of,
-    gpu_jpeg_encoder,
-    tiles_of,
-)
-from workbench.preview.request import MOST_RAW, GraphRun, PreviewRequest, run_request
-from workbench.preview.target_marks import marks_of
-from workbench.preview.target_texts import target_texts
-from workbench.preview.tiles import Tiles
-from workbench.preview.value_text import (
+from workbench.preview.facts.branches import Branch, branches_of, fired_scopes
+from workbench.preview.facts.class_names import names_of_labels
+from workbench.preview.facts.target_texts import target_texts
+from workbench.preview.facts.value_text import (
     augmentations_of,
     describe_shape,
     draws_of,
@@ -58,6 +39,25 @@ from workbench.preview.value_text import (
     label_port,
     labels_of,
 )
+from workbench.preview.pictures.contact_sheet import (
+    RAW,
+    compose,
+    compose_on_gpu,
+    decode,
+    encode,
+    grid_of,
+    jpeg_within,
+)
+from workbench.preview.pictures.marks import Marks, draw_marks
+from workbench.preview.pictures.output_tiles import (
+    DifferenceTiles,
+    differences_of,
+    gpu_jpeg_encoder,
+    tiles_of,
+)
+from workbench.preview.pictures.target_marks import marks_of
+from workbench.preview.pictures.tiles import Tiles
+from workbench.preview.request import MOST_RAW, GraphRun, PreviewRequest, run_request
 from workbench.sources import data_facts
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
 from workbench.graph.model import Port
-from workbench.preview.frame_strip import value_layout
+from workbench.preview.pictures.frame_strip import value_layout
 from workbench.preview.request import GraphRun, PreviewRequest, run_request
 
 BINS = 64

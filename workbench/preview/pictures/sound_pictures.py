@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from workbench.catalog.spec import SHOWN_KINDS, PortKind
 from workbench.engine.resources.batch_store import Batch
-from workbench.preview.value_scaling import Scaling, stretch
+from workbench.preview.pictures.value_scaling import Scaling, stretch
 
 _WIDTH, _HEIGHT = 256, 192
 """Of a wave's picture; a spectrogram has as many columns, and at least as many rows."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.engine.build.auto_augment import augmentation_names
+from workbench.preview.facts.value_text import augmentations_of, augmented_at
 from workbench.preview.request import GraphRun
-from workbench.preview.value_text import augmentations_of, augmented_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from workbench.graph.control_flow.some_of import shares_of_some
 from workbench.graph.execution.active import active_graph
 from workbench.graph.model import Graph, Node, region_of
 from workbench.graph.model.node_order import ancestors, topological
-from workbench.preview.branches import branches_of
+from workbench.preview.facts.branches import branches_of
 from workbench.preview.request import PreviewRequest
 
 CONFIDENCE = 0.99

@@ -17,9 +17,9 @@ from workbench.errors import GraphError
 from workbench.graph.execution.active import active_graph
 from workbench.graph.model import Graph, region_of
 from workbench.graph.model.node_order import ancestors, topological
-from workbench.preview.class_names import names_of_labels
+from workbench.preview.facts.class_names import names_of_labels
+from workbench.preview.facts.value_text import label_port, labels_of
 from workbench.preview.request import GraphRun, PreviewRequest
-from workbench.preview.value_text import label_port, labels_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.preview.marks import HUES, Marks, PlacedName, TargetMark, colour_of
+from workbench.preview.pictures.marks import HUES, Marks, PlacedName, TargetMark, colour_of
 
 _MASK_SIDE = 512
 """Pixels of the longer side of a mask that is drawn."""

@@ -24,10 +24,10 @@ from workbench.graph.annotations.target_formats import box_format, is_relative
 from workbench.graph.model import Node, Port, Source
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.devices import port_kind
-from workbench.preview.marks import Marks, TargetMark, draw_marks
-from workbench.preview.mask_marks import fitting_mask
+from workbench.preview.pictures.marks import Marks, TargetMark, draw_marks
+from workbench.preview.pictures.mask_marks import fitting_mask
+from workbench.preview.pictures.tiles import picture_layout
 from workbench.preview.request import GraphRun
-from workbench.preview.tiles import picture_layout
 from workbench.sources import Dataset, load_source
 
 _MOST_MARKS = 100

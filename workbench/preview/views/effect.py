@@ -15,11 +15,11 @@ from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError, PipelineError
 from workbench.graph.model import Graph
-from workbench.preview.contact_sheet import compose, encode, grid_of
-from workbench.preview.output_tiles import scaling_for
-from workbench.preview.render import Box
+from workbench.preview.pictures.contact_sheet import compose, encode, grid_of
+from workbench.preview.pictures.output_tiles import scaling_for
+from workbench.preview.pictures.tiles import Tiles, make_tiles, on_host
 from workbench.preview.request import PreviewRequest, run_request
-from workbench.preview.tiles import Tiles, make_tiles, on_host
+from workbench.preview.views.render import Box
 
 MOST_VARIANTS = 16
 """Each runs what comes after the argument's node, for the whole batch."""

@@ -17,12 +17,12 @@ from workbench.errors import GraphError
 from workbench.graph.model import Port
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.devices import port_kind
-from workbench.preview.contact_sheet import Encoder, gpu_encoder
-from workbench.preview.frame_strip import as_pictures
+from workbench.preview.pictures.contact_sheet import Encoder, gpu_encoder
+from workbench.preview.pictures.frame_strip import as_pictures
+from workbench.preview.pictures.sound_pictures import is_sound, sound_scaling
+from workbench.preview.pictures.tiles import Tiles, make_tiles, on_host, picture_layout
+from workbench.preview.pictures.value_scaling import Scaling, scaling_of
 from workbench.preview.request import GraphRun
-from workbench.preview.sound_pictures import is_sound, sound_scaling
-from workbench.preview.tiles import Tiles, make_tiles, on_host, picture_layout
-from workbench.preview.value_scaling import Scaling, scaling_of
 
 NO_DIFFERENCE = (70, 70, 76)
 """RGB of a tile for which there is no difference to show."""

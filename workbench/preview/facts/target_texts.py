@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from workbench.engine.run.worker import Worker
 from workbench.graph.model import Port, Source
 from workbench.graph.types.devices import infer_devices, port_kind
-from workbench.preview.class_names import class_names_of
+from workbench.preview.facts.class_names import class_names_of
+from workbench.preview.facts.value_text import number_text
 from workbench.preview.request import GraphRun
-from workbench.preview.value_text import number_text
 
 _SHARED = ("one_hot", "follow_labels")
 _KINDS = ("label", "number", "any")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from workbench.engine.resources.batch_store import Memory
-from workbench.preview.tiles import Tiles, on_host
+from workbench.preview.pictures.tiles import Tiles, on_host
 
 Encoder = Callable[[Any], bytes]
 """uint8 (h, w, 3), a host array or DALI's tensor on a GPU -> the bytes of a JPEG."""

@@ -18,7 +18,7 @@ from workbench.engine.resources.batch_store import Batch, Memory
 from workbench.engine.resources.machine import usable_cores
 from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
-from workbench.preview.value_scaling import Scaling, per_channel, scale_on_host
+from workbench.preview.pictures.value_scaling import Scaling, per_channel, scale_on_host
 
 _THREADS = min(8, usable_cores())
 _KEPT_PIPELINES = 8

@@ -1,0 +1,1 @@
+"""Arrays as pictures: tiles, sheets, marks, strips of frames, curves of sound."""

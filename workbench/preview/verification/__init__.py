@@ -1,0 +1,1 @@
+"""The preview compared with the exported script, bit for bit."""
