@@ -147,7 +147,9 @@ def test_mixed_without_a_gpu_says_why(
 ) -> None:
     machine = replace(describe_machine(), gpu="", no_gpu="the driver is asleep")
     monkeypatch.setattr("workbench.engine.resources.machine.describe_machine", lambda: machine)
-    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: machine)
+    monkeypatch.setattr(
+        "workbench.bench.experiments.speed_experiment.describe_machine", lambda: machine
+    )
     output = ["-o", tmp_path / "sheet.png"] if command == "preview" else []
     result = run(command, "imagenet-eval", "--data", photos, "--device", "mixed", *output)
     assert result.exit_code == 1

@@ -14,7 +14,7 @@ import pytest
 import workbench as wb
 from tests.bench.fakes import measured, report
 from tests.thorough import one_in
-from workbench.bench.record import load_report
+from workbench.bench.records.record import load_report
 from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
 from workbench.engine import Engine
 from workbench.engine.reading.findings import CheckedFile, Finding

@@ -23,7 +23,7 @@ import ipywidgets
 import numpy as np
 
 import workbench as wb
-from workbench.bench.measurement_config import COARSE_CONFIG
+from workbench.bench.measuring.measurement_config import COARSE_CONFIG
 
 wb.write_samples("photos")
 graph = wb.read("photos").decode().resize(size=(224, 224))

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.bench.fakes import measured, rate_of_config
-from workbench.bench.config import Config
-from workbench.bench.interleaved import ConfigJobs
-from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.interleaved import ConfigJobs
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.errors import CancelledError
 
 
@@ -38,5 +38,5 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> list[list[Config]]:
             for e in entries
         )
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", fake)
     return seen

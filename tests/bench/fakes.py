@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from workbench.bench.config import Config
-from workbench.bench.grid import Grid
-from workbench.bench.measurement import Latency, Measurement
-from workbench.bench.record import Report
-from workbench.bench.workload import StartupStats, TimedRound
+from workbench.bench.analysis.grid import Grid
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.measurement import Latency, Measurement
+from workbench.bench.measuring.workload import StartupStats, TimedRound
+from workbench.bench.records.record import Report
 from workbench.engine.protocol.heartbeat import warn_of_silence
 from workbench.engine.resources.gpu import GpuUse
 from workbench.engine.resources.machine import Machine

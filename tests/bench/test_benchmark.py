@@ -19,10 +19,10 @@ from PIL import Image
 from tests.damaged import REFUSED, make_folder
 from tests.helpers import chain_graph, with_settings
 from workbench.bench import Benchmark, Measurement, Report
-from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.record import dump_report, load_report
-from workbench.bench.speed_experiment import git_state
-from workbench.bench.worker_group import WorkerGroup
+from workbench.bench.experiments.speed_experiment import git_state
+from workbench.bench.measuring.measurement_config import MeasurementConfig
+from workbench.bench.measuring.worker_group import WorkerGroup
+from workbench.bench.records.record import dump_report, load_report
 from workbench.engine import describe_machine
 from workbench.errors import CancelledError, DataError
 from workbench.graph import Graph, Port, load_recipe
@@ -117,7 +117,9 @@ def test_what_is_known_so_far_has_the_order_of_the_report(
     graph: Graph, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = replace(describe_machine(), gpu="", no_gpu="this machine has no GPU")
-    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: machine)
+    monkeypatch.setattr(
+        "workbench.bench.experiments.speed_experiment.describe_machine", lambda: machine
+    )
     run = short(graph, photos, "mixed", "cpu")
     seen: list[tuple[Measurement, ...]] = []
 
@@ -138,7 +140,9 @@ def test_mixed_has_a_reason_and_a_command_where_there_is_no_gpu(
 ) -> None:
     reason = "this machine has no NVIDIA GPU, or no driver for it"
     machine = replace(describe_machine(), gpu="", no_gpu=reason)
-    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: machine)
+    monkeypatch.setattr(
+        "workbench.bench.experiments.speed_experiment.describe_machine", lambda: machine
+    )
     report = short(graph, photos, "mixed").run()
     row = only(report)
     assert row.imgs_per_s == ()

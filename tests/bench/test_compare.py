@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.bench.fakes import MACHINE, measured, report, rounds
-from workbench.bench.compare import compare_reports, read_folder, read_report
-from workbench.bench.config import Config
-from workbench.bench.data_fingerprint import Fingerprint
-from workbench.bench.measurement import Measurement
-from workbench.bench.record import dump_report
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.data_fingerprint import Fingerprint
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.records.compare import compare_reports, read_folder, read_report
+from workbench.bench.records.record import dump_report
 from workbench.errors import DataError, RecordFormatError
 
 

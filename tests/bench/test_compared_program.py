@@ -13,13 +13,13 @@ import pytest
 
 from tests.bench.fakes import measured, report
 from workbench.bench import Benchmark, Measurement
-from workbench.bench.compared_program import ComparedProgram, Control, search_workers
-from workbench.bench.config import Config
-from workbench.bench.interleaved import NOT_YET, TIME_UP, ConfigJobs
-from workbench.bench.measurement import BY_ITSELF
-from workbench.bench.measurement_config import MeasurementConfig, config_within
+from workbench.bench.experiments.compared_program import ComparedProgram, Control, search_workers
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.interleaved import NOT_YET, TIME_UP, ConfigJobs
+from workbench.bench.measuring.measurement import BY_ITSELF
+from workbench.bench.measuring.measurement_config import MeasurementConfig, config_within
 from workbench.bench.peers import CONTROL
-from workbench.bench.record import dump_report, load_report
+from workbench.bench.records.record import dump_report, load_report
 from workbench.engine.protocol.worker_progress import WorkerProgress
 from workbench.errors import CancelledError, EngineError
 from workbench.graph import load_recipe
@@ -42,7 +42,7 @@ def as_fast_as(rates: Callable[[int], float]) -> Measure:
 
 
 def use(measure: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", measure)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", measure)
 
 
 def searched(photos: Path, cores: int, seconds: float = math.inf) -> ComparedProgram:
@@ -65,7 +65,7 @@ def test_each_is_measured_with_the_workers_that_are_fastest_for_it(
             measured(rates[entry.config.threads], threads=entry.config.threads) for entry in entries
         )
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", fake)
     for cores, tried in ((4, "4 8 16"), (8, "4 8 16"), (16, "4 8 16 32")):
         found = searched(photos, cores)
         assert found.entry is not None
@@ -88,10 +88,10 @@ def test_a_limit_ends_the_search_for_workers_and_leaves_the_rest_for_the_figure(
             for entry in entries
         )
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", fake)
     fake_time = SimpleNamespace(monotonic=lambda: clock[0])
-    monkeypatch.setattr("workbench.bench.compared_program.time", fake_time)
-    monkeypatch.setattr("workbench.bench.deadline.time", fake_time)
+    monkeypatch.setattr("workbench.bench.experiments.compared_program.time", fake_time)
+    monkeypatch.setattr("workbench.bench.measuring.deadline.time", fake_time)
     assert list(searched(photos, 4, 1.0).rates) == ["4"], "all cores, whatever it takes"
     assert list(searched(photos, 4, 12.0).rates) == ["4", "8"], "a third would end after 6 s"
     allowed.clear()
@@ -206,7 +206,7 @@ def test_an_interrupted_comparison_keeps_what_it_has(
     use(measure, monkeypatch)
     machine = SimpleNamespace(cores=4, no_gpu="none here")
     monkeypatch.setattr(Benchmark, "prepare", prepared(machine))
-    monkeypatch.setattr("workbench.bench.benchmark.compared_peers", lambda *_: [])
+    monkeypatch.setattr("workbench.bench.experiments.benchmark.compared_peers", lambda *_: [])
     run = Benchmark(
         load_recipe("imagenet-train"), str(photos), ("cpu",), peers=("OpenCV",),
         measurement_config=config_within(30.0),

@@ -9,7 +9,7 @@ import pytest
 
 from tests.bench.fakes import MACHINE
 from tests.helpers import chain_graph
-from workbench.bench.config import (
+from workbench.bench.measuring.config import (
     Config,
     adopt_config,
     config_of,

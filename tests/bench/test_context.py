@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from workbench.bench.config import adopt_config, config_of
-from workbench.bench.context import gpu_command, graph_hash
+from workbench.bench.measuring.config import adopt_config, config_of
+from workbench.bench.records.context import gpu_command, graph_hash
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_arg, set_setting

@@ -9,16 +9,21 @@ from types import SimpleNamespace
 import pytest
 
 from tests.bench.fakes import measured, rounds
-from workbench.bench.deadline import Deadline, least_seconds, require_seconds, start_seconds
-from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import PROBE_CONFIG
+from workbench.bench.measuring.deadline import (
+    Deadline,
+    least_seconds,
+    require_seconds,
+    start_seconds,
+)
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import PROBE_CONFIG
 from workbench.errors import ArgumentError
 
 
 def test_what_is_left_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
     monkeypatch.setattr(
-        "workbench.bench.deadline.time", SimpleNamespace(monotonic=lambda: clock[0])
+        "workbench.bench.measuring.deadline.time", SimpleNamespace(monotonic=lambda: clock[0])
     )
     deadline = Deadline(60.0)
     clock[0] += 20

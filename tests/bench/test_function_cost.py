@@ -12,11 +12,15 @@ import pytest
 import workbench as wb
 from tests.bench.fakes import measured
 from tests.helpers import chain_graph, with_settings
-from workbench.bench.function_cost import function_costs, row_without, scripts_without_functions
-from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.record import WHOLE
-from workbench.bench.stage_report import FunctionCost, StageReport, stages_of
-from workbench.bench.stages import StageCostExperiment
+from workbench.bench.experiments.function_cost import (
+    function_costs,
+    row_without,
+    scripts_without_functions,
+)
+from workbench.bench.experiments.stages import StageCostExperiment
+from workbench.bench.measuring.measurement_config import MeasurementConfig
+from workbench.bench.records.record import WHOLE
+from workbench.bench.records.stage_report import FunctionCost, StageReport, stages_of
 from workbench.catalog import Catalog
 from workbench.graph import Graph
 from workbench.graph.control_flow.regions import wrap_in_region

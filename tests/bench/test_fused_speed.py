@@ -8,8 +8,8 @@ import pytest
 
 from tests.engine.test_fused import sometimes
 from tests.helpers import with_settings
-from workbench.bench.fused_speed import BRANCHED, FUSED, FusedSpeedExperiment
-from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.experiments.fused_speed import BRANCHED, FUSED, FusedSpeedExperiment
+from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.errors import GraphEditError
 
 SHORT = MeasurementConfig(0.05, 2, 2, warm_up_rounds=1, budget=0.0)

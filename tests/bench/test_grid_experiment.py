@@ -11,14 +11,14 @@ import pytest
 
 from tests.bench.fakes import GRID, MACHINE, measured
 from tests.helpers import with_settings
-from workbench.bench.config import Config, adopt_config
-from workbench.bench.grid import Grid
-from workbench.bench.interleaved import ConfigJobs
-from workbench.bench.measurement import Measurement
-from workbench.bench.record import dump_report, load_report
-from workbench.bench.summary import best_measurement
-from workbench.bench.sweep import SweepExperiment
-from workbench.bench.tune import TuningExperiment
+from workbench.bench.analysis.grid import Grid
+from workbench.bench.experiments.sweep import SweepExperiment
+from workbench.bench.experiments.tune import TuningExperiment
+from workbench.bench.measuring.config import Config, adopt_config
+from workbench.bench.measuring.interleaved import ConfigJobs
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.records.record import dump_report, load_report
+from workbench.bench.records.summary import best_measurement
 from workbench.engine.protocol.worker_progress import NO_ANSWER
 from workbench.errors import CancelledError, EngineError
 from workbench.graph import load_recipe
@@ -58,7 +58,7 @@ def test_that_a_worker_does_not_answer_is_told_at_once(
         assert heard[-1] == NO_ANSWER
         return tuple(replace(measured(100.0, e.label), config=e.config) for e in entries)
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", fake)
     kind(load_recipe("imagenet-train"), str(photos), grid=GRID).run(
         lambda share, text: heard.append(text)
     )
@@ -84,7 +84,9 @@ def test_a_value_out_of_range_is_refused_before_any_work(
 def test_the_memory_limit_goes_along(
     photos: Path, monkeypatch: pytest.MonkeyPatch, made_up: list[list[Config]]
 ) -> None:
-    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: MACHINE)
+    monkeypatch.setattr(
+        "workbench.bench.experiments.speed_experiment.describe_machine", lambda: MACHINE
+    )
     sweep = SweepExperiment(load_recipe("imagenet-train"), str(photos), grid=GRID, gpu_limit=5)
     sweep.run()
     assert sweep.limit == (int(0.8 * MACHINE.memory_gib * 2**30), 5)
@@ -111,7 +113,7 @@ def test_pipelines_are_turned_and_adopted(
             for e in entries
         )
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", fake)
     grid = Grid((1, 2), (16,), (2,), pipelines=(1, 2, 3))
     graph = load_recipe("imagenet-train")
     report = kind(graph, str(photos), grid=grid).run()

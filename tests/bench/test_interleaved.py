@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.bench.fakes import FakeWorkerGroup, Script
-from workbench.bench.config import Config
-from workbench.bench.interleaved import (
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.interleaved import (
     NOT_YET,
     ROUND_CUT,
     ROUNDS_CUT,
@@ -19,9 +19,9 @@ from workbench.bench.interleaved import (
     ConfigJobs,
     measure,
 )
-from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import MeasurementConfig, config_within
-from workbench.bench.worker_group import KeptWorker
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import MeasurementConfig, config_within
+from workbench.bench.measuring.worker_group import KeptWorker
 from workbench.errors import CancelledError, DataError, EngineError
 
 GIB = 2**30
@@ -29,7 +29,7 @@ GIB = 2**30
 
 @pytest.fixture(autouse=True)
 def _fake_groups(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr("workbench.bench.interleaved.WorkerGroup", FakeWorkerGroup)
+    monkeypatch.setattr("workbench.bench.measuring.interleaved.WorkerGroup", FakeWorkerGroup)
     FakeWorkerGroup.made = []
     yield
     assert all(group.closed for group in FakeWorkerGroup.made), "nothing is left behind"

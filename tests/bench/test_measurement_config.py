@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.bench.measurement_config import (
+from workbench.bench.measuring.measurement_config import (
     COARSE_CONFIG,
     QUICK_CONFIG,
     MeasurementConfig,
@@ -12,7 +12,7 @@ from workbench.bench.measurement_config import (
     is_unstable,
     low_precision_notice,
 )
-from workbench.bench.stats import median_interval
+from workbench.bench.measuring.stats import median_interval
 
 
 @pytest.mark.parametrize(

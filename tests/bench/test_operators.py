@@ -12,11 +12,14 @@ import pytest
 from tests.bench.fakes import measured, report, rounds
 from tests.helpers import with_settings
 from workbench.bench import Measurement, Report
-from workbench.bench.compared_program import ComparedProgram
-from workbench.bench.config import Config
-from workbench.bench.interleaved import NOT_YET, ConfigJobs
-from workbench.bench.measurement_config import config_within
-from workbench.bench.operator_report import (
+from workbench.bench.experiments.compared_program import ComparedProgram
+from workbench.bench.experiments.operators import OperatorExperiment, workers_of
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.interleaved import NOT_YET, ConfigJobs
+from workbench.bench.measuring.measurement_config import config_within
+from workbench.bench.measuring.pixels import LEVELS
+from workbench.bench.peers.operator_graphs import DECODING, NOTHING
+from workbench.bench.records.operator_report import (
     HOW,
     OTHER_PIXELS,
     OperatorCost,
@@ -24,11 +27,8 @@ from workbench.bench.operator_report import (
     operator_lines,
     operators_of,
 )
-from workbench.bench.operators import OperatorExperiment, workers_of
-from workbench.bench.peers.operator_graphs import DECODING, NOTHING
-from workbench.bench.pixels import LEVELS
-from workbench.bench.plots import plot_record
-from workbench.bench.record import dump_report, load_report
+from workbench.bench.records.plots import plot_record
+from workbench.bench.records.record import dump_report, load_report
 from workbench.errors import EngineError, RecordFormatError
 from workbench.graph import Graph, load_recipe
 from workbench.ui.speed.chart_views import bars
@@ -57,7 +57,7 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
             for entry in entries
         )
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", measure)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", measure)
     return found
 
 
@@ -82,7 +82,7 @@ def with_a_peer(
         last = graph.outputs["images"].node
         return [ComparedProgram(config, jobs, check=lambda call: check(facts, last))] * bool(names)
 
-    monkeypatch.setattr("workbench.bench.benchmark.compared_peers", peers)
+    monkeypatch.setattr("workbench.bench.experiments.benchmark.compared_peers", peers)
 
 
 def test_each_program_has_its_operators_in_turns(
@@ -140,7 +140,7 @@ def test_ended_early_it_keeps_what_it_has(photos: Path, monkeypatch: pytest.Monk
         on_rows((*known[:4], *waiting[4:]))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", measure)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", measure)
     run = experiment(photos)
     assert run.interrupted_report() is None
     found = run.run_interruptibly()

@@ -9,9 +9,9 @@ import pytest
 
 import workbench as wb
 from tests.helpers import chain_graph, with_settings
-from workbench.bench import worker_group
-from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.stages import StageCostExperiment
+from workbench.bench.experiments.stages import StageCostExperiment
+from workbench.bench.measuring import worker_group
+from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
 from workbench.errors import EngineError
 from workbench.graph import Graph

@@ -14,10 +14,17 @@ import pytest
 
 from tests.helpers import with_settings
 from workbench.bench import Benchmark, Measurement
-from workbench.bench.compared_program import ComparedProgram
-from workbench.bench.config import Config
-from workbench.bench.interleaved import ConfigJobs
-from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.experiments.compared_program import ComparedProgram
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.interleaved import ConfigJobs
+from workbench.bench.measuring.measurement_config import MeasurementConfig
+from workbench.bench.measuring.pixels import (
+    FLOATS,
+    LEVELS,
+    PixelDifference,
+    compare_cpu_with_mixed,
+    pixel_words,
+)
 from workbench.bench.peers import (
     CONTROL,
     OPERATORS,
@@ -38,13 +45,6 @@ from workbench.bench.peers.program import (
     program_of,
     value_range,
     without_randomness,
-)
-from workbench.bench.pixels import (
-    FLOATS,
-    LEVELS,
-    PixelDifference,
-    compare_cpu_with_mixed,
-    pixel_words,
 )
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit import emit_script
@@ -181,7 +181,7 @@ def test_a_peer_that_fails_at_a_file_ends_nothing_but_itself(
     job = PeerJob(PEERS["OpenCV"], program, open_datasets(str(tmp_path)), 4, 1)
     entry = ConfigJobs(Config(program="OpenCV"), (job,), decodes=False)
     monkeypatch.setattr(
-        "workbench.bench.benchmark.compared_peers",
+        "workbench.bench.experiments.benchmark.compared_peers",
         lambda *_: [ComparedProgram(entry.config, lambda workers: entry, searches=True)],
     )
     run = Benchmark(graph, str(photos), ("cpu",), peers=("OpenCV",), measurement_config=SHORT)
@@ -218,7 +218,7 @@ def test_the_crash_of_a_library_is_no_reason_to_decode_every_file(
     decodes: bool, looked: list[bool], photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "workbench.bench.speed_experiment.measure",
+        "workbench.bench.experiments.speed_experiment.measure",
         lambda entries, *_: (Measurement(Config(), reason="not measured: SIGSEGV"),),
     )
     run = Benchmark(load_recipe("imagenet-train"), str(photos), ("cpu",))

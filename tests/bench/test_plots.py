@@ -12,12 +12,12 @@ from PIL import Image
 
 from tests.bench.fakes import measured, report
 from tests.thorough import one_in
-from workbench.bench.config import Config
-from workbench.bench.grid import Grid
-from workbench.bench.measurement import Measurement
-from workbench.bench.plots import plot_record
-from workbench.bench.record import WHOLE, Report
-from workbench.bench.stage_report import StageCost, StageReport
+from workbench.bench.analysis.grid import Grid
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.records.plots import plot_record
+from workbench.bench.records.record import WHOLE, Report
+from workbench.bench.records.stage_report import StageCost, StageReport
 from workbench.errors import EngineError
 from workbench.figures import render_figure
 
@@ -116,7 +116,7 @@ def test_nothing_measured_has_no_picture() -> None:
 def test_no_pyplot() -> None:
     code = (
         "import sys; from tests.bench.fakes import measured, report; "
-        "from workbench.bench.plots import plot_record; "
+        "from workbench.bench.records.plots import plot_record; "
         "from workbench.figures import render_figure; "
         "render_figure(plot_record(report(measured(4900)))); "
         "print('matplotlib.pyplot' in sys.modules)"

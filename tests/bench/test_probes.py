@@ -7,12 +7,16 @@ from dataclasses import replace
 import pytest
 
 from tests.bench.fakes import measured
-from workbench.bench.config import Config
-from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import GPU_PROBE_CONFIG, PROBE_CONFIG, MeasurementConfig
-from workbench.bench.probes import NOTHING_MORE, TIME_UP, Probes
-from workbench.bench.tuning_time import TuningTime
-from workbench.bench.worker_group import KeptWorker
+from workbench.bench.analysis.tuning_time import TuningTime
+from workbench.bench.experiments.probes import NOTHING_MORE, TIME_UP, Probes
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import (
+    GPU_PROBE_CONFIG,
+    PROBE_CONFIG,
+    MeasurementConfig,
+)
+from workbench.bench.measuring.worker_group import KeptWorker
 from workbench.engine.protocol.worker_progress import Progress
 
 

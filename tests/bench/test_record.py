@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from tests.bench.fakes import MACHINE, measured, report
-from workbench.bench.config import Config
-from workbench.bench.data_fingerprint import Fingerprint
-from workbench.bench.measurement import Measurement
-from workbench.bench.page_cache import CacheState
-from workbench.bench.record import WHOLE, Report, dump_report, load_report
-from workbench.bench.record_csv import to_csv
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.data_fingerprint import Fingerprint
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.page_cache import CacheState
+from workbench.bench.records.record import WHOLE, Report, dump_report, load_report
+from workbench.bench.records.record_csv import to_csv
 from workbench.errors import RecordFormatError
 
 ROOT = Path(__file__).parents[2]

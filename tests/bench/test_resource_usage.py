@@ -6,7 +6,12 @@ import os
 import subprocess
 import sys
 
-from workbench.bench.resource_usage import busy_seconds, cpu_seconds, descendants, peak_host_bytes
+from workbench.bench.measuring.resource_usage import (
+    busy_seconds,
+    cpu_seconds,
+    descendants,
+    peak_host_bytes,
+)
 
 WAIT = "import sys; print('here', flush=True); sys.stdin.read()"
 CHILD = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {WAIT!r}])"

@@ -10,11 +10,7 @@ import pytest
 
 from tests.bench.fakes import measured, rounds
 from tests.helpers import with_settings
-from workbench.bench.config import Config
-from workbench.bench.data_fingerprint import Fingerprint
-from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.scaling import (
+from workbench.bench.experiments.scaling import (
     Affinity,
     GpuScalingExperiment,
     ProcessScalingExperiment,
@@ -23,9 +19,13 @@ from workbench.bench.scaling import (
     nearest,
     split_cores,
 )
-from workbench.bench.summary import speedup_curve
-from workbench.bench.worker_group import merge_rounds
-from workbench.bench.workload import ScriptJob
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.data_fingerprint import Fingerprint
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import MeasurementConfig
+from workbench.bench.measuring.worker_group import merge_rounds
+from workbench.bench.measuring.workload import ScriptJob
+from workbench.bench.records.summary import speedup_curve
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import EngineError
@@ -59,7 +59,7 @@ def test_rounds_at_the_same_time_add_up() -> None:
 
 def test_cores_are_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
-    monkeypatch.setattr("workbench.bench.scaling._where", lambda core: (0, core, core))
+    monkeypatch.setattr("workbench.bench.experiments.scaling._where", lambda core: (0, core, core))
     assert split_cores(2) == ((0, 1, 2, 3), (4, 5, 6, 7))
     assert split_cores(3) == ((0, 1), (2, 3), (4, 5))
     assert len(split_cores(16)) == 16
@@ -78,7 +78,7 @@ def test_threads_of_one_physical_core_stay_together(
     assert places[3] == (0, 1, 3)
     assert _where(9, str(tmp_path)) == (0, 9, 9), "where Linux does not tell"
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)))
-    monkeypatch.setattr("workbench.bench.scaling._where", places.__getitem__)
+    monkeypatch.setattr("workbench.bench.experiments.scaling._where", places.__getitem__)
     assert split_cores(2) == ((0, 2), (1, 3))
     assert split_cores(2, {0, 1, 2}) == ((0,), (2,)), "a GPU interrupts core 3"
 
@@ -115,7 +115,7 @@ def test_a_machine_without_a_gpu_counts_none(
     graph: Graph, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without = replace(describe_machine(), no_gpu="this machine has no NVIDIA GPU")
-    monkeypatch.setattr("workbench.bench.scaling.describe_machine", lambda: without)
+    monkeypatch.setattr("workbench.bench.experiments.scaling.describe_machine", lambda: without)
     with pytest.raises(EngineError, match=r"over GPUs cannot be measured: .*\(--processes 1,2\)"):
         GpuScalingExperiment(graph, str(photos), (1, 2)).run()
 
@@ -124,9 +124,11 @@ def test_too_few_gpus_are_a_reason(
     graph: Graph, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = replace(describe_machine(), no_gpu="")
-    monkeypatch.setattr("workbench.bench.scaling.describe_machine", lambda: there)
-    monkeypatch.setattr("workbench.bench.speed_experiment.unmeasurable_reason", lambda *_: "")
-    monkeypatch.setattr("workbench.bench.scaling.cuda_uuids", lambda: ("a",))
+    monkeypatch.setattr("workbench.bench.experiments.scaling.describe_machine", lambda: there)
+    monkeypatch.setattr(
+        "workbench.bench.experiments.speed_experiment.unmeasurable_reason", lambda *_: ""
+    )
+    monkeypatch.setattr("workbench.bench.experiments.scaling.cuda_uuids", lambda: ("a",))
     monkeypatch.setattr(GpuScalingExperiment, "measure", lambda *_: ())
     (row,) = GpuScalingExperiment(graph, str(photos), (2,)).run().measurements
     assert row.reason == "not measured: this machine has 1 GPU"
@@ -140,7 +142,9 @@ def test_a_source_that_reads_no_shard_is_named(
     args = {name: arg for name, arg in whole[reader].args.items() if name != "num_shards"}
     ops = {**whole, reader: replace(whole[reader], args=args)}
     catalog = Catalog(ops, whole.dali_version)
-    monkeypatch.setattr("workbench.bench.speed_experiment.load_catalog", lambda: catalog)
+    monkeypatch.setattr(
+        "workbench.bench.experiments.speed_experiment.load_catalog", lambda: catalog
+    )
     with pytest.raises(EngineError, match=r"reader: .* cannot read a shard"):
         ProcessScalingExperiment(graph, str(photos), (1, 2), measurement_config=SHORT).run()
 
@@ -165,8 +169,10 @@ def test_a_gpu_for_real(graph: Graph, photos: Path) -> None:
 def test_each_process_has_a_gpu_and_a_shard_of_its_own(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.bench.scaling.cuda_uuids", lambda: ("b", "a", "c"))
-    monkeypatch.setattr("workbench.bench.scaling.cores_without_interrupts", lambda: {*range(1, 31)})
+    monkeypatch.setattr("workbench.bench.experiments.scaling.cuda_uuids", lambda: ("b", "a", "c"))
+    monkeypatch.setattr(
+        "workbench.bench.experiments.scaling.cores_without_interrupts", lambda: {*range(1, 31)}
+    )
     run = GpuScalingExperiment(graph, "photos", (2,), affinity="split")
     entry = run.sharded_entry(replace(run.base, workers=2), load_catalog(), Fingerprint("photos"))
     assert [one["CUDA_VISIBLE_DEVICES"] for one in entry.environments] == ["GPU-b", "GPU-a"]

@@ -11,14 +11,14 @@ from tests.bench.fakes import MACHINE, measured, rounds
 from tests.helpers import chain_graph, with_settings
 from tests.region_graphs import branching_graph
 from tests.thorough import one_in
-from workbench.bench.cached_batch import CachedBatchJob, time_alone
-from workbench.bench.config import Config, nodes_after_decoders
-from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import COARSE_CONFIG, MeasurementConfig
-from workbench.bench.record import WHOLE, dump_report, load_report
-from workbench.bench.stage_report import CEILING, StageCost, stages_of
-from workbench.bench.stage_verdict import AGAIN, make_stage_report
-from workbench.bench.stages import StageCostExperiment, stage_prefixes
+from workbench.bench.experiments.cached_batch import CachedBatchJob, time_alone
+from workbench.bench.experiments.stage_verdict import AGAIN, make_stage_report
+from workbench.bench.experiments.stages import StageCostExperiment, stage_prefixes
+from workbench.bench.measuring.config import Config, nodes_after_decoders
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import COARSE_CONFIG, MeasurementConfig
+from workbench.bench.records.record import WHOLE, dump_report, load_report
+from workbench.bench.records.stage_report import CEILING, StageCost, stages_of
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
 from workbench.engine import Engine

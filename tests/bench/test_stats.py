@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from workbench.bench.stats import (
+from workbench.bench.measuring.stats import (
     Interval,
     median_interval,
     paired_ratio,

@@ -8,11 +8,11 @@ import pytest
 
 from tests.bench.fakes import GRID
 from tests.helpers import with_settings
-from workbench.bench.config import Config
-from workbench.bench.grid import Grid
-from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.summary import best_measurement
-from workbench.bench.sweep import SweepExperiment
+from workbench.bench.analysis.grid import Grid
+from workbench.bench.experiments.sweep import SweepExperiment
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.measurement_config import MeasurementConfig
+from workbench.bench.records.summary import best_measurement
 from workbench.errors import ArgumentError
 from workbench.graph import load_recipe
 

@@ -12,17 +12,21 @@ import pytest
 
 from tests.bench.fakes import GRID, MACHINE, measured, rate_of_config
 from tests.helpers import with_settings
-from workbench.bench.config import Config
-from workbench.bench.grid import Grid
-from workbench.bench.interleaved import ConfigJobs
-from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import GPU_PROBE_CONFIG, PROBE_CONFIG, MeasurementConfig
-from workbench.bench.probes import NOTHING_MORE, TIME_UP
-from workbench.bench.record import dump_report, load_report
-from workbench.bench.summary import best_measurement
-from workbench.bench.tune import NOT_FOR_LONG, UNCOMPARED, TuningExperiment
-from workbench.bench.tuner_search import usual_allowance
-from workbench.bench.workload import TimedRound
+from workbench.bench.analysis.grid import Grid
+from workbench.bench.analysis.tuner_search import usual_allowance
+from workbench.bench.experiments.probes import NOTHING_MORE, TIME_UP
+from workbench.bench.experiments.tune import NOT_FOR_LONG, UNCOMPARED, TuningExperiment
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.interleaved import ConfigJobs
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import (
+    GPU_PROBE_CONFIG,
+    PROBE_CONFIG,
+    MeasurementConfig,
+)
+from workbench.bench.measuring.workload import TimedRound
+from workbench.bench.records.record import dump_report, load_report
+from workbench.bench.records.summary import best_measurement
 from workbench.errors import ArgumentError, CancelledError, EngineError
 from workbench.graph import load_recipe
 
@@ -83,7 +87,7 @@ def rows_of(
             replace(rate_of(e.config, how), config=e.config, label=e.label) for e in entries
         )
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", fake)
     return seen
 
 
@@ -119,7 +123,9 @@ def test_full_engines_end_the_search(photos: Path, monkeypatch: pytest.MonkeyPat
         row = measured(40_000.0)
         return replace(row, config=config, jpeg_busy=98.0, bus_busy=31.0)
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: MACHINE)
+    monkeypatch.setattr(
+        "workbench.bench.experiments.speed_experiment.describe_machine", lambda: MACHINE
+    )
     seen = rows_of(monkeypatch, rate_of)
     grid = Grid((1, 2, 4, 8), (64, 128, 256), (2, 4), (0.65, 1.0), (1, 2, 3))
     graph = with_settings(load_recipe("imagenet-train"), device="mixed")
@@ -138,7 +144,7 @@ class SlowMachine:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float, rate: float) -> None:
         self.now = 0.0
         clock = SimpleNamespace(monotonic=lambda: self.now)
-        monkeypatch.setattr("workbench.bench.deadline.time", clock)
+        monkeypatch.setattr("workbench.bench.measuring.deadline.time", clock)
 
         def rate_of(config: Config, how: MeasurementConfig) -> Measurement:
             self.now += seconds

@@ -16,13 +16,8 @@ from typing import get_args
 import pytest
 
 from tests.thorough import one_in
-from workbench.bench.compare import read_report
-from workbench.bench.config import Config
-from workbench.bench.grid import KNOBS, Grid, Place
-from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import PROBE_CONFIG, MeasurementConfig
-from workbench.bench.record import Report
-from workbench.bench.tuner_search import (
+from workbench.bench.analysis.grid import KNOBS, Grid, Place
+from workbench.bench.analysis.tuner_search import (
     LARGE,
     PROBE_COST,
     SHARE,
@@ -30,6 +25,11 @@ from workbench.bench.tuner_search import (
     TunerSearch,
     usual_allowance,
 )
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import PROBE_CONFIG, MeasurementConfig
+from workbench.bench.records.compare import read_report
+from workbench.bench.records.record import Report
 from workbench.graph.model import Executor
 
 RECORDED = sorted((Path(__file__).parents[2] / "assets" / "benchmarks").glob("sweep-*.json"))

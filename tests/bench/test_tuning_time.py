@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from tests.bench.fakes import measured
-from workbench.bench.config import Config
-from workbench.bench.deadline import least_seconds
-from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import PROBE_CONFIG, QUICK_CONFIG
-from workbench.bench.tuning_time import TuningTime, Turns, long_seconds
+from workbench.bench.analysis.tuning_time import TuningTime, Turns, long_seconds
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.deadline import least_seconds
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import PROBE_CONFIG, QUICK_CONFIG
 
 OWN, FAST, OTHER = (Config(threads=threads) for threads in (1, 4, 2))
 
@@ -22,7 +22,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time, in its only element."""
     now = [0.0]
     time = SimpleNamespace(monotonic=lambda: now[0])
-    monkeypatch.setattr("workbench.bench.deadline.time", time)
+    monkeypatch.setattr("workbench.bench.measuring.deadline.time", time)
     return now
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.bench.worker_group import KeptWorker, WorkerGroup
-from workbench.bench.workload import Workload
+from workbench.bench.measuring.worker_group import KeptWorker, WorkerGroup
+from workbench.bench.measuring.workload import Workload
 from workbench.engine.protocol.registry import sendable
 from workbench.errors import CancelledError, EngineError, WorkerCrashedError
 
@@ -98,9 +98,10 @@ def test_a_group_that_was_stopped_starts_nothing(tmp_path: Path) -> None:
 
 def test_the_gpu_that_is_watched_is_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     watched: list[str] = []
-    monkeypatch.setattr("workbench.bench.worker_group.Gpu", watched.append)
+    monkeypatch.setattr("workbench.bench.measuring.worker_group.Gpu", watched.append)
     monkeypatch.setattr(
-        "workbench.bench.worker_group.first_visible_gpu", lambda env: env["CUDA_VISIBLE_DEVICES"]
+        "workbench.bench.measuring.worker_group.first_visible_gpu",
+        lambda env: env["CUDA_VISIBLE_DEVICES"],
     )
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2")
     WorkerGroup((ChildJob("unused"),), threading.Event())

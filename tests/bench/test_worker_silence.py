@@ -14,10 +14,10 @@ import pytest
 
 from tests.engine.tasks import until
 from tests.helpers import with_settings
-from workbench.bench.compared_program import search_workers
+from workbench.bench.experiments.compared_program import search_workers
+from workbench.bench.experiments.stages import StageCostExperiment
+from workbench.bench.measuring.pixels import compare_decoders
 from workbench.bench.peers import compared_peers
-from workbench.bench.pixels import compare_decoders
-from workbench.bench.stages import StageCostExperiment
 from workbench.catalog import load_catalog
 from workbench.engine.protocol import heartbeat
 from workbench.engine.protocol.worker_progress import NO_ANSWER

@@ -10,8 +10,8 @@ import pytest
 from tests.helpers import with_settings
 from tests.sources.test_video import GOLDEN, a_graph
 from tests.thorough import one_in
-from workbench.bench.cached_batch import CachedBatchJob
-from workbench.bench.workload import ScriptJob, real_samples
+from workbench.bench.experiments.cached_batch import CachedBatchJob
+from workbench.bench.measuring.workload import ScriptJob, real_samples
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.errors import DataError, EngineError

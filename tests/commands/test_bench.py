@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.bench.fakes import measured, report, rounds
-from workbench.bench.config import Config
-from workbench.bench.interleaved import NOT_YET, WARM_UP_CUT
-from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import COARSE_CONFIG, MeasurementConfig
-from workbench.bench.record import dump_report, load_report
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.interleaved import NOT_YET, WARM_UP_CUT
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import COARSE_CONFIG, MeasurementConfig
+from workbench.bench.records.record import dump_report, load_report
 from workbench.cli import main
 from workbench.engine.resources.machine import describe_machine
 from workbench.graph import dump_graph, load_graph, load_recipe
@@ -30,11 +30,11 @@ def run(*arguments: object) -> Result:
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounds of two batches: these tests are about what is said and written."""
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", _shortly)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", _shortly)
 
 
 def _shortly(entries, _, *rest):  # type: ignore[no-untyped-def]
-    from workbench.bench.interleaved import measure
+    from workbench.bench.measuring.interleaved import measure
 
     return measure(entries, SHORT, *rest)
 
@@ -74,7 +74,7 @@ def test_the_budget_bounds_the_whole_and_what_it_ended_is_told(
             Measurement(entry.config, rounds(100, 100), flags=(WARM_UP_CUT,)) for entry in entries
         )
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", fake)
     options = ["--data", photos, "--device", "cpu", "--budget", "7"]
     result = run(command, "imagenet-eval", *options)
     assert result.exit_code == 0, result.output
@@ -90,7 +90,7 @@ def test_an_interrupted_bench_writes_what_it_has(
         on_rows((known, Measurement(entries[1].config, reason=NOT_YET)))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", ended)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", ended)
     record = tmp_path / "speed.json"
     options = ["--data", photos, "--device", "cpu", "--json", record]
     result = run("bench", "imagenet-eval", *options)
@@ -167,7 +167,9 @@ def test_without_a_gpu_the_command_for_one_is_shown(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = replace(describe_machine(), gpu="", no_gpu="the driver is asleep")
-    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: machine)
+    monkeypatch.setattr(
+        "workbench.bench.experiments.speed_experiment.describe_machine", lambda: machine
+    )
     result = run("bench", "imagenet-eval", "--data", photos, "--device", "mixed")
     assert result.exit_code == 1
     assert "the driver is asleep" in result.output
@@ -177,7 +179,7 @@ def test_without_a_gpu_the_command_for_one_is_shown(
 def test_unsteady_rounds_are_marked(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = Measurement(Config(), rounds(100.0, 100.0, 150.0))
     row = replace(row, flags=row.quality_flags(2))
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", lambda *_: (row,))
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", lambda *_: (row,))
     result = run(
         "bench", "imagenet-eval", "--data", photos, "--device", "cpu", "--regime", "decode"
     )

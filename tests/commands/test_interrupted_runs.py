@@ -9,8 +9,8 @@ import pytest
 
 from tests.bench.fakes import rounds
 from tests.commands.test_bench import run
-from workbench.bench.measurement import Measurement
-from workbench.bench.record import load_report
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.records.record import load_report
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_what_an_interrupt_leaves_is_told_and_kept(
         on_rows((replace(found[0], rounds=rounds(100.0, 101.0)), *found[1:]))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", interrupted)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", interrupted)
     record = tmp_path / "record.json"
     done = run(command, "rotate-jitter", "--data", photos, "--json", record, *options)
     if command == "stages":  # the whole is the last: without it no stage has a time
@@ -52,7 +52,7 @@ def test_an_interrupt_before_the_first_round_is_one_line(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", interrupted)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", interrupted)
     done = run("bench", "rotate-jitter", "--data", photos, "--device", "cpu")
     assert done.exit_code == 1
     assert done.output.endswith("Error: Interrupted before there was a figure: nothing is kept.\n")

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from tests.graph.rewrites.laws import ops
 from tests.optimiser.made_up import NAMES, make_up, slow_graph
-from workbench.bench.record import load_report
+from workbench.bench.records.record import load_report
 from workbench.cli import main
 from workbench.graph import dump_graph, load_graph
 

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.thorough import one_in
-from workbench.bench.interleaved import measure
-from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.measuring.interleaved import measure
+from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
 from workbench.cli import main
 from workbench.graph import dump_graph, load_recipe
@@ -48,7 +48,8 @@ def _where_the_files_are(photos: Path, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     short = MeasurementConfig(0.02, 2, 2, warm_up_rounds=1, budget=0.0)
     monkeypatch.setattr(
-        "workbench.bench.speed_experiment.measure", lambda e, _, *rest: measure(e, short, *rest)
+        "workbench.bench.experiments.speed_experiment.measure",
+        lambda e, _, *rest: measure(e, short, *rest),
     )
 
 

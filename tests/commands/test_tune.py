@@ -14,15 +14,15 @@ from click.testing import CliRunner, Result
 from tests.bench.fakes import measured, report, rounds
 from tests.damaged import REFUSED
 from tests.emit.targets.test_execute import some_of
-from workbench.bench import interleaved
-from workbench.bench.config import Config
-from workbench.bench.grid import Grid
-from workbench.bench.interleaved import ConfigJobs
-from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.record import load_report
-from workbench.bench.summary import best_measurement
-from workbench.bench.sweep import SweepExperiment
+from workbench.bench.analysis.grid import Grid
+from workbench.bench.experiments.sweep import SweepExperiment
+from workbench.bench.measuring import interleaved
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.interleaved import ConfigJobs
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import MeasurementConfig
+from workbench.bench.records.record import load_report
+from workbench.bench.records.summary import best_measurement
 from workbench.cli import main
 from workbench.commands.measuring import print_rows
 from workbench.commands.tune import as_it_is_words
@@ -72,7 +72,7 @@ def test_a_folder_with_one_percent_bad_files(
     def measure(entries: Sequence[ConfigJobs], _: MeasurementConfig, *rest: Any) -> Any:
         return interleaved.measure(entries, SHORT, *rest)
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", measure)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", measure)
     folder = some_of(photos, COUNT, tmp_path / "photos")
     make, _ = REFUSED["bomb.png"]
     (folder / "all" / "bomb.png").write_bytes(make(b""))
@@ -105,7 +105,7 @@ def test_a_setting_that_could_not_be_measured_is_told(
         found = rounds(100.0, 101.0)
         return tuple(Measurement(entry.config, found, label=entry.label) for entry in entries)
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", measure)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", measure)
     done = tune(photos)
     assert done.exit_code == 0, done.output
     assert re.search(
@@ -126,7 +126,7 @@ def test_a_tuning_that_is_interrupted_keeps_what_it_has(
         rates = rounds(100.0 * entries[0].config.pipelines, 101.0 * entries[0].config.pipelines)
         return tuple(Measurement(entry.config, rates, label=entry.label) for entry in entries)
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", measure)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", measure)
     record, tuned = tmp_path / "record.json", tmp_path / "tuned.json"
     done = tune(photos, "--pipelines", "1,2", "--json", record, "-o", tuned)
     assert done.exit_code == 0, done.output
@@ -159,7 +159,7 @@ def test_one_that_is_interrupted_before_anything_else_was_tried(
             raise KeyboardInterrupt
         return tuple(Measurement(entry.config, rounds(100.0)) for entry in entries)
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", measure)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", measure)
     done = tune(photos, "--pipelines", "1,2", "--seconds", "20")
     assert done.exit_code == 0, done.output
     assert "imgs/s (as it is: nothing else was tried)" in done.stdout

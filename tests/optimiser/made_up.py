@@ -10,8 +10,8 @@ import pytest
 
 from tests.bench.fakes import measured
 from tests.graph.rewrites.laws import start
-from workbench.bench.interleaved import ConfigJobs
-from workbench.bench.measurement import Measurement
+from workbench.bench.measuring.interleaved import ConfigJobs
+from workbench.bench.measuring.measurement import Measurement
 from workbench.errors import CancelledError
 from workbench.graph import Graph
 from workbench.graph.rewrites import load_rewrites
@@ -61,14 +61,14 @@ def make_up(
         return rows
 
     def refused(self: OptimisationExperiment, engine: Any, catalog: Any, step: Any) -> str:
-        from workbench.bench.context import graph_hash
+        from workbench.bench.records.context import graph_hash
 
         self._compared[graph_hash(step.graph)] = pixels(step.name)
         return compared(self, engine, catalog, step)
 
     compared = OptimisationExperiment._refused
     monkeypatch.setattr(OptimisationExperiment, "_refused", refused)
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", fake)
     of_cpu = {name: one for name, one in load_rewrites().items() if not one.needs_gpu}
     monkeypatch.setattr("workbench.optimiser.experiment.load_rewrites", lambda: of_cpu)
     return seen

@@ -12,10 +12,10 @@ import pytest
 from tests.bench.fakes import MACHINE, measured
 from tests.graph.rewrites.laws import CATALOG, ops, start
 from tests.optimiser.made_up import FAR, NAMES, NEAR, SAME, make_up, slow_graph
-from workbench.bench.interleaved import NOT_YET
-from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.record import dump_report, load_report
+from workbench.bench.measuring.interleaved import NOT_YET
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import MeasurementConfig
+from workbench.bench.records.record import dump_report, load_report
 from workbench.errors import (
     ArgumentError,
     CancelledError,
@@ -234,7 +234,9 @@ def test_placement_is_measured_node_by_node_where_there_is_a_gpu(
     monkeypatch: pytest.MonkeyPatch, photos: Path, no_gpu: str
 ) -> None:
     machine = replace(MACHINE, no_gpu=no_gpu)
-    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: machine)
+    monkeypatch.setattr(
+        "workbench.bench.experiments.speed_experiment.describe_machine", lambda: machine
+    )
     rates = {"on-the-gpu@crop": 80.0, "on-the-gpu@brightness": 150.0, "on-the-gpu@contrast": 300.0,
              "on-the-gpu@decode": 900.0}  # fmt: skip
     seen = make_up(monkeypatch, rates, lambda name: NEAR)
@@ -288,7 +290,9 @@ def test_for_real_a_lie_is_found_and_a_law_is_not(
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """What the deadlines take for the time, in s."""
     now = [0.0]
-    monkeypatch.setattr("workbench.bench.deadline.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(
+        "workbench.bench.measuring.deadline.time", SimpleNamespace(monotonic=lambda: now[0])
+    )
     return now
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.graph.rewrites.laws import CATALOG, ops
 from tests.optimiser.made_up import NAMES, make_up, slow_graph
-from workbench.bench.record import dump_report, load_report
+from workbench.bench.records.record import dump_report, load_report
 from workbench.errors import GraphEditError, RecordFormatError
 from workbench.graph.rewrites import rewritten
 from workbench.optimiser import Optimisation, optimisation_of, optimise

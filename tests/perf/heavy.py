@@ -11,7 +11,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from workbench.bench.config import adopt_config, config_of
+from workbench.bench.measuring.config import adopt_config, config_of
 from workbench.graph import Graph, Port, dump_graph, load_recipe
 
 

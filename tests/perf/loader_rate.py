@@ -25,7 +25,7 @@ from typing import Any
 
 from tests.perf.heavy import heavy
 from tests.perf.tune_live import SIZE, image_size, make_photos
-from workbench.bench.config import adopt_config, config_of
+from workbench.bench.measuring.config import adopt_config, config_of
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.graph import Graph, load_recipe

@@ -23,8 +23,8 @@ from tests.helpers import with_settings
 from tests.perf.conftest import Table
 from tests.perf.photos import make_photos
 from workbench.bench import Benchmark
-from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.workload import ScriptJob, run_round
+from workbench.bench.measuring.measurement_config import MeasurementConfig
+from workbench.bench.measuring.workload import ScriptJob, run_round
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.engine.resources.machine import usable_cores

@@ -21,8 +21,8 @@ from tests.helpers import chain_graph, with_settings
 from tests.perf.conftest import Table
 from tests.perf.handwritten_regions import SIZE, build
 from tests.perf.test_preview_latency import Nowhere, chain
-from workbench.bench.fused_speed import FusedSpeedExperiment
-from workbench.bench.measurement_config import QUICK_CONFIG
+from workbench.bench.experiments.fused_speed import FusedSpeedExperiment
+from workbench.bench.measuring.measurement_config import QUICK_CONFIG
 from workbench.catalog import Value, load_catalog
 from workbench.emit import emit_script
 from workbench.engine.run.worker import Worker

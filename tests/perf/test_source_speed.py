@@ -22,7 +22,7 @@ from tests.perf.photos import make_photos
 from tests.sources.written import WRITERS, read_photos
 from tests.sources.written_pixels import write_arrays
 from workbench import emit_script
-from workbench.bench.stats import paired_ratio
+from workbench.bench.measuring.stats import paired_ratio
 from workbench.graph import load_recipe
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph, Node, Port, Source

@@ -13,13 +13,13 @@ import pytest
 from tests.helpers import with_settings
 from tests.perf.conftest import Table
 from tests.perf.test_lab import folder
-from workbench.bench.config import Config
-from workbench.bench.grid import Grid
-from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.summary import best_measurement
-from workbench.bench.sweep import SweepExperiment
-from workbench.bench.tune import TuningExperiment
-from workbench.bench.tuner_search import usual_allowance
+from workbench.bench.analysis.grid import Grid
+from workbench.bench.analysis.tuner_search import usual_allowance
+from workbench.bench.experiments.sweep import SweepExperiment
+from workbench.bench.experiments.tune import TuningExperiment
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.measurement_config import MeasurementConfig
+from workbench.bench.records.summary import best_measurement
 from workbench.engine.resources.machine import usable_cores
 from workbench.graph import load_recipe
 

@@ -16,7 +16,7 @@ from tests.sources.in_memory import BATCH, COUNT, FORMS, PIXELS, Photos, a_graph
 from tests.sources.written import read_photos
 from tests.thorough import one_in
 from workbench.bench import Benchmark
-from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
 from workbench.catalog.python_decoder import decode_with_pillow
 from workbench.engine import Engine

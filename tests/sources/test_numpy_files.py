@@ -11,7 +11,7 @@ import pytest
 from tests.helpers import import_script, same, script_batches
 from tests.sources.written_pixels import write_arrays, write_volumes
 from workbench.bench import Benchmark
-from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine import Engine

@@ -15,7 +15,7 @@ from PIL import Image
 
 from tests.helpers import script_batches, with_settings
 from tests.thorough import one_in
-from workbench.bench.benchmark import Benchmark
+from workbench.bench.experiments.benchmark import Benchmark
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
 from workbench.emit.targets import export

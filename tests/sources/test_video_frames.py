@@ -13,7 +13,7 @@ from tests.sources.clips import write_clips
 from tests.sources.test_video import a_graph
 from tests.sources.written_pixels import write_frames
 from workbench.bench import Benchmark
-from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine import Engine

@@ -12,7 +12,7 @@ from tests.bench.fakes import measured, report
 from tests.optimiser.made_up import slow_graph
 from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part, small
 from tests.ui.speed.records import stage_record
-from workbench.bench.record import dump_report, load_report
+from workbench.bench.records.record import dump_report, load_report
 from workbench.graph import Graph
 
 pytestmark = pytest.mark.browser
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 TINY = (
     "(lambda module, config: module.MEASUREMENT_CONFIGS.update(usual=config, quick=config))("
     "__import__('workbench.ui.speed.experiment_factory', fromlist=['x']),"
-    "__import__('workbench.bench.measurement_config', fromlist=['x']).MeasurementConfig("
+    "__import__('workbench.bench.measuring.measurement_config', fromlist=['x']).MeasurementConfig("
     "round_seconds=0.05, round_batches=2, rounds=2, warm_up_rounds=2, budget=0.1))"
 )
 
@@ -28,7 +28,7 @@ TINY = (
 TINY_REWRITES = (
     "(lambda module, config: setattr(module, 'OPTIMISE_CONFIG', config))("
     "__import__('workbench.optimiser.experiment', fromlist=['x']),"
-    "__import__('workbench.bench.measurement_config', fromlist=['x']).MeasurementConfig("
+    "__import__('workbench.bench.measuring.measurement_config', fromlist=['x']).MeasurementConfig("
     "round_seconds=0.05, round_batches=2, rounds=3, warm_up_rounds=2, budget=0.1))"
 )
 

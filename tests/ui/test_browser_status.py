@@ -13,8 +13,8 @@ from tests.bench.fakes import measured
 from tests.ui.hosts import Host, await_picture, await_python, part, small
 from tests.ui.test_browser_screen import box, in_sight
 from workbench.bench import Report
-from workbench.bench.context import graph_hash
-from workbench.bench.record import dump_report
+from workbench.bench.records.context import graph_hash
+from workbench.bench.records.record import dump_report
 from workbench.engine.resources.machine import describe_machine
 from workbench.sources import describe_datasets, open_datasets
 from workbench.ui.autosave import state_folder

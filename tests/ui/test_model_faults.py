@@ -11,7 +11,7 @@ import pytest
 
 import workbench as wb
 from tests.ui.screen import Make, Screen, edit, read_picture
-from workbench.bench.worker_group import WorkerGroup
+from workbench.bench.measuring.worker_group import WorkerGroup
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import EngineClosedError
 from workbench.graph.edits.edit import set_setting

@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from workbench.bench import COARSE_CONFIG
-from workbench.bench.speed_experiment import SpeedExperiment
+from workbench.bench.experiments.speed_experiment import SpeedExperiment
 from workbench.engine.protocol import progress_bar
 from workbench.ui.notebook_runs import run_with_bar
 

@@ -27,7 +27,7 @@ from tests.poison import (
 from tests.thorough import examples
 from tests.ui.screen import Screen
 from tests.ui.speed.records import stage_record, tune_record
-from workbench.bench.record import load_report
+from workbench.bench.records.record import load_report
 from workbench.errors import GraphFormatError, RecordFormatError
 from workbench.graph import load_recipe
 from workbench.graph.storage.layout import load_document

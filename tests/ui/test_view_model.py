@@ -9,7 +9,7 @@ import pytest
 
 from tests.bench.fakes import measured, report
 from tests.ui.screen import Make, Screen, edit, read_picture
-from workbench.bench.record import dump_report
+from workbench.bench.records.record import dump_report
 from workbench.errors import GraphFormatError
 from workbench.graph import dump_graph, load_recipe
 from workbench.ui.components import COMPONENTS

@@ -1,9 +1,13 @@
 """imgs/s, measured on the user's machine and data. How: ``METHOD.md`` beside this file."""
 
-from workbench.bench.benchmark import Benchmark
-from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import COARSE_CONFIG, QUICK_CONFIG, MeasurementConfig
-from workbench.bench.record import Report, load_report
+from workbench.bench.experiments.benchmark import Benchmark
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import (
+    COARSE_CONFIG,
+    QUICK_CONFIG,
+    MeasurementConfig,
+)
+from workbench.bench.records.record import Report, load_report
 
 __all__ = [
     "COARSE_CONFIG",

@@ -37,7 +37,7 @@ OPERATORS = "operators"
 """What the record of the operators is called, beside that of the whole graph."""
 
 if TYPE_CHECKING:
-    from workbench.bench.record import Report
+    from workbench.bench.records.record import Report
 
 
 @click.command()
@@ -117,10 +117,10 @@ def bench(
     from dataclasses import replace
 
     from workbench.bench import Benchmark
-    from workbench.bench.config import REGIMES, adopt_config, config_of
-    from workbench.bench.interleaved import format_duration
-    from workbench.bench.measurement_config import config_within
-    from workbench.bench.operators import OperatorExperiment, workers_of
+    from workbench.bench.experiments.operators import OperatorExperiment, workers_of
+    from workbench.bench.measuring.config import REGIMES, adopt_config, config_of
+    from workbench.bench.measuring.interleaved import format_duration
+    from workbench.bench.measuring.measurement_config import config_within
     from workbench.bench.peers import PEERS, peers_named
     from workbench.graph.edits.edit import set_setting
 
@@ -177,9 +177,9 @@ def beside(path: str | None, part: str) -> str | None:
 
 
 def _print(report: Report) -> None:
-    from workbench.bench.operator_report import operator_lines, operators_of
-    from workbench.bench.pixels import pixel_words
-    from workbench.bench.report_text import interrupted_words
+    from workbench.bench.measuring.pixels import pixel_words
+    from workbench.bench.records.operator_report import operator_lines, operators_of
+    from workbench.bench.records.report_text import interrupted_words
 
     if costs := operators_of(report.extra):
         print_machine(report)

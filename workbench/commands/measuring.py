@@ -26,9 +26,9 @@ from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Datasets
 
 if TYPE_CHECKING:
-    from workbench.bench.measurement import Measurement
-    from workbench.bench.record import Report
-    from workbench.bench.speed_experiment import SpeedExperiment
+    from workbench.bench.experiments.speed_experiment import SpeedExperiment
+    from workbench.bench.measuring.measurement import Measurement
+    from workbench.bench.records.record import Report
 
 Progress = Callable[[float, str], None]
 P = ParamSpec("P")
@@ -217,7 +217,7 @@ def print_machine(report: Report) -> None:
 
 def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> None:
     """Print the machine, and a line for each row: all of the report, or those given."""
-    from workbench.bench.rate import rate_figure, rate_words
+    from workbench.bench.records.rate import rate_figure, rate_words
 
     print_machine(report)
     for row in report.measurements if rows is None else rows:
@@ -241,7 +241,7 @@ def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> Non
 
 def print_quality_flags(rows: Sequence[Measurement]) -> None:
     """Print why figures are to be distrusted, each cause once."""
-    from workbench.bench.quality_flags import quality_flags
+    from workbench.bench.records.quality_flags import quality_flags
 
     for words in quality_flags(rows):
         click.echo(f"caution: {words}")
@@ -249,7 +249,7 @@ def print_quality_flags(rows: Sequence[Measurement]) -> None:
 
 def write_record(report: Report, record: str | None, picture: str | None) -> None:
     """Write the record and its picture, where they were asked for. Raises SaveError."""
-    from workbench.bench.record import dump_report
+    from workbench.bench.records.record import dump_report
     from workbench.files import write_text
 
     if record:
@@ -260,7 +260,7 @@ def write_record(report: Report, record: str | None, picture: str | None) -> Non
 
 def draw_record(report: Report, picture: str) -> None:
     """Draw a record as PNG or SVG, by the ending of the name. Raises EngineError and SaveError."""
-    from workbench.bench.plots import plot_record
+    from workbench.bench.records.plots import plot_record
     from workbench.figures import render_figure
     from workbench.files import write_bytes
 

@@ -84,18 +84,18 @@ def scale(
     """
     from dataclasses import replace
 
-    from workbench.bench.config import adopt_config, config_of
-    from workbench.bench.grid import mapping_values
-    from workbench.bench.measurement_config import config_within
-    from workbench.bench.rate import rate_words
-    from workbench.bench.report_text import interrupted_words
-    from workbench.bench.scaling import (
+    from workbench.bench.analysis.grid import mapping_values
+    from workbench.bench.experiments.scaling import (
         GpuScalingExperiment,
         PipelineScalingExperiment,
         ProcessScalingExperiment,
         ThreadScalingExperiment,
     )
-    from workbench.bench.summary import Over, speedup_curve
+    from workbench.bench.measuring.config import adopt_config, config_of
+    from workbench.bench.measuring.measurement_config import config_within
+    from workbench.bench.records.rate import rate_words
+    from workbench.bench.records.report_text import interrupted_words
+    from workbench.bench.records.summary import Over, speedup_curve
     from workbench.catalog import load_catalog
 
     workers = gpus or processes

@@ -22,11 +22,15 @@ def stages(options: MeasureOptions, quick: bool) -> None:
 
     Example:  workbench stages rotate-jitter --data photos --plot stages.png
     """
-    from workbench.bench.measurement_config import COARSE_CONFIG, QUICK_CONFIG, low_precision_notice
-    from workbench.bench.rate import rate_words
-    from workbench.bench.report_text import interrupted_words
-    from workbench.bench.stage_report import stages_of
-    from workbench.bench.stages import StageCostExperiment
+    from workbench.bench.experiments.stages import StageCostExperiment
+    from workbench.bench.measuring.measurement_config import (
+        COARSE_CONFIG,
+        QUICK_CONFIG,
+        low_precision_notice,
+    )
+    from workbench.bench.records.rate import rate_words
+    from workbench.bench.records.report_text import interrupted_words
+    from workbench.bench.records.stage_report import stages_of
     from workbench.graph.edits.edit import set_setting
 
     graph = set_setting(options.graph, device=options.device) if options.device else options.graph

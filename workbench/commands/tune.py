@@ -20,8 +20,8 @@ from workbench.graph.model import CHOICES, DecodeDevice
 from workbench.graph.model.bounds import FILES, SETTINGS
 
 if TYPE_CHECKING:
-    from workbench.bench.config import Config
-    from workbench.bench.record import Report
+    from workbench.bench.measuring.config import Config
+    from workbench.bench.records.record import Report
 
 EXECUTORS = CHOICES["executor"]
 
@@ -108,13 +108,13 @@ def tune(
     """
     from dataclasses import replace
 
-    from workbench.bench.config import adopt_config
-    from workbench.bench.grid import grid_for, mapping_values
-    from workbench.bench.measurement import long_words
-    from workbench.bench.rate import rate_words
-    from workbench.bench.summary import best_measurement
-    from workbench.bench.sweep import SweepExperiment, describe_ineffective
-    from workbench.bench.tune import TuningExperiment
+    from workbench.bench.analysis.grid import grid_for, mapping_values
+    from workbench.bench.experiments.sweep import SweepExperiment, describe_ineffective
+    from workbench.bench.experiments.tune import TuningExperiment
+    from workbench.bench.measuring.config import adopt_config
+    from workbench.bench.measuring.measurement import long_words
+    from workbench.bench.records.rate import rate_words
+    from workbench.bench.records.summary import best_measurement
     from workbench.catalog import load_catalog
     from workbench.emit import emit_script
     from workbench.engine.resources.machine import describe_machine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from workbench.arguments import NAMES, checked
-from workbench.bench.measurement_config import MEASUREMENT, MeasurementConfig
+from workbench.bench.measuring.measurement_config import MEASUREMENT, MeasurementConfig
 from workbench.engine.protocol.progress_bar import with_progress_bar
 from workbench.engine.protocol.worker_progress import Progress
 from workbench.graph.model import GRAPH, Graph

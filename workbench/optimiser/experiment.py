@@ -7,20 +7,25 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.bench.config import Config, config_of, with_config
-from workbench.bench.context import graph_hash
-from workbench.bench.deadline import Deadline, least_seconds, require_seconds, start_seconds
-from workbench.bench.interleaved import ConfigJobs
-from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import (
+from workbench.bench.experiments.speed_experiment import SpeedExperiment
+from workbench.bench.measuring.config import Config, config_of, with_config
+from workbench.bench.measuring.deadline import (
+    Deadline,
+    least_seconds,
+    require_seconds,
+    start_seconds,
+)
+from workbench.bench.measuring.interleaved import ConfigJobs
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import (
     GPU_PROBE_CONFIG,
     PROBE_CONFIG,
     MeasurementConfig,
 )
-from workbench.bench.record import Report
-from workbench.bench.speed_experiment import SpeedExperiment
-from workbench.bench.stats import Interval, paired_ratio
-from workbench.bench.workload import ScriptJob
+from workbench.bench.measuring.stats import Interval, paired_ratio
+from workbench.bench.measuring.workload import ScriptJob
+from workbench.bench.records.context import graph_hash
+from workbench.bench.records.record import Report
 from workbench.catalog.spec import Catalog
 from workbench.emit.script import emit_script
 from workbench.engine.protocol.process import Engine

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from workbench.bench.stats import Interval
+from workbench.bench.measuring.stats import Interval
 from workbench.graph.rewrites import Class
 from workbench.optimiser.difference import Difference, WorstSample
 

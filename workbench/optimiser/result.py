@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from workbench.bench.record import Report
-from workbench.bench.stats import Interval
+from workbench.bench.measuring.stats import Interval
+from workbench.bench.records.record import Report
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError, RecordFormatError
 from workbench.figures import plot_values

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from workbench.bench import Measurement, Report
-from workbench.bench.fused_speed import FusedSpeedExperiment
-from workbench.bench.measurement_config import QUICK_CONFIG
+from workbench.bench.experiments.fused_speed import FusedSpeedExperiment
+from workbench.bench.measuring.measurement_config import QUICK_CONFIG
 from workbench.graph.model import Graph
 from workbench.roots import Roots
 from workbench.sources import Datasets

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.arguments import WHOLE, checked, require_names, told_as
 from workbench.bench import Benchmark, Report
-from workbench.bench.speed_experiment import SpeedExperiment
-from workbench.bench.stages import StageCostExperiment
-from workbench.bench.tune import TuningExperiment
+from workbench.bench.experiments.speed_experiment import SpeedExperiment
+from workbench.bench.experiments.stages import StageCostExperiment
+from workbench.bench.experiments.tune import TuningExperiment
 from workbench.engine.protocol.progress_bar import share_bar
 from workbench.optimiser import Optimisation, optimise
 from workbench.preview.verification.verify import Verification, verify
@@ -107,7 +107,7 @@ class RunAccess:
 
         ::
 
-            from workbench.bench.grid import Grid
+            from workbench.bench.analysis.grid import Grid
 
             grid = Grid(threads=(1, 2), batch_size=(8,), prefetch=(2,))
             report = w.tune("cpu", grid=grid, measurement_config=COARSE_CONFIG)

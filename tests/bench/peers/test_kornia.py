@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from workbench.bench.measuring.pixels import compare_cpu_with_mixed
 from workbench.bench.peers import OPERATORS, PEERS, kornia, opencv
 from workbench.bench.peers.operator_graphs import operator_graphs
 from workbench.bench.peers.program import Program, program_of, without_randomness
-from workbench.bench.pixels import compare_cpu_with_mixed
 from workbench.catalog import Catalog
 from workbench.graph import load_recipe
 

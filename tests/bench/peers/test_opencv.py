@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from tests.thorough import one_in
-from workbench.bench.config import config_of, with_config
+from workbench.bench.measuring.config import config_of, with_config
+from workbench.bench.measuring.pixels import IMAGES, PixelDifference
 from workbench.bench.peers import OPERATORS, PEERS, compare_with_peer
 from workbench.bench.peers.opencv import PoolWorkload, crop_window, decode, operators
 from workbench.bench.peers.program import program_of, without_randomness
-from workbench.bench.pixels import IMAGES, PixelDifference
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
 from workbench.engine import Engine

@@ -11,7 +11,7 @@ import pytest
 
 from tests.helpers import with_settings
 from workbench.bench import Benchmark
-from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.peers import OPERATORS, PEERS
 from workbench.bench.peers.program import program_of
 from workbench.catalog import Catalog, load_catalog

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from tests.bench.fakes import MACHINE, measured
-from workbench.bench.interleaved import ConfigJobs, OnRows
-from workbench.bench.measurement import Measurement
-from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.measuring.interleaved import ConfigJobs, OnRows
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.engine.protocol.worker_progress import Progress
 from workbench.errors import CancelledError
 from workbench.graph import Graph, load_recipe
@@ -106,8 +106,10 @@ class Fake:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     made = Fake()
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", made)
-    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: NO_GPU)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", made)
+    monkeypatch.setattr(
+        "workbench.bench.experiments.speed_experiment.describe_machine", lambda: NO_GPU
+    )
     monkeypatch.setattr("workbench.ui.speed.record_views.describe_machine", lambda: NO_GPU)
     return made
 

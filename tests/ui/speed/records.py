@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from tests.bench.fakes import measured, report
-from workbench.bench.config import Config
-from workbench.bench.grid import Grid
-from workbench.bench.measurement import Measurement
-from workbench.bench.record import WHOLE, dump_report
-from workbench.bench.stage_report import StageCost, StageReport
+from workbench.bench.analysis.grid import Grid
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.records.record import WHOLE, dump_report
+from workbench.bench.records.stage_report import StageCost, StageReport
 
 
 def stage_record() -> str:

@@ -9,9 +9,9 @@ import pytest
 
 from tests.bench.fakes import MACHINE, measured, report, rounds
 from workbench.bench import Report
-from workbench.bench.config import config_of
-from workbench.bench.context import graph_hash
-from workbench.bench.record import WHOLE
+from workbench.bench.measuring.config import config_of
+from workbench.bench.records.context import graph_hash
+from workbench.bench.records.record import WHOLE
 from workbench.graph import load_recipe
 from workbench.ui.speed.last_speeds import last_speeds
 from workbench.ui.status_views import LastSpeed

@@ -9,9 +9,9 @@ import pytest
 
 from tests.bench.fakes import measured, report, rounds
 from tests.ui.speed.conftest import Bed, Fake
-from workbench.bench.config import config_of
-from workbench.bench.context import graph_hash
-from workbench.bench.stages import StageCostExperiment
+from workbench.bench.experiments.stages import StageCostExperiment
+from workbench.bench.measuring.config import config_of
+from workbench.bench.records.context import graph_hash
 from workbench.catalog import load_catalog
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.sources import open_datasets
@@ -107,7 +107,7 @@ def test_a_fault_of_the_lab_itself_is_told(bed: Bed, monkeypatch: pytest.MonkeyP
     def broken(*_: object) -> None:
         raise ZeroDivisionError("no")
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", broken)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", broken)
     bed.run(what="compare")
     assert bed["message"] == "The measurement failed: ZeroDivisionError: no"
 

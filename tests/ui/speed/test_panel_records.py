@@ -9,7 +9,7 @@ import pytest
 
 from tests.bench.fakes import measured, report
 from tests.ui.speed.conftest import Bed, Fake
-from workbench.bench.record import FORMAT, dump_report, load_report
+from workbench.bench.records.record import FORMAT, dump_report, load_report
 from workbench.errors import GraphEditError
 from workbench.ui.actions.speed import Adopt
 

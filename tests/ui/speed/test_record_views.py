@@ -10,13 +10,13 @@ import pytest
 
 from tests.bench.fakes import measured, report, rounds
 from workbench.bench import Measurement
-from workbench.bench.compare import compare_reports, read_report
-from workbench.bench.config import Config
-from workbench.bench.data_fingerprint import Fingerprint
-from workbench.bench.measurement_config import COARSE_CONFIG
-from workbench.bench.page_cache import CacheState
-from workbench.bench.record import WHOLE
-from workbench.bench.stage_report import StageCost, StageReport
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.data_fingerprint import Fingerprint
+from workbench.bench.measuring.measurement_config import COARSE_CONFIG
+from workbench.bench.measuring.page_cache import CacheState
+from workbench.bench.records.compare import compare_reports, read_report
+from workbench.bench.records.record import WHOLE
+from workbench.bench.records.stage_report import StageCost, StageReport
 from workbench.errors import RecordFormatError
 from workbench.ui.speed.chart_views import measured_on
 from workbench.ui.speed.formatting import name_of, part_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import workbench.bench.speed_experiment
+import workbench.bench.experiments.speed_experiment
 from tests.graph.rewrites.laws import ops
 from tests.optimiser.made_up import NAMES, make_up, slow_graph
 from tests.ui.speed.conftest import NO_GPU, Bed
@@ -19,7 +19,9 @@ from workbench.ui.actions.speed import TakeRewrites
 def found(monkeypatch: pytest.MonkeyPatch, bed: Bed) -> Bed:
     rates = {"colour-after-crop": 200.0, "crop-in-decoder": 300.0, "colour-into-twist": 310.0}
     make_up(monkeypatch, rates)
-    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: NO_GPU)
+    monkeypatch.setattr(
+        "workbench.bench.experiments.speed_experiment.describe_machine", lambda: NO_GPU
+    )
     bed.graph = slow_graph()
     bed.run(what="rewrites")
     return bed
@@ -52,9 +54,11 @@ def test_a_run_that_goes_on_has_a_row_for_each_rewrite(
     monkeypatch: pytest.MonkeyPatch, bed: Bed
 ) -> None:
     make_up(monkeypatch, {"colour-after-crop": 200.0, "crop-in-decoder": 50.0})
-    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: NO_GPU)
+    monkeypatch.setattr(
+        "workbench.bench.experiments.speed_experiment.describe_machine", lambda: NO_GPU
+    )
     bed.graph = slow_graph()
-    measure: Any = vars(workbench.bench.speed_experiment)["measure"]  # the made up one
+    measure: Any = vars(workbench.bench.experiments.speed_experiment)["measure"]  # the made up one
     shown: list[Any] = []
 
     def observed(*args: Any) -> Any:
@@ -63,7 +67,7 @@ def test_a_run_that_goes_on_has_a_row_for_each_rewrite(
         shown.append(bed["rewrites"])
         return rows
 
-    monkeypatch.setattr("workbench.bench.speed_experiment.measure", observed)
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", observed)
     bed.run(what="rewrites")
     before, measured = shown[:2]
     assert before["on"][0]["partial"].startswith("Partial: 3 of 3 rewrites compared")

@@ -19,17 +19,11 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from workbench.bench.compared_program import ComparedProgram, refusal
-from workbench.bench.config import config_of, with_config
-from workbench.bench.interleaved import ConfigJobs
-from workbench.bench.peers.program import (
-    NoCounterpartError,
-    Peer,
-    Program,
-    program_of,
-    without_randomness,
-)
-from workbench.bench.pixels import (
+from workbench.bench.experiments.compared_program import ComparedProgram, refusal
+from workbench.bench.experiments.speed_experiment import SpeedExperiment
+from workbench.bench.measuring.config import config_of, with_config
+from workbench.bench.measuring.interleaved import ConfigJobs
+from workbench.bench.measuring.pixels import (
     IMAGES,
     NOT_COMPARED,
     SAME,
@@ -37,8 +31,14 @@ from workbench.bench.pixels import (
     compare_cpu_with_mixed,
     first_batch,
 )
-from workbench.bench.speed_experiment import SpeedExperiment
-from workbench.bench.workload import Workload
+from workbench.bench.measuring.workload import Workload
+from workbench.bench.peers.program import (
+    NoCounterpartError,
+    Peer,
+    Program,
+    program_of,
+    without_randomness,
+)
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.script import emit_script

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.bench import Measurement, Report
-from workbench.bench.measurement_config import low_precision_notice
-from workbench.bench.quality_flags import quality_flags
-from workbench.bench.rate import rate_figure, rate_unit
-from workbench.bench.stats import ratio
+from workbench.bench.measuring.measurement_config import low_precision_notice
+from workbench.bench.measuring.stats import ratio
+from workbench.bench.records.quality_flags import quality_flags
+from workbench.bench.records.rate import rate_figure, rate_unit
 from workbench.ui.speed.formatting import (
     GROUPS,
     NOT_MEASURED,

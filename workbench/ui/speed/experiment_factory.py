@@ -10,25 +10,25 @@ from importlib.util import find_spec
 from typing import Any, cast
 
 from workbench.bench import Benchmark
-from workbench.bench.config import REGIMES, config_of
-from workbench.bench.context import gpu_command
-from workbench.bench.grid import grid_for, mapping_values
-from workbench.bench.measurement_config import (
+from workbench.bench.analysis.grid import grid_for, mapping_values
+from workbench.bench.experiments.scaling import (
+    GpuScalingExperiment,
+    PipelineScalingExperiment,
+    ThreadScalingExperiment,
+)
+from workbench.bench.experiments.speed_experiment import SpeedExperiment
+from workbench.bench.experiments.stages import StageCostExperiment
+from workbench.bench.experiments.sweep import SweepExperiment
+from workbench.bench.experiments.tune import TuningExperiment
+from workbench.bench.measuring.config import REGIMES, config_of
+from workbench.bench.measuring.measurement_config import (
     COARSE_CONFIG,
     QUICK_CONFIG,
     MeasurementConfig,
     config_within,
 )
 from workbench.bench.peers import PEERS
-from workbench.bench.scaling import (
-    GpuScalingExperiment,
-    PipelineScalingExperiment,
-    ThreadScalingExperiment,
-)
-from workbench.bench.speed_experiment import SpeedExperiment
-from workbench.bench.stages import StageCostExperiment
-from workbench.bench.sweep import SweepExperiment
-from workbench.bench.tune import TuningExperiment
+from workbench.bench.records.context import gpu_command
 from workbench.catalog import load_catalog
 from workbench.engine.resources.gpu import cuda_uuids
 from workbench.engine.resources.machine import Machine

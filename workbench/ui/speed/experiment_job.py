@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 
 from workbench.bench import Report
-from workbench.bench.interleaved import format_duration
-from workbench.bench.speed_experiment import SpeedExperiment
+from workbench.bench.experiments.speed_experiment import SpeedExperiment
+from workbench.bench.measuring.interleaved import format_duration
 from workbench.engine.protocol.worker_progress import NO_ANSWER
 from workbench.ui.measurement_job import JobListener, MeasurementJob, OwnedJobs
 from workbench.ui.measurement_queue import SHARED_QUEUE, MeasurementQueue

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import product
 
 from workbench.bench import Measurement, Report
-from workbench.bench.config import Config
-from workbench.bench.grid import KNOBS, Grid
-from workbench.bench.measurement import long_words
-from workbench.bench.stats import paired_ratio
-from workbench.bench.summary import best_measurement
-from workbench.bench.sweep import describe_ineffective
+from workbench.bench.analysis.grid import KNOBS, Grid
+from workbench.bench.experiments.sweep import describe_ineffective
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.measurement import long_words
+from workbench.bench.measuring.stats import paired_ratio
+from workbench.bench.records.summary import best_measurement
 from workbench.errors import EngineError
 from workbench.ui.speed_views import HeatCell, HeatPanel, MeasuredOn, TuneView
 

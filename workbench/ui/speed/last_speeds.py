@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from workbench.bench import Measurement, Report
-from workbench.bench.config import Config, config_of
-from workbench.bench.grid import KNOBS
-from workbench.bench.record import WHOLE
+from workbench.bench.analysis.grid import KNOBS
+from workbench.bench.measuring.config import Config, config_of
+from workbench.bench.records.record import WHOLE
 from workbench.engine.resources.machine import Machine
 from workbench.graph.model import Graph
 from workbench.ui.status_views import LastSpeed

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from workbench.bench import Report
-from workbench.bench.config import adopt_config
-from workbench.bench.record import load_report
-from workbench.bench.speed_experiment import SpeedExperiment
-from workbench.bench.summary import best_measurement
+from workbench.bench.experiments.speed_experiment import SpeedExperiment
+from workbench.bench.measuring.config import adopt_config
+from workbench.bench.records.record import load_report
+from workbench.bench.records.summary import best_measurement
 from workbench.engine.resources.machine import Machine
 from workbench.errors import GraphEditError, SaveError, WorkbenchError
 from workbench.graph.model import Graph

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 
 from workbench.bench import Report
-from workbench.bench.plots import plot_record
-from workbench.bench.record import dump_report
-from workbench.bench.record_csv import to_csv
+from workbench.bench.records.plots import plot_record
+from workbench.bench.records.record import dump_report
+from workbench.bench.records.record_csv import to_csv
 from workbench.errors import GraphEditError
 from workbench.figures import render_figure
 from workbench.ui.speed.formatting import name_of

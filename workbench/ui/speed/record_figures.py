@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.bench import Report
-from workbench.bench.compare import compare_reports
-from workbench.bench.config import Config, config_of
-from workbench.bench.context import graph_hash
+from workbench.bench.measuring.config import Config, config_of
+from workbench.bench.records.compare import compare_reports
+from workbench.bench.records.context import graph_hash
 from workbench.engine.resources.machine import Machine
 from workbench.graph.model import Graph
 from workbench.sources import Datasets, describe_datasets

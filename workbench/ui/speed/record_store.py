@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.bench import Report
-from workbench.bench.compare import read_report
-from workbench.bench.record import dump_report
+from workbench.bench.records.compare import read_report
+from workbench.bench.records.record import dump_report
 from workbench.errors import DataError, GraphEditError, RecordFormatError
 from workbench.files import require_place, write_text
 from workbench.ui.speed.record_views import require_drawable

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.bench import Report
-from workbench.bench.compare import Comparison, compare_reports
-from workbench.bench.pixels import pixel_words
-from workbench.bench.record import WHOLE
-from workbench.bench.report_text import interrupted_words
-from workbench.bench.stage_report import stages_of
-from workbench.bench.summary import scaled_over, scaling_series, speedup_curve
+from workbench.bench.measuring.pixels import pixel_words
+from workbench.bench.records.compare import Comparison, compare_reports
+from workbench.bench.records.record import WHOLE
+from workbench.bench.records.report_text import interrupted_words
+from workbench.bench.records.stage_report import stages_of
+from workbench.bench.records.summary import scaled_over, scaling_series, speedup_curve
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import RecordFormatError
 from workbench.ui.speed.chart_views import bars, measured_on, mixed_over_cpu_ratios, ratios

@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Collection, Sequence
 
 from workbench.bench import Report
-from workbench.bench.stats import Interval
+from workbench.bench.measuring.stats import Interval
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError, RecordFormatError
 from workbench.graph.model import Graph

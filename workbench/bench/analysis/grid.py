@@ -1,0 +1,145 @@
+"""The settings that a sweep tries: all values of each knob with all of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from typing import Any, get_args
+
+from workbench.arguments import Kind
+from workbench.bench.measuring.config import Config, config_of, takes_dont_use_mmap
+from workbench.catalog.spec import Catalog
+from workbench.engine.resources.machine import Machine
+from workbench.errors import ArgumentError
+from workbench.graph.execution.pipelines import executor_faults, pipeline_faults
+from workbench.graph.model import DecodeDevice, Executor, Graph
+
+KNOBS = (
+    *("hw_decoder_load", "threads", "batch_size", "prefetch", "pipelines", "executor"),
+    "dont_use_mmap",
+)
+
+Value = int | float | str | None
+Place = tuple[int, ...]
+"""An index into the values of each knob, in the order of ``KNOBS``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The values of each knob, ascending where they are numbers."""
+
+    threads: tuple[int, ...]
+    batch_size: tuple[int, ...]
+    prefetch: tuple[int, ...] = (1, 2, 4)
+    hw_decoder_load: tuple[float | None, ...] = (None,)
+    pipelines: tuple[int, ...] = (1,)
+    executor: tuple[Executor, ...] = ("dynamic",)
+    dont_use_mmap: tuple[bool | None, ...] = (None,)
+
+    def __post_init__(self) -> None:
+        for knob in KNOBS:
+            values = self.values(knob)
+            known = [value for value in values if isinstance(value, int | float)]
+            if not values or known != sorted(set(known)):
+                raise ValueError(f"{knob}: {values} is not one or more values in rising order.")
+
+    def values(self, knob: str) -> Sequence[Value]:
+        """The values of a knob."""
+        found: Sequence[Value] = getattr(self, knob)
+        return found
+
+    def __len__(self) -> int:
+        count = 1
+        for knob in KNOBS:
+            count *= len(self.values(knob))
+        return count
+
+    def places(self) -> Iterator[Place]:
+        """Every combination."""
+        return product(*(range(len(self.values(knob))) for knob in KNOBS))
+
+    def config(self, place: Place, base: Config) -> Config:
+        """The configuration at a place; what is no knob is the base's."""
+        values: dict[str, Any] = {
+            knob: self.values(knob)[index] for knob, index in zip(KNOBS, place, strict=True)
+        }
+        return replace(base, **values)
+
+    def place(self, config: Config) -> Place | None:
+        """Where the knobs of a configuration stand; None where a value is not of the grid."""
+        with suppress(ValueError):
+            return tuple(self.values(knob).index(getattr(config, knob)) for knob in KNOBS)
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """The values of each knob as JSON values."""
+        return {knob: list(values) for knob, values in asdict(self).items()}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Grid:
+        """As ``to_json`` gave it; what one of old has not is as DALI has it."""
+        old = {"pipelines": [1], "executor": ["dynamic"], "dont_use_mmap": [None]}
+        known = {**old, **values}
+        return cls(**{knob: tuple(known[knob]) for knob in KNOBS})
+
+
+def grid_for(graph: Graph, catalog: Catalog, machine: Machine, device: DecodeDevice) -> Grid:
+    """``default_grid`` without what the graph cannot have.
+
+    Of one pipeline where its reader cannot read a shard, with DALI's own executor where something
+    runs on the CPU behind the GPU; files are read as the graph has it where it has no reader that
+    could do otherwise.
+    """
+    grid = default_grid(machine, device)
+    unmapped = config_of(graph).dont_use_mmap
+    if unmapped or not any(takes_dont_use_mmap(node, catalog) for node in graph.nodes):
+        grid = replace(grid, dont_use_mmap=(unmapped,))
+    wanted = replace(graph.settings, device=device, pipelines=2, executor="static")
+    other = replace(graph, settings=wanted)
+    if any(pipeline_faults(other, catalog)):
+        grid = replace(grid, pipelines=(1,))
+    if any(executor_faults(other, catalog)):
+        grid = replace(grid, executor=("dynamic",))
+    return grid
+
+
+def mapping_values(
+    graph: Graph, catalog: Catalog, files: Collection[str]
+) -> tuple[bool | None, ...]:
+    """Values of ``dont_use_mmap`` for files that are ``mapped`` into memory, ``read``, or both.
+
+    Mapped are those of a graph that does not say. Raises ArgumentError for ``read`` where no reader
+    could do so.
+    """
+    if "read" in files and not any(takes_dont_use_mmap(node, catalog) for node in graph.nodes):
+        names = ", ".join(source.op for source in graph.sources) or "none"
+        raise ArgumentError(
+            f"files: no reader of the graph has dont_use_mmap ({names}). Leave it as it is."
+        )
+    mapped = False if config_of(graph).dont_use_mmap else None
+    values = {"mapped": mapped, "read": True}
+    return tuple(value for name, value in values.items() if name in files)
+
+
+def default_grid(machine: Machine, device: DecodeDevice) -> Grid:
+    """What is worth trying on a machine: threads up to its cores, and usual batches.
+
+    Where a GPU decodes, few threads are the fastest, several pipelines fill its engines, the
+    executor says how host and device buffers are queued, and files that are read instead of mapped
+    take the reader's thread half the time; on a CPU one pipeline works while another waits for its
+    slowest image.
+    """
+    powers = [2**power for power in range(10) if 2**power < machine.cores]
+    if device == "mixed":
+        few = [count for count in (3, 6) if count < machine.cores]
+        threads = sorted({*powers, *few, machine.cores})
+        loads, executors = (0.65, 0.85, 1.0), get_args(Executor)
+        batches, unmapped = (32, 64, 128, 256), (None, True)
+        return Grid(tuple(threads), batches, (2, 4), loads, (1, 2, 3), executors, unmapped)
+    threads = [*powers, machine.cores, 2 * machine.cores]
+    return Grid(tuple(threads), (16, 32, 64, 128), (1, 2, 4), pipelines=(1, 2))
+
+
+GRID = Kind.of("workbench.bench.analysis.grid.Grid(threads=(1, 2), batch_size=(8,))", Grid)

@@ -1,0 +1,1 @@
+"""Each kind of measurement: compare, scale, sweep, tune, stages, operators."""

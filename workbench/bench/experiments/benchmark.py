@@ -1,0 +1,217 @@
+"""CPU against mixed decoding, decoding alone and the whole pipeline, and other libraries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import Any
+
+from workbench.arguments import NAMES, TEXT, checked, require_choice, require_kind
+from workbench.bench.experiments.compared_program import ComparedProgram, Control, search_workers
+from workbench.bench.experiments.speed_experiment import INTERRUPTED, SpeedExperiment
+from workbench.bench.measuring.config import (
+    REGIMES,
+    Config,
+    Regime,
+    config_of,
+    unmeasurable_reason,
+    with_config,
+)
+from workbench.bench.measuring.data_fingerprint import Fingerprint
+from workbench.bench.measuring.interleaved import ConfigJobs
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import MeasurementConfig
+from workbench.bench.measuring.page_cache import Cache
+from workbench.bench.measuring.pixels import compare_decoders
+from workbench.bench.peers import CONTROL, PEERS, compared_peers, peer_options
+from workbench.bench.records.context import gpu_command
+from workbench.bench.records.record import Report
+from workbench.catalog import Catalog, load_catalog
+from workbench.engine.protocol.progress_bar import with_progress_bar
+from workbench.engine.protocol.worker_progress import Progress, WorkerProgress
+from workbench.engine.resources.machine import Machine, describe_machine
+from workbench.errors import ArgumentError
+from workbench.graph.model import GRAPH, DecodeDevice, Graph
+from workbench.sources import Data
+
+_SEARCH = 0.5
+"""Share of the progress that the searches for workers are."""
+
+
+class Benchmark(SpeedExperiment):
+    """imgs/s of the exported script, with CPU and with mixed decoding.
+
+    ::
+
+        speed = wb.Benchmark(graph, "photos", devices=("cpu",))
+        assert speed.devices == ("cpu",)
+
+    ``run`` takes half a minute for each device and gives a ``Report``; ``cancel`` ends it from
+    another thread. Raises ArgumentError for what is no graph, device, regime or library, and
+    DataError for no data.
+    """
+
+    @checked(graph=GRAPH, name=TEXT)
+    def __init__(
+        self,
+        graph: Graph,
+        data: Data,
+        devices: Sequence[DecodeDevice] = ("cpu", "mixed"),
+        regimes: Sequence[Regime] = ("pipeline",),
+        *,
+        measurement_config: MeasurementConfig | None = None,
+        cache: Cache = "warm",
+        name: str = "",
+        peers: Sequence[str] = (),
+    ) -> None:
+        """``peers`` names libraries to be measured at the same work (see ``bench.peers``).
+
+        Then DALI's threads and each peer's workers are those that are fastest, and DALI's script
+        is measured twice: the ratio of the two tells how far to trust the others.
+        """
+        choices = {"devices": ("cpu", "mixed"), "regimes": REGIMES, "peers": tuple(PEERS)}
+        for what, given in (("devices", devices), ("regimes", regimes), ("peers", peers)):
+            require_kind(f"Benchmark: {what}", given, NAMES)
+            for each in _as_tuple(given):
+                require_choice(f"Benchmark: {what}", each, choices[what])
+            if not given and what != "peers":
+                raise ArgumentError(f"Benchmark: {what} is empty. Give one or more.")
+        super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
+        self.devices: tuple[DecodeDevice, ...] = _as_tuple(devices)
+        self.regimes: tuple[Regime, ...] = _as_tuple(regimes)
+        self.peers: tuple[str, ...] = _as_tuple(peers)
+        self._programs: list[ComparedProgram] = []
+        self._searching: ComparedProgram | None = None
+        self._in_turns: list[ComparedProgram] = []
+
+    def __repr__(self) -> str:
+        what = f"{', '.join(self.devices)}; {', '.join((*self.regimes, *self.peers))}"
+        return f"<benchmark of {self.graph.name}: {what}>"
+
+    @with_progress_bar()
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Measure every device and regime, in turns.
+
+        A configuration that cannot be measured gives a Measurement with the reason. Raises
+        DataError for the folder and CancelledError.
+
+        ::
+
+            speed = wb.Benchmark(graph, "photos", ["cpu"], measurement_config=COARSE_CONFIG)
+            report = speed.run(lambda share, text: print(f"{share:.0%} {text}"))
+            print(report.best, "imgs/s")
+        """
+        catalog, machine, found, cache = self.prepare(on_progress)
+        facts: dict[str, Any] = {}
+        self._programs = self.programs(catalog, machine, found, facts)
+        self.begin(machine, found, cache)
+        searching = [one for one in self._programs if one.searches]
+        for place, one in enumerate(searching):
+            part = self.progress.part(
+                _SEARCH * place / len(searching), _SEARCH * (place + 1) / len(searching)
+            )
+            self._searching = one
+            search_workers(self, one, machine.cores, part)
+        self._searching = None
+        self._measure_in_turns(self.progress.part(_SEARCH, 0.99) if searching else self.progress)
+        rows = [one.row() for one in self._programs]
+        extra: dict[str, Any] = {"peers": facts}
+        for one in searching:
+            if one.config.program in facts:
+                facts[one.config.program]["workers"] = one.rates
+        if {"cpu", "mixed"} <= {row.device for row in rows if row.rounds}:
+            self.progress(0.99, "comparing the pixels of both decoders")
+            extra["decoders"] = compare_decoders(
+                self.graph, self.data, self.stop, self.progress, self._seconds
+            )
+        if "mixed" in self.devices and machine.no_gpu:
+            extra["command"], extra["before"] = gpu_command(
+                self.graph, self.regimes, peer_options(self.peers)
+            )
+        self.progress(1.0, "done")
+        return self.report(rows, machine, found, cache, **extra)
+
+    def longest(self) -> float | None:
+        """Seconds that ``run`` takes at most once the data are read; None without a limit.
+
+        Without peers the start of DALI's pipelines and its fewest rounds may take longer.
+        """
+        limit = self.measurement_config.limit
+        if limit is None:
+            return None
+        machine = describe_machine()
+        unread = Fingerprint("", None, None)
+        programs = self.programs(load_catalog(), machine, unread, {})
+        able = [one.config.device for one in programs if not one.reason]
+        count = len(able) * self.measurement_config.processes
+        return limit * (count + ({"cpu", "mixed"} <= set(able)))
+
+    def interrupted_report(self) -> Report | None:
+        """The rows of what was measured until then; None where nothing was."""
+        return self.report_so_far([one.row(INTERRUPTED) for one in self._programs])
+
+    def on_rows(self, rows: tuple[Measurement, ...]) -> None:
+        """What is known after a timed round, of a probe too."""
+        if self._searching is not None:
+            self._searching.tried |= {row.threads: row for row in rows if row.rounds}
+        else:
+            for one, row in zip(self._in_turns, rows, strict=True):
+                one.measured = row
+        self._publish()
+
+    def _publish(self) -> None:
+        self.publish_rows([one.row("so far") for one in self._programs])
+
+    def programs(
+        self, catalog: Catalog, machine: Machine, found: Fingerprint, facts: dict[str, Any]
+    ) -> list[ComparedProgram]:
+        """All that take part, in the order of the report, of a machine and the files of its data.
+
+        ``facts`` is as of ``compared_peers``.
+        """
+        programs: list[ComparedProgram] = []
+        for regime in self.regimes:
+            for device in self.devices:
+                config = replace(config_of(self.graph, device), regime=regime)
+                reason = unmeasurable_reason(
+                    with_config(self.graph, catalog, config), catalog, machine
+                )
+                if reason:
+                    programs.append(ComparedProgram(config, reason=reason))
+                    continue
+
+                def jobs(threads: int, config: Config = config) -> ConfigJobs:
+                    return self.entry(replace(config, threads=threads), catalog, found)
+
+                searches = bool(self.peers) and regime == "pipeline"
+                programs.append(ComparedProgram(config, jobs, searches=searches))
+                if searches:
+                    programs.append(Control(replace(config, program=CONTROL), of=programs[-1]))
+        if "pipeline" in self.regimes:
+            programs += compared_peers(self, self.peers, self.devices, catalog, machine, facts)
+        for one in programs:
+            one.seconds = self._seconds
+        return programs
+
+    @property
+    def _seconds(self) -> float:
+        """The longest that one of a comparison with peers may take in all."""
+        limit = self.measurement_config.limit
+        return math.inf if limit is None or not self.peers else limit
+
+    def _measure_in_turns(self, progress: WorkerProgress) -> None:
+        """Of all that have time left for it."""
+        found = [(one, one.entry) for one in self._programs if one.has_time]
+        self._in_turns = [one for one, entry in found if entry is not None]
+        entries = [entry for _, entry in found if entry is not None]
+        how = self.measurement_config
+        if entries and math.isfinite(self._seconds):
+            how = replace(how, limit=fmean(one.left for one in self._in_turns))
+        self.on_rows(self.measure(entries, progress, how))
+
+
+def _as_tuple(given: Any) -> tuple[Any, ...]:
+    """Several of something; one text is one of it."""
+    return (given,) if isinstance(given, str) else tuple(given)

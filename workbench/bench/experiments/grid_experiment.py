@@ -1,0 +1,154 @@
+"""What a sweep and the tuner share: a grid of settings round the graph's own, within the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, cast
+
+from workbench.arguments import WHOLE, require_choice, require_kind
+from workbench.bench.analysis.grid import GRID, KNOBS, Grid, grid_for
+from workbench.bench.experiments.speed_experiment import Prepared, SpeedExperiment
+from workbench.bench.measuring.config import Config, Regime, config_of
+from workbench.bench.measuring.deadline import require_seconds
+from workbench.bench.measuring.interleaved import ConfigJobs
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import (
+    GPU_SETTING_CONFIG,
+    MEASUREMENT,
+    QUICK_CONFIG,
+    MeasurementConfig,
+)
+from workbench.bench.measuring.page_cache import Cache
+from workbench.bench.measuring.worker_group import KeptWorker
+from workbench.bench.records.record import Report
+from workbench.engine.protocol.worker_progress import Progress
+from workbench.errors import ArgumentError
+from workbench.graph.model import DecodeDevice, Graph
+from workbench.sources import Data
+
+NOT_REPEATED = "interrupted: measured once, and not beside the others"
+SAME = 0.03
+"""Rates that differ by no more count as the same."""
+_HOST_SHARE = 0.8
+"""Of the host's memory that a configuration may take where no limit is given."""
+
+
+class GridExperiment(SpeedExperiment):
+    """A run over settings of a grid, each measured by itself."""
+
+    measures_all: ClassVar[bool] = False
+    """Whether every setting of the grid is measured, however long that takes."""
+    grid: Grid
+    """What is tried: known once ``prepare`` is over."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: Data,
+        device: DecodeDevice | None = None,
+        grid: Grid | None = None,
+        *,
+        seconds: float | None = None,
+        regime: Regime = "pipeline",
+        host_limit: int | None = None,
+        gpu_limit: int | None = None,
+        measurement_config: MeasurementConfig | None = None,
+        cache: Cache = "warm",
+        name: str = "",
+    ) -> None:
+        """``grid`` is that of ``grid_for`` where none is given; limits are in bytes.
+
+        Without a limit, a configuration may take 80 % of the host's memory. ``seconds`` is how long
+        the run may take, of those that do not measure all; without: as long as the grid needs.
+        """
+        where = type(self).__name__
+        if grid is not None:
+            require_kind(f"{where}: grid", grid, GRID)
+        for what, limit in (("host_limit", host_limit), ("gpu_limit", gpu_limit)):
+            if limit is not None:
+                require_kind(f"{where}: {what}", limit, WHOLE)
+        if device is not None:
+            require_choice(f"{where}: device", device, ("cpu", "mixed"))
+        if measurement_config is not None:
+            require_kind(f"{where}: measurement_config", measurement_config, MEASUREMENT)
+        require_seconds(where, seconds)
+        if seconds is not None and self.measures_all:
+            raise ArgumentError(
+                f"{where}: seconds is {seconds}, but every setting is measured. Leave it out, or "
+                "take TuningExperiment."
+            )
+        super().__init__(graph, data, cache=cache, name=name)
+        self.base = replace(config_of(graph, device), regime=regime)
+        """The graph's own setting."""
+        usual = QUICK_CONFIG if self.base.device == "cpu" else GPU_SETTING_CONFIG
+        self.measurement_config = measurement_config or usual
+        self.seconds = seconds
+        self.limit = host_limit, gpu_limit
+        self.given_grid = grid
+
+    def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
+        """As every run; from now on the grid and the limits of memory are known.
+
+        Raises EngineError where a value of a knob cannot be measured: before the first one is.
+        """
+        prepared = super().prepare(on_progress)
+        catalog, machine = prepared.catalog, prepared.machine
+        usual = self.given_grid or grid_for(self.graph, catalog, machine, self.base.device)
+        grid = self.grid = usual
+        knobs = [(knob, value) for knob in KNOBS for value in grid.values(knob)]
+        every = [replace(self.base, **cast(Any, {knob: value})) for knob, value in knobs]
+        self.require_measurable([self.base, *every], catalog, machine)
+        if self.limit[0] is None:
+            self.limit = int(_HOST_SHARE * machine.memory_gib * 2**30), self.limit[1]
+        return prepared
+
+    def measure_one(
+        self,
+        config: Config,
+        measurement_config: MeasurementConfig | None = None,
+        on_progress: Progress = lambda share, text: None,
+        best: float = 0.0,
+        kept: KeptWorker | None = None,
+        label: str = "",
+    ) -> Measurement:
+        """Measure one setting by itself; ``best`` and ``kept`` as ``measure`` takes them."""
+        entry = self.limited_entry(config, label)
+        return self.measure([entry], on_progress, measurement_config, best, kept)[0]
+
+    def limited_entry(self, config: Config, label: str) -> ConfigJobs:
+        """A setting, ready to be measured within the limits of memory."""
+        catalog, _, found, _ = self.prepared
+        return replace(self.entry(config, catalog, found, label), limit=self.limit)
+
+    def publish(self, rows: Sequence[Measurement], now: Config | None) -> None:
+        """Let ``partial_report`` be these rows. ``now`` is measured next, None the best anew."""
+        self.current_config = now
+        _, machine, found, cache = self.prepared
+        self.partial_report = Report(
+            self.graph.name,
+            found.root,
+            machine,
+            tuple(rows),
+            found,
+            cache,
+            self.measurement_config,
+            self.kind,
+            extra={"grid": self.grid.to_json()},
+        )
+
+    def interrupted_report(self) -> Report | None:
+        """What was measured until then, the fastest setting first; None where nothing was."""
+        so_far = self.partial_report
+        rows = [row for row in so_far.measurements if row.rounds] if so_far else []
+        if so_far is None or not rows:
+            return None
+        best = max(rows, key=lambda row: row.rate)
+        others = [row for row in so_far.measurements if row is not best]
+        flagged = replace(best, label="best so far", flags=(*best.flags, NOT_REPEATED))
+        return self.report_so_far([flagged, *others])
+
+    def grid_report(self, measurements: Sequence[Measurement], **extra: Any) -> Report:
+        """The record of what was measured, with the grid that it is of."""
+        _, machine, found, cache = self.prepared
+        return self.report(measurements, machine, found, cache, grid=self.grid.to_json(), **extra)

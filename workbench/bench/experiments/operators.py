@@ -1,0 +1,204 @@
+"""Each operator of a graph by itself, behind the decoder: what it costs DALI and other libraries.
+
+A program runs all of its operators in turns, beside decoding alone: the cost of one is a difference
+of rounds side by side. So no more workers are alive at once than the graph has operators.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from workbench.bench.experiments.benchmark import Benchmark
+from workbench.bench.experiments.compared_program import ComparedProgram, Control, refusal
+from workbench.bench.experiments.speed_experiment import (
+    INTERRUPTED,
+    SpeedExperiment,
+    interrupted_rows,
+)
+from workbench.bench.measuring.data_fingerprint import Fingerprint
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import MeasurementConfig
+from workbench.bench.measuring.page_cache import Cache
+from workbench.bench.measuring.pixels import LIMIT, PixelDifference
+from workbench.bench.measuring.stop_clock import StopClock
+from workbench.bench.peers.operator_graphs import base_of, operator_graphs
+from workbench.bench.records.operator_report import OperatorCost, cost_of
+from workbench.bench.records.record import Report
+from workbench.catalog import Catalog, load_catalog
+from workbench.engine.protocol.worker_progress import Progress, WorkerProgress
+from workbench.engine.resources.machine import Machine, describe_machine
+from workbench.errors import CancelledError, EngineError
+from workbench.graph.model import DecodeDevice, Graph
+from workbench.sources import Data
+
+
+def workers_of(report: Report) -> dict[Whose, int]:
+    """The number of threads or worker processes of each program in a record."""
+    rows = [row for row in report.measurements if row.rounds and row.config.regime == "pipeline"]
+    return {(row.config.program, row.device): row.threads for row in rows}
+
+
+Whose = tuple[str, str]
+"""A program and its device."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """An operator, or what costs are told from, in one program."""
+
+    node: str
+    op: str
+    compared: ComparedProgram
+
+    @property
+    def whose(self) -> Whose:
+        return self.compared.config.program, self.compared.config.device
+
+
+class OperatorExperiment(SpeedExperiment):
+    """imgs/s of each operator by itself, and what it adds to the time of an image."""
+
+    kind = "operators"
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: Data,
+        devices: Sequence[DecodeDevice] = ("cpu", "mixed"),
+        *,
+        measurement_config: MeasurementConfig | None = None,
+        cache: Cache = "warm",
+        name: str = "",
+        peers: Sequence[str] = (),
+        workers: Mapping[Whose, int] | None = None,
+    ) -> None:
+        """``peers`` are those of ``Benchmark``.
+
+        ``workers`` has the number of threads or worker processes of each program, as a comparison
+        of the whole graph found it; else DALI has the graph's, a peer as many as there are cores.
+        Raises as ``Benchmark`` does, and EngineError for a graph without one decoder.
+        """
+        super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
+        self.graphs = operator_graphs(self.graph, load_catalog())
+        if not self.graphs:
+            raise EngineError(
+                f"{self.graph.name} has not one decoder of images: its operators are not measured "
+                "by themselves."
+            )
+        self._runs = {
+            node: Benchmark(each, self.data, devices, peers=peers)
+            for node, each in self.graphs.items()
+        }
+        for run in self._runs.values():
+            run.stop = self.stop
+        self.workers = workers or {}
+        self._alone: list[_Alone] = []
+        self._in_turns: list[_Alone] = []
+        self._pixels: dict[str, dict[str, Any]] = {}
+
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Measure program after program, each with its operators in turns.
+
+        One that cannot be measured gives the reason. Raises DataError and CancelledError.
+        """
+        catalog, machine, found, cache = self.prepare(on_progress)
+        for run in self._runs.values():
+            run.data = self.data
+        self._alone = self._all(catalog, machine, found)
+        self.begin(machine, found, cache)
+        programs = [list(some) for _, some in groupby(self._alone, lambda one: one.whose)]
+        for place, some in enumerate(programs):
+            part = self.progress.part(place / len(programs), (place + 1) / len(programs))
+            self._check(some, part)
+            self._measure_in_turns(some, part)
+        self.progress(1.0, "done")
+        rows = [one.compared.row() for one in self._alone]
+        return self.report(rows, machine, found, cache, **self._extra(rows))
+
+    def longest(self) -> float | None:
+        """Seconds that ``run`` takes at most once the data are read; None without a limit."""
+        if math.isinf(self._seconds):
+            return None
+        every = self._all(load_catalog(), describe_machine(), Fingerprint(""))
+        able = [one for one in every if not one.compared.reason]
+        checked = {one.whose for one in able if one.compared.check is not None}
+        count = len(able) * self.measurement_config.processes + len(checked)
+        return self._seconds * count
+
+    def interrupted_report(self) -> Report | None:
+        """The rows of what was measured until then; None where nothing was."""
+        rows = interrupted_rows([one.compared.row(INTERRUPTED) for one in self._alone])
+        return self.report_so_far(rows, **self._extra(rows))
+
+    def on_rows(self, rows: tuple[Measurement, ...]) -> None:
+        """What is known after a timed round."""
+        for one, row in zip(self._in_turns, rows, strict=True):
+            one.compared.measured = row
+        known = [one.compared.row() for one in self._alone]
+        self.publish_rows(known, **self._extra(known))
+
+    @property
+    def _seconds(self) -> float:
+        limit = self.measurement_config.limit
+        return math.inf if limit is None else limit
+
+    def _all(self, catalog: Catalog, machine: Machine, found: Fingerprint) -> list[_Alone]:
+        """All that is measured: program by program."""
+        alone: list[_Alone] = []
+        for node, run in self._runs.items():
+            facts = self._pixels[node] = {}
+            op = next((each.op for each in self.graph.nodes if each.id == node), "")
+            for one in run.programs(catalog, machine, found, facts):
+                if isinstance(one, Control):
+                    continue
+                config = one.config
+                usual = config.threads if config.program == "DALI" else machine.cores
+                threads = self.workers.get((config.program, config.device), usual)
+                one.config = replace(config, threads=threads)
+                one.seconds = self._seconds
+                one.label = f"{node}: {config.program}, {config.device}"
+                alone.append(_Alone(node, op, one))
+        order = list(dict.fromkeys(one.whose for one in alone))
+        return sorted(alone, key=lambda one: order.index(one.whose))
+
+    def _check(self, alone: Sequence[_Alone], progress: WorkerProgress) -> None:
+        """Compare the pixels of a peer's operators with DALI's, in one worker, while there is time.
+
+        One that fails has the reason, and is not measured.
+        """
+        clock = StopClock(self.stop)
+        clock.allow(self._seconds)
+        with progress.engine(clock) as engine:
+            for one in alone:
+                if one.compared.check is None or one.compared.reason:
+                    continue
+                progress(0.0, f"{one.whose[0]}: comparing pixels of {one.node}")
+                try:
+                    one.compared.notes = one.compared.check(partial(engine.call, limit=LIMIT))
+                except CancelledError:
+                    raise
+                except EngineError as error:
+                    one.compared.reason = refusal(error)
+
+    def _measure_in_turns(self, alone: Sequence[_Alone], progress: WorkerProgress) -> None:
+        """Of all the operators of a program."""
+        entries = [(one, one.compared.entry) for one in alone]
+        self._in_turns = [one for one, entry in entries if entry is not None]
+        self.on_rows(self.measure([entry for _, entry in entries if entry is not None], progress))
+
+    def _extra(self, rows: Sequence[Measurement]) -> dict[str, Any]:
+        known = {(one.node, *one.whose): row for one, row in zip(self._alone, rows, strict=True)}
+        costs = []
+        for one, row in zip(self._alone, rows, strict=True):
+            base = base_of(one.op) if one.op else ""
+            pixels = self._pixels[one.node].get(one.whose[0], {}).get("difference", {})
+            is_same = "mean" not in pixels or PixelDifference(**pixels).is_same
+            cost = OperatorCost(one.node, one.op, *one.whose, base, is_same=is_same)
+            costs.append(cost_of(cost, row, known.get((base, *one.whose))))
+        pixels = {node: facts for node, facts in self._pixels.items() if facts}
+        return {"operators": [asdict(cost) for cost in costs], "pixels": pixels}

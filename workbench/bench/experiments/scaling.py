@@ -1,0 +1,266 @@
+"""How speed grows with threads, with pipelines side by side, with processes, and with GPUs.
+
+Each GPU has a process and a shard of the data, and each of its pipelines a part of that.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from workbench.bench.experiments.speed_experiment import SpeedExperiment
+from workbench.bench.measuring.config import Config, config_of, sharded, with_config
+from workbench.bench.measuring.data_fingerprint import Fingerprint
+from workbench.bench.measuring.interleaved import ConfigJobs
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import MeasurementConfig
+from workbench.bench.measuring.page_cache import Cache
+from workbench.bench.measuring.workload import ScriptJob
+from workbench.bench.records.record import Report
+from workbench.catalog import Catalog
+from workbench.emit.script import emit_script
+from workbench.emit.templates.cores import cores_without_interrupts
+from workbench.engine.protocol.worker_progress import Progress
+from workbench.engine.resources.gpu import Gpu, cuda_uuids
+from workbench.engine.resources.machine import describe_machine, usable_cores
+from workbench.errors import EngineError
+from workbench.graph.model import DecodeDevice, Graph
+from workbench.graph.model.bounds import SETTINGS
+from workbench.sources import Data
+
+Affinity = Literal["none", "split"]
+
+
+class ThreadScalingExperiment(SpeedExperiment):
+    """One process with 1 to N threads."""
+
+    kind: str = "threads"
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: Data,
+        counts: Sequence[int] = (),
+        device: DecodeDevice | None = None,
+        *,
+        measurement_config: MeasurementConfig | None = None,
+        cache: Cache = "warm",
+        name: str = "",
+    ) -> None:
+        """Without ``counts``: powers of two up to the cores of the machine."""
+        super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
+        self.counts = tuple(counts) or self.usual_counts()
+        self.base = config_of(graph, device)
+
+    def usual_counts(self) -> tuple[int, ...]:
+        """What is measured where no counts are given."""
+        cores = usable_cores()
+        powers = [2**power for power in range(12) if 2**power < cores]
+        return (*powers, cores)
+
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Measure every count in turns. Raises DataError, EngineError and CancelledError."""
+        catalog, machine, found, cache = self.prepare(on_progress)
+        configs = [replace(self.base, **cast(Any, {self.kind: count})) for count in self.counts]
+        self.require_measurable(configs, catalog, machine)
+        self.begin(machine, found, cache)
+        rows = self.measure([self.entry(c, catalog, found) for c in configs], self.progress)
+        self.progress(1.0, "done")
+        return self.report(rows, machine, found, cache)
+
+
+class PipelineScalingExperiment(ThreadScalingExperiment):
+    """One process with 1 to N pipelines, each with the graph's threads."""
+
+    kind = "pipelines"
+
+    def usual_counts(self) -> tuple[int, ...]:
+        """As many as there may be."""
+        least, most = SETTINGS["pipelines"]
+        return tuple(range(least, most + 1))
+
+
+class ProcessScalingExperiment(SpeedExperiment):
+    """Processes that decode on the CPU, each with a shard of the data, all at once.
+
+    ``affinity`` "split" gives each an equal share of the cores for itself.
+    """
+
+    kind = "workers"
+    device: DecodeDevice = "cpu"
+    unit = "process", "processes"
+    """What is counted: one and several of it."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: Data,
+        counts: Sequence[int] = (),
+        pipelines: Sequence[int] = (),
+        *,
+        affinity: Affinity = "none",
+        measurement_config: MeasurementConfig | None = None,
+        cache: Cache = "warm",
+        name: str = "",
+    ) -> None:
+        """Every count with each of ``pipelines``, the number of those that a process has.
+
+        Without ``counts``: 1, 2, 4, ... up to as many as there are; without ``pipelines`` each
+        has as many as the graph.
+        """
+        super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
+        self.counts = tuple(counts) or tuple(2**p for p in range(8) if 2**p <= self.there())
+        self.base = config_of(graph, self.device)
+        self.pipelines = tuple(pipelines) or (self.base.pipelines,)
+        self.affinity = affinity
+
+    def there(self) -> int:
+        """How many are measured where no counts are given: one a core."""
+        return usable_cores()
+
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Measure every count in turns.
+
+        Raises DataError, EngineError (also for a reader that cannot read a shard) and
+        CancelledError.
+        """
+        catalog, machine, found, cache = self.prepare(on_progress)
+        configs = [
+            replace(self.base, workers=count, pipelines=pipelines)
+            for pipelines in self.pipelines
+            for count in self.counts
+        ]
+        self.require_measurable(configs, catalog, machine)
+        if max(self.counts) > 1:
+            _require_shards(self.graph, catalog)
+        able = [config for config in configs if not self.missing(config)]
+        entries = [self.sharded_entry(config, catalog, found) for config in able]
+        self.begin(machine, found, cache)
+        rows = dict(zip(able, self.measure(entries, self.progress), strict=True))
+        self.progress(1.0, "done")
+        every = [rows.get(c) or Measurement(c, reason=self.missing(c)) for c in configs]
+        return self.report(every, machine, found, cache, affinity=self.affinity)
+
+    def missing(self, config: Config) -> str:
+        """Why this machine has too little for a configuration; empty where it has enough."""
+        return ""
+
+    def environments(self, count: int) -> tuple[dict[str, str], ...]:
+        """Of each of so many processes, or none."""
+        return ()
+
+    def cores(self, count: int) -> tuple[tuple[int, ...], ...]:
+        """Of each of so many processes where they are split: a share of all that this one has."""
+        return split_cores(count)
+
+    def sharded_entry(self, config: Config, catalog: Catalog, found: Fingerprint) -> ConfigJobs:
+        """A job for each of its processes, ready to be measured."""
+        graph = with_config(self.graph, catalog, config)
+        count = config.workers
+        jobs = tuple(
+            ScriptJob(
+                emit_script(sharded(graph, shard, count), catalog),
+                self.data, config.device, config.prefetch,
+            )
+            for shard in range(count)
+        )  # fmt: skip
+        label = f"{count} {self.unit[count != 1]}"
+        if len(self.pipelines) > 1:
+            label += f" of {config.pipelines} pipeline{'s' * (config.pipelines != 1)}"
+        entry = self.entry(config, catalog, found, label)
+        cores = self.cores(count) if self.affinity == "split" else ()
+        return replace(entry, jobs=jobs, environments=self.environments(count), cores=cores)
+
+
+class GpuScalingExperiment(ProcessScalingExperiment):
+    """One process a GPU, each with a shard of the data, all at once.
+
+    Its pipelines divide that shard. ``affinity`` "split" gives each process an equal share of the
+    cores that no GPU interrupts, near its own GPU.
+    """
+
+    device = "mixed"
+    unit = "GPU", "GPUs"
+
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Measure every count in turns. One with too few GPUs has the reason.
+
+        Raises DataError, EngineError (also without any GPU) and CancelledError.
+        """
+        if reason := describe_machine().no_gpu:
+            raise EngineError(
+                f"Speed over GPUs cannot be measured: {reason}. Over processes on the CPU it can "
+                "(--processes 1,2)."
+            )
+        return super().run(on_progress)
+
+    def there(self) -> int:
+        """All GPUs."""
+        return len(cuda_uuids())
+
+    def missing(self, config: Config) -> str:
+        gpus = len(cuda_uuids())
+        if config.workers <= gpus:
+            return ""
+        return f"not measured: this machine has {gpus} GPU{'s' * (gpus != 1)}"
+
+    def environments(self, count: int) -> tuple[dict[str, str], ...]:
+        """Each process sees one GPU; one alone takes the first that this one sees."""
+        if count == 1:
+            return ()
+        # Never MIG: CUDA shows one instance.
+        return tuple({"CUDA_VISIBLE_DEVICES": f"GPU-{uuid}"} for uuid in cuda_uuids()[:count])
+
+    def cores(self, count: int) -> tuple[tuple[int, ...], ...]:
+        """A share of those without interrupts, near its GPU as far as the driver tells."""
+        shares = split_cores(count, cores_without_interrupts())
+        return nearest(shares, [Gpu(uuid).near_cores() for uuid in cuda_uuids()[:count]])
+
+
+def _require_shards(graph: Graph, catalog: Catalog) -> None:
+    """Raise EngineError where a source cannot read a part of its data."""
+    for source in graph.sources:
+        if "num_shards" not in catalog[source.op].args:
+            raise EngineError(
+                f"{source.id}: {source.op} cannot read a shard of its data, and of several "
+                "processes each reads one. Measure 1."
+            )
+
+
+def split_cores(parts: int, usable: Collection[int] | None = None) -> tuple[tuple[int, ...], ...]:
+    """Cores, those of this process by default, in so many runs of equal length, at least of one.
+
+    Threads of one physical core stay together, and so do the cores of one socket.
+    """
+    cores = sorted(os.sched_getaffinity(0) if usable is None else usable, key=_where)
+    size = max(1, len(cores) // parts)
+    return tuple(tuple(cores[part * size % len(cores) :][:size]) for part in range(parts))
+
+
+def nearest(
+    shares: Sequence[tuple[int, ...]], near: Sequence[Collection[int]]
+) -> tuple[tuple[int, ...], ...]:
+    """The shares of cores, in an order in which each has most of what is near at its place."""
+    left = list(shares)
+    found = []
+    for cores in near:
+        best = max(left, key=lambda share: len({*share} & {*cores}))
+        left.remove(best)
+        found.append(best)
+    return (*found, *left)
+
+
+def _where(core: int, root: str = "/sys/devices/system/cpu") -> tuple[int, int, int]:
+    """Socket, physical core and number of a core, as Linux tells them (sysfs, topology)."""
+    topology = Path(root, f"cpu{core}", "topology")
+    try:
+        socket, physical = (
+            int((topology / name).read_text(encoding="ascii"))
+            for name in ("physical_package_id", "core_id")
+        )
+    except (OSError, ValueError):
+        return 0, core, core
+    return socket, physical, core

@@ -1,0 +1,370 @@
+"""What every kind of run shares: the graph, the data, a way to stop, the record's context."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from workbench.arguments import TEXT, require_choice, require_kind
+from workbench.bench.measuring.config import (
+    Config,
+    ineffective_settings,
+    unmeasurable_reason,
+    with_config,
+)
+from workbench.bench.measuring.data_fingerprint import Fingerprint, fingerprint
+from workbench.bench.measuring.interleaved import NOT_YET, ConfigJobs, measure
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import MEASUREMENT, MeasurementConfig
+from workbench.bench.measuring.page_cache import CACHES, Cache, CacheState, make_cache
+from workbench.bench.measuring.worker_group import KeptWorker
+from workbench.bench.measuring.workload import ScriptJob
+from workbench.bench.records.context import graph_hash
+from workbench.bench.records.record import MISSING, Report
+from workbench.catalog import Catalog, load_catalog
+from workbench.emit.script import emit_script
+from workbench.engine.file_checks.usable_data import UsableData, is_file_fault
+from workbench.engine.protocol.exit_status import printable
+from workbench.engine.protocol.worker_progress import Progress, WorkerProgress
+from workbench.engine.resources.gpu import Gpu, first_visible_gpu, shared_words
+from workbench.engine.resources.machine import Machine, describe_machine
+from workbench.errors import CancelledError, EngineError
+from workbench.graph.checks.check import stopping_faults
+from workbench.graph.execution.active import active_graph, without_loose
+from workbench.graph.execution.dataset_parameters import (
+    parameters,
+    read_as,
+    require_datasets,
+    with_datasets,
+)
+from workbench.graph.model import Graph
+from workbench.sources import Data, Datasets, open_datasets, require_dataset
+
+INTERRUPTED = "interrupted"
+OWN_FILES = "files that the graph names"
+"""What a record has in the place of the data folder where the graph's readers read none."""
+
+
+class Prepared(NamedTuple):
+    """What a run knows before it measures."""
+
+    catalog: Catalog
+    machine: Machine
+    fingerprint: Fingerprint
+    cache: CacheState
+
+
+def interrupted_rows(rows: Sequence[Measurement]) -> list[Measurement]:
+    """What an interrupt left: rows that it left without a figure say so."""
+    why = f"not measured: {INTERRUPTED}"
+    return [
+        row if row.rounds or row.reason not in ("", NOT_YET) else replace(row, reason=why)
+        for row in rows
+    ]
+
+
+class SpeedExperiment(ABC):
+    """One run: it measures a graph on some data and gives a record.
+
+    ``cancel`` may be called from any thread; a run then raises CancelledError within 0.5 s.
+    """
+
+    kind = "bench"
+    partial_report: Report | None = None
+    """What a run that goes on has measured: another one after each round or setting."""
+    current_config: Config | None = None
+    """What it measures now, likewise."""
+    prepared: Prepared
+    """What ``prepare`` gave, from then on."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: Data,
+        *,
+        measurement_config: MeasurementConfig | None = None,
+        cache: Cache = "warm",
+        name: str = "",
+    ) -> None:
+        where = type(self).__name__
+        require_kind(f"{where}: name", name, TEXT)
+        require_choice(f"{where}: cache", cache, CACHES)
+        if measurement_config is not None:
+            require_kind(f"{where}: measurement_config", measurement_config, MEASUREMENT)
+        given, graph = open_datasets(data), without_loose(graph)
+        wanted = parameters(graph.nodes)
+        self.graph = graph if wanted.keys() - given.keys() else with_datasets(graph, given)
+        read = {name: given[name] for name in wanted if name in given}
+        self.data: Datasets = read_as(self.graph, read)
+        """What the graph's sources read; empty where it names its data itself."""
+        self.measurement_config = measurement_config or MeasurementConfig()
+        self.name = name
+        self._reads_data = bool(wanted)
+        self.progress = WorkerProgress()
+        """Of the whole run, and of every worker in it."""
+        self.usable = UsableData(self.data, on_silence=self.progress.on_silence)
+        """What bad files are left out of, and which those are."""
+        self._decoded_all = False
+        self._shared = ""
+        """That others use the GPU, in words."""
+        self._begun: Report | None = None
+        self._cache: Cache = cache if self._reads_data else "as found"
+        self.stop = threading.Event()
+
+    def cancel(self) -> None:
+        """End the run; it raises CancelledError and leaves no process behind."""
+        self.stop.set()
+
+    def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
+        """Look at the machine and the data, and bring the files into memory or out of it.
+
+        Bad files, as far as their headers tell, are left out. ``on_progress`` hears all that
+        ``progress`` is told from now on. Raises DataError where the data cannot be used.
+        """
+        self.progress.listener = on_progress
+        require_datasets(self.graph, self.data)
+        for dataset in self.data.values():
+            require_dataset(dataset)
+        catalog, machine = load_catalog(), describe_machine()
+        if not stopping_faults(self.graph, catalog):  # else ``require_measurable`` says why
+            self.graph = active_graph(self.graph, catalog)
+        if not machine.no_gpu and self._reads_data:
+            self._shared = shared_words(Gpu(first_visible_gpu()))
+        self.prepared = Prepared(catalog, machine, *self._prepare_data())
+        return self.prepared
+
+    def _prepare_data(self) -> tuple[Fingerprint, CacheState]:
+        """Which files are read, and where they are from now on."""
+        if not self._reads_data:
+            unknown = CacheState(self._cache, "the graph names its files itself")
+            return Fingerprint(OWN_FILES), unknown
+        self._leave_out(full=False)
+        found = fingerprint(self.data, self.check_cancelled)
+        return found, make_cache(self.data, self._cache, self.check_cancelled)
+
+    @abstractmethod
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Measure, and give the record. Every kind of run has its own."""
+
+    def interrupted_report(self) -> Report | None:
+        """What was measured of a run that was ended early; None where nothing was."""
+        return self.report_so_far(self.partial_report.measurements if self.partial_report else ())
+
+    def run_interruptibly(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """``run``, which an interrupt (Ctrl-C) ends with what was measured until then.
+
+        Raises KeyboardInterrupt where that is nothing, and what ``run`` raises.
+        """
+        try:
+            return self.run(on_progress)
+        except KeyboardInterrupt:
+            so_far = self.interrupted_report()
+            if so_far is None:
+                raise
+            return so_far
+
+    def report_so_far(self, rows: Sequence[Measurement], **extra: Any) -> Report | None:
+        """The record of these rows of a run that was ended early, which it says.
+
+        None where no row has a round.
+        """
+        begun = self.partial_report or self._begun
+        if begun is None or not any(row.rounds for row in rows):
+            return None
+        assert begun.fingerprint is not None
+        assert begun.cache is not None
+        rows = interrupted_rows(rows)
+        extra = {**begun.extra, **extra, "interrupted": True}
+        return self.report(rows, begun.machine, begun.fingerprint, begun.cache, **extra)
+
+    def check_cancelled(self) -> None:
+        """Raise CancelledError if the run was cancelled."""
+        if self.stop.is_set():
+            raise CancelledError("Cancelled.")
+
+    def require_measurable(
+        self, configs: Sequence[Config], catalog: Catalog, machine: Machine
+    ) -> None:
+        """Raise EngineError where one of them cannot be measured: before the first one is."""
+        for config in configs:
+            if reason := unmeasurable_reason(
+                with_config(self.graph, catalog, config), catalog, machine
+            ):
+                raise EngineError(reason)
+
+    def entry(
+        self, config: Config, catalog: Catalog, found: Fingerprint, label: str = ""
+    ) -> ConfigJobs:
+        """The exported source of the graph in a configuration, ready to be measured."""
+        source = emit_script(with_config(self.graph, catalog, config), catalog)
+        job = ScriptJob(source, self.data, config.device, config.prefetch)
+        notes = ineffective_settings(config, found.formats)
+        notes += (self._shared,) * bool(self._shared and config.device == "mixed")
+        parts = config.workers * config.pipelines
+        if found.files and found.files < parts * config.batch_size:
+            whose = {"processes": config.workers, "pipelines": config.pipelines}
+            times = "".join(f"{n} {what} times " for what, n in whose.items() if n > 1)
+            so = (
+                "every batch is padded, and what pads it is not counted"
+                if config.pipelines > 1
+                else "files repeat within a batch"
+            )
+            notes += (
+                f"{found.files} files, fewer than {times}a batch of {config.batch_size}: {so}",
+            )
+        return ConfigJobs(config, (job,), label, notes)
+
+    def measure(
+        self,
+        entries: Sequence[ConfigJobs],
+        on_progress: Progress,
+        measurement_config: MeasurementConfig | None = None,
+        best: float = 0.0,
+        kept: KeptWorker | None = None,
+    ) -> tuple[Measurement, ...]:
+        """Take turns with this experiment's measurement config, or another.
+
+        ``best`` and ``kept`` are as of ``measure``.
+
+        Where a file ends what DALI decodes, all files are decoded once to find it, and they are
+        measured again without it.
+        """
+
+        def once() -> tuple[Measurement, ...]:
+            return measure(
+                [self._on_usable_data(entry) for entry in entries],
+                measurement_config or self.measurement_config,
+                self.stop,
+                on_progress,
+                self._before_round(),
+                self.on_rows,
+                best,
+                kept,
+            )
+
+        rows = once()
+        by_dali = [row for row, one in zip(rows, entries, strict=True) if one.decodes]
+        if not self._decoded_all and any(is_file_fault(row.reason) for row in by_dali):
+            on_progress(0.0, "looking for the file that cannot be decoded")
+            if self._leave_out(full=True):
+                rows = once()
+        return rows
+
+    def begin(self, machine: Machine, found: Fingerprint, cache: CacheState) -> None:
+        """Let ``partial_report`` follow what is measured from now on."""
+        self._begun = Report(
+            self.graph.name,
+            found.root,
+            machine,
+            (),
+            found,
+            cache,
+            self.measurement_config,
+            self.kind,
+        )
+
+    def on_rows(self, rows: tuple[Measurement, ...]) -> None:
+        """What is known after a timed round."""
+        self.publish_rows(rows)
+
+    def publish_rows(self, rows: Sequence[Measurement], **extra: Any) -> None:
+        """Let ``partial_report`` be these rows."""
+        if self._begun is not None:
+            self.partial_report = replace(self._begun, measurements=tuple(rows), extra=extra)
+
+    def _leave_out(self, full: bool) -> bool:
+        """Leave bad files out; whether there are more than before."""
+        self._decoded_all |= full
+        more = self._reads_data and self.usable.leave_out(full, self.stop.is_set)
+        self.data = self.usable.datasets
+        return more
+
+    def _on_usable_data(self, entry: ConfigJobs) -> ConfigJobs:
+        jobs: list[Any] = [*entry.jobs]
+        on_data = (replace(job, data=self.data) if hasattr(job, "data") else job for job in jobs)
+        return replace(entry, jobs=tuple(on_data))
+
+    def _before_round(self) -> Callable[[], None] | None:
+        if self._cache != "cold":
+            return None
+        return lambda: _ignore(make_cache(self.data, "cold", self.check_cancelled))
+
+    def _left_out(self) -> dict[str, Any]:
+        return {
+            "left_out": [
+                {"file": printable(one.file), "reason": one.reason} for one in self.usable.left_out
+            ]
+        }
+
+    def report(
+        self,
+        measurements: Sequence[Measurement],
+        machine: Machine,
+        found: Fingerprint,
+        cache: CacheState,
+        **extra: Any,
+    ) -> Report:
+        """The record of what was measured: the end of a run."""
+        self.usable.close()
+        if cache.state == "cold" and found.files:
+            measurements = [_not_cold(row, found.files) for row in measurements]
+        return Report(
+            self.graph.name,
+            found.root,
+            machine,
+            tuple(measurements),
+            found,
+            cache,
+            self.measurement_config,
+            self.kind,
+            self.name,
+            datetime.now(UTC).isoformat(timespec="seconds"),
+            {
+                "workbench": _version(),
+                "git": git_state(),
+                "graph_sha256": graph_hash(self.graph),
+                "load_average": os.getloadavg()[0],
+            },
+            {name: value for name, value in {**extra, **self._left_out()}.items() if value},
+        )
+
+
+def _not_cold(row: Measurement, files: int) -> Measurement:
+    """The row, flagged where its rounds read the files more than once."""
+    if not any(one.samples > files for one in row.rounds):
+        return row
+    flag = f"not cold throughout: a round reads the {files} files more than once"
+    return replace(row, flags=(*row.flags, flag))
+
+
+def git_state() -> Any:
+    """Commit of the checkout that the workbench runs from, and whether it was changed since."""
+    folder = Path(__file__).parents[3]
+    with suppress(OSError, subprocess.SubprocessError):
+        if (folder / ".git").exists():
+            commit = _git(folder, "rev-parse", "HEAD").strip()
+            return {"commit": commit, "dirty": bool(_git(folder, "status", "--porcelain"))}
+    return MISSING
+
+
+def _git(folder: Path, *words: str) -> str:
+    command = ["git", "-C", str(folder), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout
+
+
+def _version() -> str:
+    from workbench import __version__
+
+    return __version__
+
+
+def _ignore(_: object) -> None:
+    pass

@@ -1,0 +1,252 @@
+"""What the times of stages mean: costs, the critical path, a verdict or why there is none. Pure."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from workbench.bench.analysis.exclusive import CriticalPath, critical_path, exclusive_times
+from workbench.bench.experiments.function_cost import function_costs
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.stats import median_interval
+from workbench.bench.records.rate import rate_words
+from workbench.bench.records.record import WHOLE
+from workbench.bench.records.stage_report import (
+    CEILING,
+    COPY,
+    DECODE,
+    OPERATOR,
+    READ,
+    StageCost,
+    StageReport,
+)
+from workbench.engine.resources.machine import Machine
+from workbench.errors import EngineError
+from workbench.graph.model import Graph, Node
+
+REPEATABILITY = 0.10
+"""Of a batch's time: where what a stage adds is known no better than that, either way, or the whole
+is not, no stage is named and no share claimed."""
+_BELOW_NOTHING = 0.05
+"""Of a batch's time: a stage that seems to cost so much less than nothing makes a run unstable."""
+_DISAGREE = 0.35
+"""Of the work of all operators: where the shares of one, in the pipeline and alone, are so far
+apart, the machine was disturbed while one of them was taken."""
+AGAIN = "No stage is named. Measure again, with longer rounds or on a quieter machine."
+Step = tuple[Node, str, str]
+"""A stage: its node, kind and device."""
+
+
+def make_stage_report(
+    stages: Sequence[Step],
+    rows: Sequence[Measurement],
+    alone: Mapping[str, float],
+    graph: Graph,
+    machine: Machine,
+) -> StageReport:
+    """Put prefixes and single operators side by side.
+
+    ``stages`` are in running order, ``alone`` is in ms. Raises EngineError where the whole pipeline
+    was not measured. A run that is too unstable names no bottleneck, and no gain.
+    """
+    by_name = {row.name: row for row in rows}
+    whole = by_name[WHOLE]
+    total, costs = stage_costs(stages, rows, alone, graph.settings.batch_size)
+    known = [cost.alone for cost in costs if cost.kind in (DECODE, OPERATOR)]
+    remainder = total - sum(a for a in known if a is not None) if None not in known else None
+    ceiling = by_name[CEILING].median if CEILING in by_name else None
+    own_code = tuple(function_costs(graph, rows, graph.settings.batch_size))
+    own = [cost for cost in costs if cost.kind != COPY and cost.adds is not None]
+    busy = _busy(own)
+    worst = max(own, key=lambda cost: busy[cost.stage])
+    others = max((busy[cost.stage] for cost in own if cost is not worst), default=0.0)
+    without = max(total - (worst.adds or 0.0), others)
+    share = min(busy[worst.stage] / total, 1.0)
+    gain = max(1.0, ceiling / whole.median) if ceiling and whole.median else None
+    report = StageReport(
+        tuple(costs), total, remainder, ceiling, worst.stage, "", own_code, gain=gain
+    )
+    if doubt := _doubt(own, whole, total):
+        return replace(report, bottleneck="", gain=None, advice=f"{doubt} {AGAIN}")
+    advice = bottleneck_advice(worst, share, without, whole, graph, machine)
+    return replace(report, advice=advice, critical=_critical(own))
+
+
+def stage_costs(
+    stages: Sequence[Step], rows: Sequence[Measurement], alone: Mapping[str, float], batch: int
+) -> tuple[float, list[StageCost]]:
+    """The milliseconds of a whole batch, and what each stage costs of them.
+
+    Raises EngineError where the whole pipeline was not measured.
+    """
+    by_name = {row.name: row for row in rows}
+    whole = by_name[WHOLE]
+    if whole.median is None:
+        raise EngineError(whole.reason.removeprefix("not measured: "))
+    total = 1000 * batch / whole.median
+    costs: list[StageCost] = []
+    before: Measurement | None = None
+    for number, (node, kind, device) in enumerate(stages):
+        row = whole if number == len(stages) - 1 else by_name[f"up to {node.id}"]
+        adds = _added(row, before, batch)
+        costs.append(
+            StageCost(node.id, kind, device, adds[0], alone.get(node.id), node.op, *adds[1:])
+        )
+        before = row
+    prefixes = list(itertools.accumulate(cost.adds for cost in costs if cost.adds is not None))
+    if len(prefixes) == len(costs):
+        shares = exclusive_times(prefixes)
+        costs = [replace(c, exclusive=ms) for c, ms in zip(costs, shares, strict=True)]
+    copied = by_name.get(f"{WHOLE}, copied to the host")
+    if copied is not None and copied.median is not None:
+        adds = _added(copied, whole, batch)
+        costs.append(StageCost("copy to the host", COPY, "gpu", adds[0], None, "", *adds[1:]))
+    return total, costs
+
+
+def _doubt(costs: Sequence[StageCost], whole: Measurement, total: float) -> str:
+    """Why a run is too unstable to name a stage, in words; empty where it is not."""
+    below = min(costs, key=lambda cost: cost.adds or 0.0)
+    if (below.adds or 0.0) < -_BELOW_NOTHING * total:
+        return f"Unstable: {below.stage} seems to cost less than nothing."
+    known = [cost for cost in costs if cost.low is not None and cost.high is not None]
+    apart = {cost.stage: ((cost.high or 0.0) - (cost.low or 0.0)) / 2 / total for cost in known}
+    least = max(apart, key=lambda stage: apart[stage], default="")
+    if least and apart[least] > REPEATABILITY:
+        return (
+            f"Unstable: what {least} adds is known to ±{apart[least]:.0%} of a batch's time only, "
+            f"and ±{REPEATABILITY:.0%} are the limit."
+        )
+    if apart_words := _disagreement(costs):
+        return apart_words
+    spread = whole.interval.spread if whole.interval else 0.0
+    if spread > REPEATABILITY:
+        return (
+            f"Unstable: the whole is known to ±{spread:.0%} only, and ±{REPEATABILITY:.0%} are "
+            "the limit."
+        )
+    return ""
+
+
+def _disagreement(costs: Sequence[StageCost]) -> str:
+    """Where a stage's share of the work differs too much in the pipeline and alone.
+
+    Of stages that all run on the CPU, where each has the same threads in both.
+    """
+    worked = [cost for cost in costs if cost.kind in (DECODE, OPERATOR)]
+    adds, alone = (
+        sum(getattr(cost, what) or 0.0 for cost in worked) for what in ("exclusive", "alone")
+    )
+    known = all(c.alone is not None and c.exclusive is not None for c in worked)
+    if not known or not adds or not alone or any(cost.device != "cpu" for cost in costs):
+        return ""
+
+    def apart(cost: StageCost) -> float:
+        return abs((cost.exclusive or 0.0) / adds - (cost.alone or 0.0) / alone)
+
+    worst = max(worked, key=apart)
+    if apart(worst) <= _DISAGREE:
+        return ""
+    return (
+        f"Unstable: {worst.stage} takes {worst.exclusive:.1f} ms of a batch in the pipeline, and "
+        f"{worst.alone:.1f} ms alone."
+    )
+
+
+def _critical(costs: Sequence[StageCost]) -> CriticalPath | None:
+    """By what each stage takes alone; reading by what it adds, for it has no operator alone."""
+    busy = []
+    for cost in costs:
+        taken = cost.exclusive if cost.kind == READ else cost.alone
+        if taken is None:
+            return None
+        lane = {READ: "reading", DECODE: f"decoding on {cost.device}"}.get(cost.kind, cost.device)
+        if cost.device == "cpu" and cost.kind != READ:
+            lane = "the CPU's operators"
+        busy.append((cost.stage, lane, taken))
+    return critical_path(busy)
+
+
+def _busy(costs: Sequence[StageCost]) -> dict[str, float]:
+    """Milliseconds of a batch for which each stage is at work: what it adds.
+
+    On a GPU what it takes alone, where that is more: a GPU that decodes while the reader reads adds
+    only what it takes longer than that. No stage is at work for longer than the prefix up to it.
+    """
+    found: dict[str, float] = {}
+    prefix = 0.0
+    for cost in costs:
+        adds = cost.adds or 0.0
+        prefix += adds
+        alone = cost.alone if cost.device != "cpu" else None
+        found[cost.stage] = max(adds, min(alone or 0.0, prefix))
+    return found
+
+
+def _added(
+    row: Measurement, before: Measurement | None, batch: int
+) -> tuple[float, float, float] | tuple[None, None, None]:
+    """What a batch of ``row`` takes more than one of ``before``, in ms, and the interval of that.
+
+    The difference of the medians, so that stages add up to the whole. Its interval is that of the
+    differences of rounds side by side, in which what slows both cancels.
+    """
+    if row.median is None or (before is not None and before.median is None):
+        return None, None, None
+    spent = [1000 * batch / rate for rate in row.imgs_per_s]
+    base = [1000 * batch / rate for rate in before.imgs_per_s] if before else [0.0] * len(spent)
+    found = median_interval([ours - theirs for ours, theirs in zip(spent, base, strict=False)])
+    adds = 1000 * batch / row.median
+    if before is not None and before.median is not None:
+        adds -= 1000 * batch / before.median
+    return adds, min(adds, found.low), max(adds, found.high)
+
+
+def bottleneck_advice(
+    worst: StageCost,
+    share: float,
+    without: float,
+    whole: Measurement,
+    graph: Graph,
+    machine: Machine,
+) -> str:
+    """What the bottleneck is and what would lift it, in a few sentences.
+
+    ``share`` is the part of a batch's time that it takes, ``without`` the milliseconds that a batch
+    would take without it.
+    """
+    settings = graph.settings
+    names = [worst.op] * (worst.op not in ("", worst.stage)) + [worst.kind, worst.device]
+    text = f"{worst.stage} ({', '.join(names)}) takes {share:.0%} of a batch's time"
+    if whole.median and without > 0.02 * 1000 * settings.batch_size / whole.median:
+        rate = 1000 * settings.batch_size / without
+        text += f"; without it, {rate_words(rate, whole.config.frames)}"
+    idle = machine.cores - (whole.cpu_cores or 0.0)
+    threads = settings.num_threads * settings.pipelines
+    spare = threads < machine.cores and idle > 0.5
+    more = f"{machine.cores - threads} more threads (there are {machine.cores} cores)"
+    remedies: list[str] = []
+    if worst.kind == READ:
+        remedies.append("have the files in memory, on a faster disk, or in fewer, larger files")
+    elif worst.device == "cpu":
+        if spare:
+            remedies.append(more)
+        if settings.device == "cpu":
+            what = "decode it" if worst.kind == DECODE else "run it behind mixed decoding,"
+            remedies.append(f"{what} on a GPU")
+        elif worst.kind == OPERATOR:
+            remedies.append("move it to the GPU")
+        if worst.kind == OPERATOR:
+            remedies.append("make the images smaller before it")
+    elif worst.kind == DECODE:
+        if graph.node(worst.stage).args.get("hw_decoder_load") != 1.0:
+            remedies.append("hw_decoder_load 1.0, where the GPU has JPEG engines")
+        if settings.pipelines == 1:
+            remedies.append("two pipelines side by side, of few threads each")
+        remedies.append("a larger batch")
+        if spare:
+            remedies.append(more)
+    else:
+        remedies += ["a larger batch", "smaller images before it"]
+    return f"{text}. What would lift it: {'; '.join(remedies)}."

@@ -1,0 +1,170 @@
+"""Where the time goes: what each stage costs, which one holds the pipeline back, what lifts it.
+
+Two views, and what lies between them. *Prefixes*: the exported source cut behind each stage, each
+measured like any configuration; a stage costs what it adds to the time of a batch. *Alone*: each
+operator by itself on one batch that is kept. Stages overlap in a pipeline, and an operator alone
+has all threads to itself, so the two need not agree: the remainder is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+from workbench.bench.experiments.cached_batch import CachedBatchJob, time_alone
+from workbench.bench.experiments.function_cost import (
+    row_without,
+    scripts_without_functions,
+)
+from workbench.bench.experiments.speed_experiment import SpeedExperiment
+from workbench.bench.experiments.stage_verdict import Step, make_stage_report, stage_costs
+from workbench.bench.measuring.config import (
+    config_of,
+    decoder_nodes,
+    nodes_after_decoders,
+    with_config,
+)
+from workbench.bench.measuring.interleaved import ConfigJobs, without_traceback
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.workload import ScriptJob
+from workbench.bench.records.record import WHOLE, Report
+from workbench.bench.records.slow_files import FileTimes, time_files
+from workbench.bench.records.stage_report import (
+    CEILING,
+    DECODE,
+    OPERATOR,
+    READ,
+    StageReport,
+)
+from workbench.catalog import Catalog
+from workbench.emit.script import emit_script
+from workbench.engine.protocol.worker_progress import Progress
+from workbench.errors import CancelledError, EngineError
+from workbench.graph.model import Graph, Node, Source
+from workbench.graph.model.node_order import ancestors, topological
+from workbench.graph.model.ports import output_ports
+from workbench.graph.types.devices import decodes, infer_devices, is_generator
+
+ALONE_LIMIT = 300.0
+
+
+def stage_prefixes(graph: Graph, catalog: Catalog) -> list[tuple[Node, Graph]]:
+    """Each stage in running order, with the graph cut behind it.
+
+    Operators that only draw numbers belong to the stage that takes them. What a cut graph gives out
+    is all that nothing in it takes.
+    """
+    needed = ancestors(graph, list(graph.outputs.values()))
+    ordered = [node for node in topological(graph)[0] if node.id in needed]
+    steps = [node for node in ordered if not is_generator(catalog[node.op])]
+    cut = []
+    for count, step in enumerate(steps, 1):
+        inside = steps[:count]
+        taken = {port.node for node in inside for port in node.inputs.values()}
+        outputs = {
+            node.id: output_ports(node, catalog[node.op])[0]
+            for node in inside
+            if node.id not in taken
+        }
+        cut.append((step, replace(graph, outputs=outputs)))
+    return cut
+
+
+class StageCostExperiment(SpeedExperiment):
+    """Where the time of a graph goes, with its own settings."""
+
+    kind = "stages"
+    _steps: Sequence[Step] = ()
+
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Measure every prefix and operator. Raises DataError, EngineError and CancelledError."""
+        catalog, machine, found, cache = self.prepare(on_progress)
+        config = config_of(self.graph)
+        graph = with_config(self.graph, catalog, config)
+        self.require_measurable([config], catalog, machine)
+        devices = infer_devices(graph, catalog)
+        cut = stage_prefixes(graph, catalog)
+        entries = [
+            ConfigJobs(
+                config,
+                (ScriptJob(emit_script(part, catalog), self.data, config.device, config.prefetch),),
+                f"up to {node.id}",
+                decodes=bool(decoder_nodes(part, catalog)),
+            )
+            for node, part in cut[:-1]  # the last is the whole
+        ]
+        source = emit_script(graph, catalog)
+        whole = ScriptJob(source, self.data, config.device, config.prefetch)
+        entries.append(ConfigJobs(config, (whole,), WHOLE))
+        copies = any(devices[port.node] != "cpu" for port in graph.outputs.values())
+        if copies:
+            copied = replace(whole, to_host=True)
+            entries.append(ConfigJobs(config, (copied,), f"{WHOLE}, copied to the host"))
+        if nodes_after_decoders(graph, catalog):
+            entries.append(
+                ConfigJobs(config, (CachedBatchJob(graph, self.data),), CEILING, decodes=False)
+            )
+        for node, source in scripts_without_functions(graph, catalog):
+            job = replace(whole, source=source)
+            entries.append(ConfigJobs(config, (job,), row_without(node.id)))
+        steps = [(node, _kind(node, catalog), devices[node.id]) for node, _ in cut]
+        self.begin(machine, found, cache)
+        self._steps = steps
+        rows = self.measure(entries, self.progress.part(0.0, 0.95))
+        stage_costs(steps, rows, {}, config.batch_size)  # where the whole hangs, so does one alone
+        self.progress(0.95, "each operator alone")
+        nodes = [node.id for node, _ in cut if not isinstance(node, Source)]
+        alone = self._alone(graph, nodes)
+        stages = make_stage_report(steps, rows, alone, graph, machine)
+        self.progress(0.98, "the files one by one")
+        files, reason = self._files(graph, catalog)
+        stages = replace(stages, files=files, files_reason=reason)
+        self.progress(1.0, "done")
+        return self.report(rows, machine, found, cache, stages=asdict(stages))
+
+    def on_rows(self, rows: tuple[Measurement, ...]) -> None:
+        """As of every run, with the stages as soon as the whole is known; none is named yet."""
+        super().on_rows(rows)
+        if self.partial_report is None:
+            return
+        if any(row.name == WHOLE and row.rounds for row in rows):
+            total, costs = stage_costs(self._steps, rows, {}, self.graph.settings.batch_size)
+            so_far = StageReport(tuple(costs), total, None, None, "", "")
+            extra = {"stages": asdict(so_far)}
+            self.partial_report = replace(self.partial_report, extra=extra)
+        else:
+            self.partial_report = None
+
+    def _alone(self, graph: Graph, nodes: Sequence[str]) -> dict[str, float]:
+        try:
+            with self.progress.engine(self.stop) as engine:
+                found: dict[str, float] = engine.call(
+                    time_alone, graph, self.data, nodes, limit=ALONE_LIMIT
+                )
+        except CancelledError:
+            raise
+        except EngineError:
+            return {}  # the prefixes tell without it
+        return found
+
+    def _files(self, graph: Graph, catalog: Catalog) -> tuple[FileTimes | None, str]:
+        """The files one by one, or why they were not timed."""
+        if graph.settings.device != "cpu":
+            return None, "not timed: engines take a batch as a whole"
+        if not all(decodes(catalog[node.op]) for node in decoder_nodes(graph, catalog)):
+            return None, "not timed: the source decodes what it reads"
+        try:
+            with self.progress.engine(self.stop) as engine:
+                found = engine.call(time_files, graph, self.data, limit=ALONE_LIMIT)
+        except CancelledError:
+            raise
+        except EngineError as error:
+            return None, f"not timed: {without_traceback(error)}"
+        assert found is None or isinstance(found, FileTimes)
+        return found, "" if found else "not timed: the samples have no names of files"
+
+
+def _kind(node: Node, catalog: Catalog) -> str:
+    if isinstance(node, Source):
+        return READ
+    return DECODE if decodes(catalog[node.op]) else OPERATOR

@@ -1,0 +1,154 @@
+"""Which settings to ship: the best of a grid, in a fifth of the time that all of it would take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+
+from workbench.bench.analysis.tuner_search import TunerSearch
+from workbench.bench.analysis.tuning_time import TuningTime, Turns, long_seconds
+from workbench.bench.experiments.grid_experiment import SAME, GridExperiment
+from workbench.bench.experiments.probes import Probes
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.measurement import CONFIRMED, Measurement
+from workbench.bench.measuring.measurement_config import MeasurementConfig
+from workbench.bench.records.headroom import headroom_of
+from workbench.bench.records.record import Report
+from workbench.engine.protocol.worker_progress import Progress
+from workbench.errors import EngineError
+
+UNCOMPARED = "the time was up: measured once, and not beside the others: give more"
+NOT_FOR_LONG = "the time was up before it could run for long: give more"
+"""Flags of a choice that a time ended early."""
+_SEARCH_SHARE, _TURNS_SHARE = 0.7, 0.9
+"""Of the progress: the search ends, then the turns of the best, then the long run."""
+_LONG_RUNS = 2
+
+
+class TuningExperiment(GridExperiment):
+    """The best setting of a grid, found in a fifth of the time that all of it would take.
+
+    A grid of ``tuner_search.SMALL`` settings or fewer is probed whole. Of ``seconds``, where they
+    are given, the search ends after 45 %, the best are measured anew for less long, and what finds
+    no room is left out and flagged. Only a pipeline's start may make it late.
+    """
+
+    kind = "tune"
+
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Search, measure the best in turns with the graph's own, then the fastest for long.
+
+        The report's first measurement is the choice; the last are the probes. Raises DataError,
+        EngineError where every setting fails, and CancelledError.
+        """
+        time = TuningTime(self.seconds)
+        machine = self.prepare(on_progress).machine
+        began = time.spent
+        with closing(Probes(self.measure_one, machine.cores, time)) as probes:
+            best, probed = self._search(probes)
+        searched, stopped = time.spent - began, probes.enough()
+        self.publish(probes.rows, None)
+        chosen: list[Measurement] = []
+        if turns := time.turns(best, self.base):
+            rows = self._in_turns(turns, time)
+            if not rows[0].rounds:
+                raise _nothing_measured([*probes.rows, *rows])
+            self.publish([*(row for row in rows if row.rounds), *probes.rows], None)
+            if self._long_config(time) is None:
+                rows[0] = _flagged(rows[0], NOT_FOR_LONG)
+            else:
+                chosen = self._for_long(rows, time)
+        else:
+            rows = [_uncompared(probes.rows)]
+        self.progress(1.0, "done")
+        head = headroom_of(chosen[0], machine.cores) if chosen else None
+        told = {
+            "probes": probed,
+            "grid": len(self.grid),
+            "search_seconds": searched,
+            "seconds": time.spent,
+            "headroom": head.words() if head else "",
+            "stopped": stopped,
+        }
+        return self.grid_report([*chosen, *rows, *probes.rows], tune=told)
+
+    def _search(self, probes: Probes) -> tuple[list[Config], int]:
+        """The best settings by probes, the fastest first, and how many of the grid were probed.
+
+        Where the time is given the graph's own comes before all: there may be none to try more.
+        """
+
+        def probe(config: Config) -> float | None:
+            return self._probe(probes, config, search.most_probes).median
+
+        search = TunerSearch(
+            self.grid,
+            lambda place: probe(self.grid.config(place, self.base)),
+            exhausted=lambda: bool(probes.enough()),
+        )
+        if self.seconds:
+            probe(self.base)
+        placed = {self.grid.place(row.config): row.median for row in probes.rows}
+        best = search.run({place: rate for place, rate in placed.items() if place is not None})
+        return [self.grid.config(place, self.base) for place in best], search.probes
+
+    def _probe(self, probes: Probes, config: Config, most: int) -> Measurement:
+        """One more probe, of ``most`` that are expected, and how far the search is."""
+        self.publish(probes.rows, config)
+        number = len(probes.rows) + 1
+        words = f"probe {number} of at most {max(number, most)}: {config.settings}"
+        begin, end = (_SEARCH_SHARE * min(1.0, done / most) for done in (number - 1, number))
+        progress = self.progress.part(begin, end, words)
+        progress(0.0, words)
+        return probes.probe(config, progress)
+
+    def _in_turns(self, turns: Turns, time: TuningTime) -> list[Measurement]:
+        """The best settings and the graph's own: the fastest first, what failed last."""
+        labels = {f"candidate {number}": config for number, config in enumerate(turns.configs, 1)}
+        if self.base not in turns.configs:
+            labels["as it is"] = self.base
+        entries = [self.limited_entry(config, label) for label, config in labels.items()]
+        how = time.for_turns(self.measurement_config, len(entries), turns.until)
+        rows = self.measure(entries, self.progress.part(_SEARCH_SHARE, _TURNS_SHARE), how)
+        return sorted(rows, key=lambda row: row.rate, reverse=True)
+
+    def _for_long(self, rows: Sequence[Measurement], time: TuningTime) -> list[Measurement]:
+        """The fastest for long without a pause, best first.
+
+        Where it does not keep what it promised, the next does the same, if the time allows it.
+        """
+        done: list[Measurement] = []
+        progress = self.progress.part(_TURNS_SHARE, 1.0)
+        for row in [row for row in rows if row.rounds][:_LONG_RUNS]:
+            how = self._long_config(time)
+            if how is None or (done and done[0].rate >= (1 - SAME) * row.rate):
+                break
+            progress(0.0, f"{how.round_seconds:.0f} s of {row.config.settings}")
+            long = self.measure_one(row.config, how, progress, label=CONFIRMED)
+            done += [long] if long.rounds else []
+            done.sort(key=lambda row: row.rate, reverse=True)
+        return done
+
+    def _long_config(self, time: TuningTime) -> MeasurementConfig | None:
+        return time.for_long(long_seconds(len(self.grid), self.base.device))
+
+
+def _flagged(row: Measurement, flag: str) -> Measurement:
+    return replace(row, flags=(*row.flags, flag))
+
+
+def _uncompared(probed: Sequence[Measurement]) -> Measurement:
+    """The choice of a search after which there was no time for a comparison, so flagged.
+
+    Raises EngineError where every probe failed.
+    """
+    best = max(probed, key=lambda row: row.rate)
+    if not best.rounds:
+        raise _nothing_measured(probed)
+    return replace(_flagged(best, UNCOMPARED), label="best so far")
+
+
+def _nothing_measured(rows: Sequence[Measurement]) -> EngineError:
+    first = next((row.reason for row in rows if row.reason), "")
+    return EngineError(f"No setting could be measured. The first: {first}")

@@ -1,0 +1,1 @@
+"""How one figure is taken: workers, rounds, warm-up, statistics, deadlines."""

@@ -1,0 +1,400 @@
+"""Configurations measured in turns: A B A B, in random order, each in fresh worker processes.
+
+Every speed that is measured goes through ``measure``.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.measurement import Measurement, latency_of
+from workbench.bench.measuring.measurement_config import MeasurementConfig, StopReason
+from workbench.bench.measuring.worker_group import KeptWorker, WorkerGroup
+from workbench.bench.measuring.workload import Job, StartupStats, TimedRound
+from workbench.engine.protocol.worker_progress import Progress, WorkerProgress
+from workbench.engine.resources.machine import usable_cores
+from workbench.errors import CancelledError, EngineError
+
+_START_SECONDS = 3.0
+"""What a worker takes to start, build and give its first batch, until one has done so."""
+_WARM = 2
+"""Rounds of warm-up that are expected."""
+
+OnRows = Callable[[tuple[Measurement, ...]], None]
+WARM_UP_CUT = "the time was up in the warm-up: give more"
+ROUNDS_CUT = "the time was up before {} rounds: give more"
+ROUND_CUT = "the time was up in the midst of a round: give more"
+"""Flags of what a limit ended early."""
+TIME_UP = "the time was up before its first round: give more"
+"""Why there is no figure of what may take no longer than its ``seconds``."""
+NOT_YET = "not measured yet"
+"""Why a run that goes on has no figure of a configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigJobs:
+    """A configuration and how it is run: one job for each worker process.
+
+    ``environments`` and ``cores`` have an entry for each job, or are empty. ``limit`` is the most
+    memory that it may take, in bytes of the host's and the GPU's; None is no limit. ``seconds`` is
+    the longest that it may take, whatever it has not done by then: the start of its workers, which
+    may import a large library, and all rounds, whose time all that are measured share. ``decodes``
+    says whether DALI decodes in it: elsewhere JPEG engines that are idle say nothing.
+    """
+
+    config: Config
+    jobs: tuple[Job, ...]
+    label: str = ""
+    notes: tuple[str, ...] = ()
+    environments: tuple[Mapping[str, str], ...] = ()
+    cores: tuple[tuple[int, ...], ...] = ()
+    limit: tuple[int | None, int | None] = (None, None)
+    decodes: bool = True
+    seconds: float = math.inf
+
+    @property
+    def name(self) -> str:
+        return self.label or self.config.label
+
+
+@dataclass(slots=True)
+class ConfigMeasurement:
+    """A configuration that is measured beside others: its workers and its figures so far."""
+
+    entry: ConfigJobs
+    group: WorkerGroup | None = None
+    startup: StartupStats | None = None
+    warm_up: list[float] = field(default_factory=list)
+    settled: bool = True
+    rounds: list[TimedRound] = field(default_factory=list)
+    peak: tuple[int, int | None] = (0, None)
+    gpu_use: list[Any] = field(default_factory=list)
+    reason: str = ""
+    stop_reason: StopReason | None = None
+    spent: float = 0.0
+    """Seconds that its worker has taken: the start and all rounds."""
+    round_seconds: float = 0.0
+    """What its last round took, with what is untimed in it."""
+    batch_seconds: float = 0.0
+    """What a batch takes, as far as is known."""
+    hurried: set[str] = field(default_factory=set)
+    """What the limit ended early, as flags."""
+    is_over: bool = False
+    """Whether its time was up in the midst of a round."""
+
+    @property
+    def rates(self) -> list[float]:
+        return [one.imgs_per_s for one in self.rounds]
+
+
+class InterleavedRun:
+    """One run of ``measure``: the candidates, the clock and the progress."""
+
+    def __init__(
+        self,
+        entries: Sequence[ConfigJobs],
+        measurement_config: MeasurementConfig,
+        stop: threading.Event,
+        on_progress: Progress,
+        before_round: Callable[[], None] | None = None,
+        on_rows: OnRows = lambda rows: None,
+        best: float = 0.0,
+        kept: KeptWorker | None = None,
+    ) -> None:
+        self.measurement_config = measurement_config
+        self._best = best
+        self._kept = kept
+        self._pauses = len(entries) > 1 or before_round is not None
+        """Whether something comes between the rounds of a candidate: others, or what is untimed."""
+        self._candidates = [ConfigMeasurement(entry) for entry in entries]
+        self._stop = stop
+        self._progress = WorkerProgress.of(on_progress)
+        self._before_round = before_round
+        self._on_rows = on_rows
+        self._order = random.Random()
+        self._began = time.monotonic()
+        self._starts = 0
+        self._rounds = 0
+        """So many are over: starts of workers, rounds that count for the progress."""
+        self._spans: list[float] = []
+        """What each round took, with what is untimed in it."""
+        self._share = 0.0
+        self._seconds = 0.0
+        """What the timed rounds took."""
+        self._process = 0
+        self._text = ""
+        self._failed = ""
+        """Why the candidate that failed last did."""
+
+    def run(self) -> tuple[Measurement, ...]:
+        """Measure them all. Raises CancelledError; whatever else goes wrong becomes a reason."""
+        try:
+            for process in range(self.measurement_config.processes):
+                self._process = process
+                for candidate in self._shuffled():
+                    self._guarded(candidate, self._start)
+                self._interleave()
+                for candidate in self._alive():
+                    self._guarded(candidate, self._end)
+                self._dismiss_all()
+        finally:
+            self._dismiss_all()
+        return tuple(_measurement(candidate) for candidate in self._candidates)
+
+    def _alive(self) -> list[ConfigMeasurement]:
+        return [one for one in self._candidates if not (one.reason or one.is_over)]
+
+    def _shuffled(self) -> list[ConfigMeasurement]:
+        alive = self._alive()
+        return self._order.sample(alive, len(alive))
+
+    def _start(self, candidate: ConfigMeasurement) -> None:
+        """A fresh worker, its first batch and its warm-up; the others pause."""
+        entry, config = candidate.entry, self.measurement_config
+        self._report(f"{entry.name}: building")
+        told = self._progress.on_silence, self._progress.on_wait
+        began = time.monotonic()
+        group = self._kept.take(entry.jobs, *told) if self._kept else None
+        group = candidate.group = group or WorkerGroup(
+            entry.jobs, self._stop, entry.environments, entry.cores, *told
+        )
+        candidate.spent = 0.0
+        group.allow(entry.seconds)
+        startup = group.start(lambda _: self._check_cancelled())
+        candidate.startup = candidate.startup or startup
+        _require_room(entry, startup.host_bytes, startup.gpu_bytes)
+        self._starts += 1
+        candidate.spent = time.monotonic() - began
+        candidate.batch_seconds = startup.first_batch_seconds
+        rates: list[float] = []
+        batches = 0
+        while not config.is_warm(rates, batches) and len(rates) < config.warm_up_rounds:
+            if rates and config.is_late_to_warm_up(candidate.spent):
+                candidate.hurried.add(WARM_UP_CUT)
+                break
+            self._report(f"{entry.name}: warming up, round {len(rates) + 1}")
+            one = self._round(candidate)
+            rates.append(one.imgs_per_s)
+            batches += one.batches
+        candidate.settled &= config.is_warm(rates, batches)
+        candidate.warm_up += rates
+        self._rounds += _WARM
+
+    def _interleave(self) -> None:
+        last = self._process == self.measurement_config.processes - 1
+        cycles = 0
+        while alive := self._shuffled():
+            for candidate in alive:
+                self._guarded(candidate, self._timed_round)
+            cycles += 1
+            alive = self._alive()
+            stop_reason = self.measurement_config.stop_reason(
+                [c.rates for c in alive], self._seconds, self._best
+            )
+            late = self.measurement_config.is_late(
+                [c.spent for c in alive], [c.round_seconds for c in alive], cycles
+            )
+            if late and cycles < self.measurement_config.rounds:
+                for candidate in alive:
+                    candidate.hurried.add(ROUNDS_CUT.format(self.measurement_config.rounds))
+            if not last and (late or cycles >= self.measurement_config.rounds):
+                return
+            stop_reason = stop_reason or ("budget" if late else None)
+            if last and stop_reason and cycles >= min(2, self.measurement_config.rounds):
+                for candidate in alive:
+                    candidate.stop_reason = stop_reason
+                return
+
+    def _timed_round(self, candidate: ConfigMeasurement) -> None:
+        count = len(candidate.rounds) + 1
+        self._report(f"{candidate.entry.name}: round {count}")
+        one = self._round(candidate)
+        candidate.rounds.append(replace(one, process=self._process))
+        self._seconds += one.seconds
+        self._on_rows(tuple(_so_far(each) for each in self._candidates))
+        self._rounds += 1
+
+    def _round(self, candidate: ConfigMeasurement) -> TimedRound:
+        assert candidate.group is not None
+        began = time.monotonic()
+        if self._before_round is not None:
+            self._before_round()
+        candidate.group.allow(self._left(candidate))
+
+        def on_report(share: float) -> None:
+            self._check_cancelled()
+            candidate.gpu_use += candidate.group.gpu_use()  # type: ignore[union-attr]
+            self._report("", share)
+
+        one = candidate.group.run_round(
+            *self.measurement_config.round_of(candidate.batch_seconds), on_report, self._pauses
+        )
+        span = max(one.seconds, time.monotonic() - began)
+        self._spans.append(span)
+        candidate.round_seconds = span
+        candidate.spent += span
+        candidate.batch_seconds = one.seconds * len(candidate.entry.jobs) / one.batches
+        candidate.gpu_use += candidate.group.gpu_use()
+        return one
+
+    def _left(self, candidate: ConfigMeasurement) -> float:
+        """Seconds for its next round: its own, or those that all have left together."""
+        own = candidate.entry.seconds - candidate.spent
+        return max(own, sum(one.entry.seconds - one.spent for one in self._alive()))
+
+    def _end(self, candidate: ConfigMeasurement) -> None:
+        assert candidate.group is not None
+        candidate.group.allow(math.inf)
+        host, gpu = candidate.group.memory()
+        # Where the process's own share is not told, what the build took of the GPU must do.
+        began_with = candidate.startup.gpu_bytes if candidate.startup else None
+        candidate.peak = max(candidate.peak[0], host), gpu if gpu is not None else began_with
+        _require_room(candidate.entry, *candidate.peak)
+
+    def _dismiss_all(self) -> None:
+        """All at once: a worker takes up to 0.05 s to end, and a graph may have many stages."""
+        with ThreadPoolExecutor(max(1, len(self._candidates))) as pool:
+            list(pool.map(self._dismiss, self._candidates))
+
+    def _dismiss(self, candidate: ConfigMeasurement) -> None:
+        group, candidate.group = candidate.group, None
+        if group is not None and self._kept and not (candidate.reason or candidate.is_over):
+            self._kept.keep(group)
+        elif group is not None:
+            group.close()
+
+    def _guarded(
+        self, candidate: ConfigMeasurement, step: Callable[[ConfigMeasurement], None]
+    ) -> None:
+        """One step; a failure ends this candidate and no other."""
+        if candidate.reason or candidate.is_over:
+            return
+        try:
+            self._check_cancelled()
+            step(candidate)
+        except CancelledError:
+            self._check_cancelled()
+            self._end_overdue(candidate)  # not the run was ended, but this one's time was up
+        except EngineError as error:
+            candidate.reason = f"not measured: {without_traceback(error)}"
+            self._failed = f"; {candidate.entry.name} {candidate.reason.partition('. ')[0]}"
+            self._dismiss(candidate)
+            self._report("")
+
+    def _end_overdue(self, candidate: ConfigMeasurement) -> None:
+        """What has had a round keeps its figure."""
+        if candidate.rounds:
+            candidate.is_over, candidate.stop_reason = True, "budget"
+            candidate.hurried.add(ROUND_CUT)
+        else:
+            candidate.reason = f"not measured: {TIME_UP}"
+        self._dismiss(candidate)
+
+    def _check_cancelled(self) -> None:
+        if self._stop.is_set():
+            raise CancelledError("Cancelled.")
+
+    def _report(self, text: str, in_round: float = 0.0) -> None:
+        """Report the share of the expected work, which never falls, and the time that is left."""
+        config = self.measurement_config
+        span = sum(self._spans) / len(self._spans) if self._spans else config.round_seconds
+        rounds = config.expected_rounds(max(span, config.round_seconds))
+        each = _START_SECONDS + (_WARM + rounds) * span
+        each = min(each, config.limit or each)
+        whole = each * len(self._candidates) * config.processes
+        done = _START_SECONDS * self._starts + span * (self._rounds + in_round)
+        self._share = max(self._share, min(done / max(whole, done + span, 1e-9), 0.99))
+        spent = time.monotonic() - self._began
+        left = ""
+        if self._share > 0.1:
+            left = f", about {format_duration(spent * (1 / self._share - 1))} left"
+        self._text = text or self._text
+        self._progress(self._share, self._text + left + self._failed)
+
+
+def measure(
+    entries: Sequence[ConfigJobs],
+    measurement_config: MeasurementConfig,
+    stop: threading.Event,
+    on_progress: Progress = lambda share, text: None,
+    before_round: Callable[[], None] | None = None,
+    on_rows: OnRows = lambda rows: None,
+    best: float = 0.0,
+    kept: KeptWorker | None = None,
+) -> tuple[Measurement, ...]:
+    """Measure configurations in turns; one Measurement for each, in the order given.
+
+    All of them are built and warm before the first is timed. One that fails has the reason.
+    ``before_round`` runs untimed before each round; ``on_rows`` hears after each timed one what is
+    known of all of them so far. ``best`` is the rate that they have to reach where the measurement
+    config gives up what lies far behind it. ``kept`` has the worker of the measurement before, if
+    any, and gets this one's; without it every configuration has a fresh one. One configuration by
+    itself runs without a pause between its rounds.
+    Once ``stop`` is set CancelledError is raised within 0.1 s and every process is gone.
+    """
+    if not entries:
+        return ()
+    return InterleavedRun(
+        entries, measurement_config, stop, on_progress, before_round, on_rows, best, kept
+    ).run()
+
+
+def _require_room(entry: ConfigJobs, host: int, gpu: int | None) -> None:
+    for what, taken, most in zip(("host", "GPU"), (host, gpu), entry.limit, strict=True):
+        if most is not None and taken is not None and taken > most:
+            raise EngineError(
+                f"it takes {taken / 2**30:.2f} GiB of {what} memory, over the limit of "
+                f"{most / 2**30:.2f} GiB"
+            )
+
+
+def without_traceback(error: Exception) -> str:
+    """What went wrong without the traceback that an unforeseen error brings."""
+    return str(error).partition("\nTraceback ")[0]
+
+
+def format_duration(seconds: float) -> str:
+    """A time that is left, for reading."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def _so_far(candidate: ConfigMeasurement) -> Measurement:
+    if candidate.rounds or candidate.reason:
+        return _measurement(candidate)
+    entry = candidate.entry
+    return Measurement(entry.config, reason=NOT_YET, label=entry.label)
+
+
+def _measurement(candidate: ConfigMeasurement) -> Measurement:
+    entry, startup = candidate.entry, candidate.startup
+    if candidate.reason:
+        return Measurement(entry.config, reason=candidate.reason, label=entry.label)
+    busy = [use.gpu for use in candidate.gpu_use if use.gpu is not None]
+    jpeg = [use.jpeg for use in candidate.gpu_use if use.jpeg is not None]
+    bus = [use.bus for use in candidate.gpu_use if use.bus is not None]
+    made = Measurement(
+        entry.config,
+        tuple(replace(one, latencies=()) for one in candidate.rounds),
+        label=entry.label,
+        stop_reason=candidate.stop_reason,
+        warm_up=tuple(candidate.warm_up),
+        settled=candidate.settled,
+        latency=latency_of(candidate.rounds),
+        first_batch=startup.first_batch_seconds if startup else None,
+        host_bytes=candidate.peak[0] or None,
+        gpu_bytes=candidate.peak[1],
+        gpu_busy=sum(busy) / len(busy) if busy else None,
+        jpeg_busy=sum(jpeg) / len(jpeg) if jpeg else None,
+        bus_busy=sum(bus) / len(bus) if bus else None,
+        notes=entry.notes,
+    )
+    flags = made.quality_flags(usable_cores(), entry.decodes)
+    return replace(made, flags=(*flags, *sorted(candidate.hurried)))

@@ -1,0 +1,188 @@
+"""One configuration measured: its rounds, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.bench.measuring.config import LOAD, Config, Regime
+from workbench.bench.measuring.measurement_config import StopReason, is_unstable
+from workbench.bench.measuring.stats import Interval, median_interval, variation
+from workbench.bench.measuring.workload import TimedRound
+from workbench.graph.model import DecodeDevice
+
+CONFIRMED = "confirmed"
+BY_ITSELF = "measured by itself, in the search for workers, not in turns"
+"""How a flag begins that says so: such rounds have none beside them to be told from."""
+LOADED = 0.1
+"""The machine counts as loaded where something else keeps more than this share of it busy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Milliseconds from one batch to the next: percentiles over all timed rounds."""
+
+    p50: float
+    p95: float
+    p99: float
+
+
+def latency_of(rounds: Sequence[TimedRound]) -> Latency | None:
+    """The percentiles of the batches of some rounds, or None where there are none."""
+    values = [1000 * latency for one in rounds for latency in one.latencies]
+    if not values:
+        return None
+    return Latency(*map(float, np.percentile(values, [50, 95, 99])))
+
+
+def long_words(row: Measurement) -> str:
+    """``, 60 s long, slowest second 0.93 of the median``; empty of a row that was not run so."""
+    if row.slowest_second is None:
+        return ""
+    seconds = sum(one.seconds for one in row.rounds if one.by_second)
+    return f", {seconds:.0f} s long, slowest second {row.slowest_second:.2f} of the median"
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One configuration. ``rounds`` is empty, and ``reason`` says why, where it was not measured.
+
+    ``warm_up`` has the rates (imgs/s) of the rounds before the first that counts, ``settled`` says
+    whether they came to agree, ``ending`` why it stopped. ``first_batch`` is in seconds and counts
+    from the source to the first batch. Memory is the peak in bytes; ``gpu_busy``, ``jpeg_busy``
+    and ``bus_busy`` are percent of the time. None is not measured.
+
+    ::
+
+        for each in report.measurements:
+            print(each.name, each.median, "imgs/s")
+    """
+
+    config: Config
+    rounds: tuple[TimedRound, ...] = ()
+    reason: str = ""
+    label: str = ""
+    stop_reason: StopReason | None = None
+    warm_up: tuple[float, ...] = ()
+    settled: bool = True
+    latency: Latency | None = None
+    first_batch: float | None = None
+    host_bytes: int | None = None
+    gpu_bytes: int | None = None
+    gpu_busy: float | None = None
+    jpeg_busy: float | None = None
+    notes: tuple[str, ...] = ()
+    """About the configuration: knobs without effect, for example."""
+    flags: tuple[str, ...] = ()
+    """Why the figure is to be distrusted."""
+    bus_busy: float | None = None
+
+    @property
+    def device(self) -> DecodeDevice:
+        return self.config.device
+
+    @property
+    def regime(self) -> Regime:
+        return self.config.regime
+
+    @property
+    def batch_size(self) -> int:
+        return self.config.batch_size
+
+    @property
+    def threads(self) -> int:
+        return self.config.threads
+
+    @property
+    def prefetch(self) -> int:
+        return self.config.prefetch
+
+    @property
+    def name(self) -> str:
+        return self.label or self.config.label
+
+    @property
+    def probe(self) -> bool:
+        """Whether it is one of the tuner's: too short for more than to lead the search."""
+        return self.label.startswith("probe")
+
+    @property
+    def is_in_turns(self) -> bool:
+        """Whether its rounds may be set beside another's: those of a comparison's probe may not."""
+        return not any(flag.startswith(BY_ITSELF) for flag in self.flags)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether it is the tuner's choice, measured for long without a pause."""
+        return self.label.startswith(CONFIRMED)
+
+    @property
+    def slowest_second(self) -> float | None:
+        """The slowest second of its long rounds, as a share of the median second; None of short."""
+        known = [one.slowest_second for one in self.rounds if one.slowest_second is not None]
+        return min(known, default=None)
+
+    @property
+    def imgs_per_s(self) -> tuple[float, ...]:
+        """The rate of every round."""
+        return tuple(one.imgs_per_s for one in self.rounds)
+
+    @property
+    def interval(self) -> Interval | None:
+        """Median in imgs/s and its interval, or None."""
+        return median_interval(self.imgs_per_s) if self.rounds else None
+
+    @property
+    def median(self) -> float | None:
+        """Median of the rounds in imgs/s, or None."""
+        return self.interval.median if self.interval else None
+
+    @property
+    def rate(self) -> float:
+        """``median``, and 0 where there is none."""
+        return self.median or 0.0
+
+    @property
+    def variation(self) -> float:
+        """Coefficient of variation of the rounds."""
+        return variation(self.imgs_per_s)
+
+    @property
+    def unstable(self) -> bool:
+        """Whether the rounds differ by more than 10 % (CV), or it never got warm."""
+        return is_unstable(self.imgs_per_s, self.settled)
+
+    @property
+    def cpu_cores(self) -> float | None:
+        """How many cores it kept busy on average, or None."""
+        seconds = sum(one.seconds for one in self.rounds)
+        return sum(one.cpu_seconds for one in self.rounds) / seconds if seconds else None
+
+    @property
+    def others(self) -> float | None:
+        """How many cores something else kept busy meanwhile, or None."""
+        known = [one.others for one in self.rounds if one.others is not None]
+        return sum(known) / len(known) if known else None
+
+    def quality_flags(self, cores: int, decodes: bool = True) -> tuple[str, ...]:
+        """Why the figure is to be distrusted on a machine of so many usable cores.
+
+        ``decodes`` says whether DALI decoded, so that the load for JPEG engines was for it.
+        """
+        found = []
+        if self.variation > 0.1:
+            found.append("unstable: the rounds differ by more than 10 %")
+        if not self.settled:
+            found.append("unstable: no two successive warm-up rounds agreed within 5 %")
+        if self.others is not None and self.others > LOADED * cores:
+            found.append(
+                f"the machine was loaded: something else kept {self.others:.1f} of {cores} cores "
+                "busy"
+            )
+        loaded = decodes and self.device == "mixed" and self.config.hw_decoder_load
+        if loaded and self.jpeg_busy in (None, 0):
+            what = "idle" if self.jpeg_busy == 0 else "not seen by the driver"
+            found.append(f"{LOAD} may have had no effect: the GPU's JPEG engines were {what}")
+        return tuple(found)

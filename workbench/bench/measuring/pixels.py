@@ -1,0 +1,145 @@
+"""How far the pixels of two ways to the same images lie apart."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.bench.measuring.config import config_of, with_config
+from workbench.bench.measuring.stop_clock import StopClock
+from workbench.catalog import load_catalog
+from workbench.emit.core.code import Code
+from workbench.emit.script import emit_script
+from workbench.engine.build.pipelines import CompiledSource
+from workbench.engine.protocol.registry import task
+from workbench.engine.protocol.worker_progress import WorkerProgress
+from workbench.engine.run.worker import Worker
+from workbench.errors import CancelledError, EngineError
+from workbench.graph.execution.dataset_parameters import sequence_length
+from workbench.graph.model import DecodeDevice, Graph
+from workbench.sources import Datasets
+
+IMAGES = 64
+LIMIT = 300.0
+"""Seconds for a comparison: on a cold disk a library may take minutes to be imported."""
+LEVELS = "levels of 255"
+NOT_COMPARED = "not compared: the time was up, give more"
+FLOATS = "units of the output's floats"
+SAME = {LEVELS: 8.0, FLOATS: 0.15}
+"""Mean difference up to which two libraries do the same augmentation with other filters and
+rounding: an angle of the wrong sign or another draw gives 30 levels and more. Normalised as for
+ImageNet 0.15 are nine levels."""
+
+
+@dataclass(frozen=True, slots=True)
+class PixelDifference:
+    """Mean and greatest absolute difference of the values of some images.
+
+    ``share`` (0 to 1) of the values differ at all. ``unit`` is that of ``mean`` and ``greatest``,
+    in words.
+    """
+
+    images: int
+    mean: float
+    greatest: float
+    share: float
+    unit: str = ""
+
+    @property
+    def is_same(self) -> bool:
+        """Whether it is the same augmentation, within ``SAME``."""
+        return self.mean <= SAME.get(self.unit, 0.0)
+
+
+def compare_cpu_with_mixed(
+    ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]
+) -> PixelDifference | None:
+    """The difference of two series of images; None where their shapes differ or there are none."""
+    if not ours or [a.shape for a in ours] != [b.shape for b in theirs]:
+        return None
+    gaps = [np.abs(np.subtract(a, b, dtype=np.float64)) for a, b in zip(ours, theirs, strict=True)]
+    count = sum(gap.size for gap in gaps)
+    return PixelDifference(
+        len(gaps),
+        float(sum(gap.sum() for gap in gaps) / count),
+        float(max(gap.max() for gap in gaps)),
+        float(sum(np.count_nonzero(gap) for gap in gaps) / count),
+        LEVELS if ours[0].dtype == np.uint8 else FLOATS,
+    )
+
+
+def pixel_words(extra: Mapping[str, Any]) -> list[str]:
+    """A sentence for each comparison of pixels that a record holds in its ``extra``."""
+    found: dict[str, Any] = {}
+    if extra.get("decoders"):
+        found["mixed decoding"] = extra["decoders"]
+    for name, peer in (extra.get("peers") or {}).items():
+        found[f"{name} {peer['version']}"] = peer.get("difference", {"reason": NOT_COMPARED})
+    return [_pixel_words(name, pixels) for name, pixels in found.items()]
+
+
+def _pixel_words(name: str, found: Mapping[str, Any]) -> str:
+    who = f"Pixels of {name} and of DALI on the CPU"
+    if "mean" not in found:
+        return f"{who}: {found['reason']}"
+    unit = f" {found['unit']}" if found.get("unit") else ""
+    return (
+        f"{who}: {found['mean']:.3f}{unit} apart on average, {found['greatest']:.1f} at most, over "
+        f"{found['images']} images"
+    )
+
+
+def compare_decoders(
+    graph: Graph,
+    data: Datasets,
+    stop: threading.Event,
+    progress: WorkerProgress,
+    seconds: float = math.inf,
+) -> dict[str, Any]:
+    """CPU and mixed decoding of the same files: a PixelDifference as JSON values, or the reason.
+
+    It takes ``seconds`` at most. Once ``stop`` is set CancelledError is raised; ``progress`` hears
+    of the worker.
+    """
+    clock = StopClock(stop)
+    clock.allow(seconds)
+    catalog = load_catalog()
+    sources: dict[DecodeDevice, Code] = {}
+    devices: tuple[DecodeDevice, ...] = ("cpu", "mixed")
+    for device in devices:
+        count = max(1, IMAGES // (sequence_length(graph) or 1))
+        config = replace(config_of(graph, device), regime="decode", batch_size=count)
+        sources[device] = emit_script(with_config(graph, catalog, config), catalog)
+    try:
+        with progress.engine(clock) as engine:
+            found = engine.call(differ, sources["cpu"], sources["mixed"], data, limit=LIMIT)
+    except CancelledError:
+        if stop.is_set():
+            raise
+        return {"reason": NOT_COMPARED}
+    except EngineError as error:
+        return {"reason": f"not measured: {error}"}
+    return asdict(found) if found else {"reason": "the two decoders gave different shapes"}
+
+
+@task
+def differ(worker: Worker, cpu: Code, mixed: Code, data: Datasets) -> PixelDifference | None:
+    """Task: the first batch of two sources, decoded on the CPU and mixed, compared."""
+    return compare_cpu_with_mixed(first_batch(cpu, data, "cpu"), first_batch(mixed, data, "mixed"))
+
+
+def first_batch(source: Code, data: Datasets, device: str) -> list[NDArray[Any]]:
+    """Every sample of the first output of the first batch, on the host. In the worker only."""
+    compiled = CompiledSource(source)
+    try:
+        output = next(compiled.batches(compiled.build(data, device)))[0]
+    except Exception as error:
+        raise compiled.error(error) from None
+    host = output.as_cpu() if hasattr(output, "as_cpu") else output
+    return [np.array(host[index]) for index in range(len(host))]

@@ -1,0 +1,268 @@
+"""The workers of one configuration: mostly one, several where GPUs work side by side."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from workbench.bench.measuring.stop_clock import StopClock
+from workbench.bench.measuring.workload import (
+    Job,
+    StartupStats,
+    TimedRound,
+    memory_usage,
+    run_round,
+    start_workload,
+)
+from workbench.engine.protocol.heartbeat import warn_of_silence
+from workbench.engine.protocol.process import Engine
+from workbench.engine.resources.gpu import Gpu, GpuUse, first_visible_gpu
+from workbench.errors import EngineError
+
+SILENCE_LIMIT = 300.0
+"""Seconds without a batch before the measurement counts as hung: the first one fills the queues."""
+_TOGETHER = 0.05
+"""Seconds ahead that several workers are told to begin together: a message takes far less."""
+
+
+T = TypeVar("T")
+
+
+class WorkerGroup:
+    """Fresh workers, one for each job. Once ``stop`` is set its calls raise CancelledError."""
+
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        stop: threading.Event,
+        environments: Sequence[Mapping[str, str]] = (),
+        cores: Sequence[tuple[int, ...]] = (),
+        on_silence: Callable[[bool], None] = warn_of_silence,
+        on_wait: Callable[[str], None] = lambda words: None,
+    ) -> None:
+        """``environments`` and ``cores`` have an entry for each job, or are empty.
+
+        ``on_silence`` and ``on_wait`` as of ``Engine``, of any of the workers.
+        """
+        self._jobs = jobs
+        self._cores = cores or [()] * len(jobs)
+        self._on_silence, self._on_wait = on_silence, on_wait
+        found = environments or [{}] * len(jobs)
+        self._clock = StopClock(stop)
+        self._engines = [
+            Engine(
+                environment=each,
+                stop=self._clock,
+                on_silence=lambda silent: self._on_silence(silent),
+                on_wait=lambda words: self._on_wait(words),
+                measures=True,
+                restarts=False,
+            )
+            for each in found
+        ]
+        self._stop = stop
+        uuids = dict.fromkeys(first_visible_gpu({**os.environ, **each}) for each in found)
+        self._gpus = [Gpu(uuid) for uuid in uuids]
+        self._lead: float | None = None
+
+    def allow(self, seconds: float) -> None:
+        """Let its next steps take so many seconds in all: then they raise CancelledError."""
+        self._clock.allow(seconds)
+
+    def call(self, task: Callable[..., Any], *arguments: Any) -> Any:
+        """Run another task in the first worker, beside what is measured there."""
+        return self._engines[0].call(task, *arguments, limit=SILENCE_LIMIT)
+
+    def start(self, on_report: Callable[[float], None]) -> StartupStats:
+        """Start the workers, at the same time, up to the first batch of each."""
+
+        def start(place: int, on_report: Callable[[float], None]) -> StartupStats:
+            found: Any = self._engines[place].call(
+                start_workload,
+                self._jobs[place],
+                self._cores[place],
+                limit=SILENCE_LIMIT,
+                on_report=on_report,
+            )
+            assert isinstance(found, StartupStats)
+            return found
+
+        startups = self._together(start, on_report)
+        gpus = [one.gpu_bytes for one in startups if one.gpu_bytes is not None]
+        return StartupStats(
+            max(one.first_batch_seconds for one in startups),
+            sum(one.host_bytes for one in startups),
+            sum(gpus) if gpus else None,
+        )
+
+    def run_round(
+        self,
+        seconds: float,
+        batches: int,
+        on_report: Callable[[float], None],
+        pause: bool = True,
+    ) -> TimedRound:
+        """One round; of several workers, at the same time.
+
+        ``pause`` as of ``workload.run_round``; several workers always have one.
+        """
+        if len(self._engines) == 1:
+            engine = self._engines[0]
+            return _run_round(engine, seconds, batches, None, on_report, pause)
+        # Workers that were paused take a while to get going; after the first round it is known.
+        start_at = time.perf_counter() + (self._lead or _TOGETHER)
+        rounds = self._together(
+            lambda place, report: _run_round(
+                self._engines[place], seconds, batches, start_at, report
+            ),
+            on_report,
+        )
+        self._lead = _TOGETHER + 6 * max(one.seconds / len(one.latencies) for one in rounds)
+        return merge_rounds(rounds, overlapping=not any(self._cores))
+
+    def _together(
+        self,
+        task: Callable[[int, Callable[[float], None]], T],
+        on_report: Callable[[float], None],
+    ) -> list[T]:
+        """What each worker answers to a task, told its place; the first one's reports are heard."""
+        if len(self._engines) == 1:
+            return [task(0, on_report)]
+        with ThreadPoolExecutor(len(self._engines)) as pool:
+            try:
+                waiting = [
+                    pool.submit(task, place, _ignore_report if place else on_report)
+                    for place in range(len(self._engines))
+                ]
+                return [one.result() for one in waiting]
+            except KeyboardInterrupt:  # the pool would wait for the tasks to end by themselves
+                self._stop.set()
+                raise
+
+    def memory(self) -> tuple[int, int | None]:
+        """Peak host memory and GPU memory of all workers together, in bytes."""
+        found = [engine.call(memory_usage) for engine in self._engines]
+        gpus = [gpu for _, gpu in found if gpu is not None]
+        return sum(host for host, _ in found), sum(gpus) if gpus else None
+
+    def take_over(
+        self,
+        jobs: Sequence[Job],
+        on_silence: Callable[[bool], None],
+        on_wait: Callable[[str], None],
+    ) -> None:
+        """Run other jobs from the next ``start`` on, in the same processes."""
+        self._jobs, self._on_silence, self._on_wait = jobs, on_silence, on_wait
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Process ids of the workers that are alive."""
+        return tuple(engine.pid for engine in self._engines if engine.pid is not None)
+
+    def gpu_use(self) -> tuple[GpuUse, ...]:
+        """How busy each of its GPUs was just now."""
+        return tuple(gpu.use() for gpu in self._gpus)
+
+    def close(self) -> None:
+        """End the workers and what they started."""
+        for engine in self._engines:
+            engine.close()
+
+
+class KeptWorker:
+    """A worker that goes from one measurement to the next, which saves the start of a process.
+
+    For configurations of one job, without an environment or cores of their own. What one took of
+    the memory is given back before the next; a worker in which one failed is not kept.
+    """
+
+    def __init__(self) -> None:
+        self._group: WorkerGroup | None = None
+        self.reused = False
+        """Whether the last measurement ran in the worker of another."""
+
+    def take(
+        self,
+        jobs: Sequence[Job],
+        on_silence: Callable[[bool], None],
+        on_wait: Callable[[str], None],
+    ) -> WorkerGroup | None:
+        """The worker that the last measurement left, to run another job; None without one."""
+        group, self._group = self._group, None
+        self.reused = group is not None
+        if group is not None:
+            group.take_over(jobs, on_silence, on_wait)
+        return group
+
+    def keep(self, group: WorkerGroup) -> None:
+        """Let the next measurement have it."""
+        self.close()
+        self._group = group
+
+    def call(self, seconds: float, task: Callable[..., Any], *arguments: Any) -> Any:
+        """Run a task in the worker that is kept, within so many seconds.
+
+        Raises EngineError without one, what the task raises, and CancelledError once the time is
+        up.
+        """
+        if self._group is None:
+            raise EngineError("the worker has ended")
+        self._group.allow(seconds)
+        try:
+            return self._group.call(task, *arguments)
+        except EngineError:  # its process may have ended
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the worker."""
+        if self._group is not None:
+            self._group.close()
+        self._group = None
+
+
+def _run_round(
+    engine: Engine,
+    seconds: float,
+    batches: int,
+    start_at: float | None,
+    on_report: Callable[[float], None],
+    pause: bool = True,
+) -> TimedRound:
+    found: Any = engine.call(
+        run_round, seconds, batches, start_at, pause, limit=SILENCE_LIMIT, on_report=on_report
+    )
+    assert isinstance(found, TimedRound)
+    return found
+
+
+def _ignore_report(_: float) -> None:
+    pass
+
+
+def merge_rounds(rounds: Sequence[TimedRound], overlapping: bool) -> TimedRound:
+    """Rounds that ran at the same time, as one whose rate is the sum of theirs.
+
+    ``overlapping`` says that they shared their cores: then what each saw as the work of others is
+    mostly that of its neighbours.
+    """
+    seconds = statistics.fmean(one.seconds for one in rounds)
+    known = [one.others for one in rounds if one.others is not None]
+    others = sum(known) if known else None
+    if known and overlapping:
+        cores = [one.cpu_seconds / one.seconds for one in rounds]
+        busy = statistics.fmean(o + c for o, c in zip(known, cores, strict=True))
+        others = max(0.0, busy - sum(cores))
+    return TimedRound(
+        seconds,
+        sum(one.batches for one in rounds),
+        round(sum(one.imgs_per_s for one in rounds) * seconds),
+        sum(one.cpu_seconds for one in rounds),
+        others,
+        latencies=tuple(latency for one in rounds for latency in one.latencies),
+    )

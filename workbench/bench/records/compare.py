@@ -1,0 +1,162 @@
+"""Two records side by side, and folders of records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.bench.analysis.grid import KNOBS
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.stats import Interval, ratio
+from workbench.bench.records.record import Report, load_report
+from workbench.errors import DataError, RecordFormatError
+
+_TURNED = {"sweep": KNOBS, "threads": ("threads",), "pipelines": ("pipelines",)}
+"""Kind of record -> the knobs in which its rows differ."""
+SURE = 0.01
+"""A ratio whose whole interval lies within 1 % of 1 counts as the same speed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedConfig:
+    """A configuration in both records. ``ratio`` is the second over the first.
+
+    ``differs`` names the knobs that are set otherwise in the second.
+    """
+
+    name: str
+    first: Measurement
+    second: Measurement
+    ratio: Interval
+    differs: tuple[str, ...]
+
+    @property
+    def verdict(self) -> str:
+        """In a word: faster, slower, the same, or not to be told."""
+        if self.ratio.low >= 1 - SURE and self.ratio.high <= 1 + SURE:
+            return "the same"
+        if self.ratio.low > 1:
+            return "faster"
+        return "slower" if self.ratio.high < 1 else "no difference can be told"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Configurations that both records measured, names of those in one alone, and warnings."""
+
+    pairs: tuple[ComparedConfig, ...]
+    only_first: tuple[str, ...]
+    only_second: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def compare_reports(first: Report, second: Report) -> Comparison:
+    """Pair what was measured alike: label, device, regime, program and number of workers.
+
+    Of a sweep, and of scaling over threads, each setting by itself. A tuner's probes are left out.
+    """
+    turned = [
+        knob for knob in KNOBS if any(knob in _TURNED.get(r.kind, ()) for r in (first, second))
+    ]
+    ours, theirs = _by_key(first, turned), _by_key(second, turned)
+    pairs = tuple(
+        ComparedConfig(
+            _name(ours[key], turned),
+            ours[key],
+            theirs[key],
+            ratio(theirs[key].imgs_per_s, ours[key].imgs_per_s),
+            _knobs(ours[key], theirs[key]),
+        )
+        for key in ours
+        if key in theirs
+    )
+    return Comparison(
+        pairs,
+        tuple(_name(row, turned) for key, row in ours.items() if key not in theirs),
+        tuple(_name(row, turned) for key, row in theirs.items() if key not in ours),
+        tuple(_warnings(first, second)),
+    )
+
+
+def _by_key(report: Report, turned: Sequence[str]) -> dict[tuple[object, ...], Measurement]:
+    return {_key(row, turned): row for row in report.measurements if row.rounds and not row.probe}
+
+
+def _key(row: Measurement, turned: Sequence[str]) -> tuple[object, ...]:
+    config = row.config
+    knobs = (getattr(config, knob) for knob in turned)
+    return row.label, config.program, config.device, config.regime, config.workers, *knobs
+
+
+def _name(row: Measurement, turned: Sequence[str]) -> str:
+    return f"{row.name}, {row.config.settings}" if turned else row.name
+
+
+def _knobs(first: Measurement, second: Measurement) -> tuple[str, ...]:
+    return tuple(
+        f"{name} {getattr(first.config, name)} -> {getattr(second.config, name)}"
+        for name in KNOBS
+        if getattr(first.config, name) != getattr(second.config, name)
+    )
+
+
+def _warnings(first: Report, second: Report) -> list[str]:
+    found = []
+    if first.graph != second.graph:
+        found.append(f"the graphs differ: {first.graph} and {second.graph}")
+    elif len({r.context.get("graph_sha256") for r in (first, second)} - {None}) > 1:
+        found.append(f"both are called {first.graph}, but their graphs are not the same")
+    facts = [(r.files, r.size) for r in (first, second)]
+    if facts[0] != facts[1]:
+        words = [f"{files} files, {size} bytes" for files, size in facts]
+        found.append(f"the data differ: {words[0]} and {words[1]}")
+    machines = [
+        f"{r.machine.cpu}, {r.machine.cores} cores, {r.machine.gpu_name or 'no GPU'}"
+        for r in (first, second)
+    ]
+    if machines[0] != machines[1]:
+        found.append(f"the machines differ: {machines[0]} and {machines[1]}")
+    if first.machine.dali != second.machine.dali:
+        found.append(f"DALI differs: {first.machine.dali} and {second.machine.dali}")
+    drivers = [r.machine.driver for r in (first, second)]
+    if all(drivers) and drivers[0] != drivers[1]:
+        found.append(f"the GPU's driver differs: {drivers[0]} and {drivers[1]}")
+    caches = [r.cache.state if r.cache else "not recorded" for r in (first, second)]
+    if caches[0] != caches[1]:
+        found.append(f"the page cache differs: {caches[0]} and {caches[1]}")
+    return found
+
+
+def read_report(path: str | Path) -> Report:
+    """The record in a file. Raises DataError or RecordFormatError, which name the file."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise DataError(f"{path} cannot be read: {reason}.") from None
+    try:
+        return load_report(text)
+    except RecordFormatError as error:
+        raise RecordFormatError(f"{path}: {error}") from None
+
+
+def read_folder(folder: str | Path) -> tuple[Mapping[str, Report], tuple[str, ...]]:
+    """Every record in a folder by file name, oldest first, and why other JSON files are not one.
+
+    Raises DataError where the folder cannot be listed.
+    """
+    found: dict[str, Report] = {}
+    refused = []
+    try:
+        paths = sorted(Path(folder).glob("*.json"))
+        if not Path(folder).is_dir():
+            raise DataError(f"There is no folder {folder}.")
+    except OSError as error:
+        raise DataError(f"{folder} cannot be listed: {error.strerror}.") from None
+    for path in paths:
+        try:
+            found[path.stem] = read_report(path)
+        except (DataError, RecordFormatError) as error:
+            refused.append(str(error))
+    return dict(sorted(found.items(), key=lambda item: item[1].created)), tuple(refused)

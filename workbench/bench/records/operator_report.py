@@ -1,0 +1,144 @@
+"""What each operator costs by itself, in DALI and in other libraries: a record keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.stats import Interval, median_interval
+
+RATES = "imgs/s"
+COSTS = "µs an image that the operator adds"
+HOW = (
+    "Told from decoding alone for operators that give images a size, from nothing (decoding and a "
+    "resize to 256 x 256) for others, in turns; ± the farther end of the interval, ~ of one round."
+)
+OTHER_PIXELS = "* not the same augmentation as DALI's: its pixels are too far away"
+_OTHER = " *"
+_GAP = 3
+"""Blanks between columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCost:
+    """An operator (or what costs are told from, which has no ``op``) in one program.
+
+    ``rate`` is in imgs/s. ``adds`` are the microseconds that an image takes longer than with
+    ``base``, and ``low`` to ``high`` the interval of that, of rounds side by side. None is not
+    measured, and ``reason`` says why. ``is_same`` says whether the pixels are those of DALI.
+    """
+
+    node: str
+    op: str
+    program: str
+    device: str
+    base: str = ""
+    rate: float | None = None
+    adds: float | None = None
+    low: float | None = None
+    high: float | None = None
+    rounds: int = 0
+    """Pairs that this is of; one has no interval."""
+    reason: str = ""
+    is_same: bool = True
+
+    @property
+    def column(self) -> str:
+        """Whose: ``DALI, mixed``, ``OpenCV``."""
+        return f"{self.program}, {self.device}" if self.program == "DALI" else self.program
+
+    @property
+    def title(self) -> str:
+        """The node, and its operator where that is named otherwise: ``color (color_twist)``."""
+        return f"{self.node} ({self.op})" if self.op not in ("", self.node) else self.node
+
+
+def cost_of(cost: OperatorCost, row: Measurement, base: Measurement | None) -> OperatorCost:
+    """The cost with the figures of a row; ``base`` was measured in turns with it."""
+    cost = replace(cost, rate=row.median, reason=row.reason)
+    if base is None or not row.rounds or not base.rounds:
+        return cost
+    found = added(row.imgs_per_s, base.imgs_per_s)
+    pairs = min(len(row.rounds), len(base.rounds))
+    return replace(cost, adds=found.median, low=found.low, high=found.high, rounds=pairs)
+
+
+def added(rates: Sequence[float], base: Sequence[float]) -> Interval:
+    """Microseconds that an image takes longer at these rates (imgs/s) than at those of the base.
+
+    The i-th of both were taken side by side: what slowed both cancels, as of ``paired_ratio``.
+    """
+    pairs = zip(rates, base, strict=False)
+    return median_interval([1e6 / own - 1e6 / other for own, other in pairs])
+
+
+def operators_of(extra: Mapping[str, Any]) -> tuple[OperatorCost, ...]:
+    """The costs in a record's ``extra``, in its order; none where it has none."""
+    return tuple(msgspec.convert(extra.get("operators", []), list[OperatorCost]))
+
+
+def operator_lines(costs: Sequence[OperatorCost]) -> list[str]:
+    """Two tables, a line for an operator and a column for a program, and why cells are empty."""
+    if not costs:
+        return []
+    measured = {cost.column for cost in costs if cost.rate is not None}
+    columns = list(dict.fromkeys(cost.column for cost in costs if cost.column in measured))
+    lines = _table(RATES, costs, columns, _rate)
+    lines += ["", *_table(COSTS, [cost for cost in costs if cost.op], columns, cost_text)]
+    lines += ["", HOW]
+    if any(not cost.is_same for cost in costs):
+        lines.append(OTHER_PIXELS)
+    return lines + _reasons(costs, measured)
+
+
+def _table(
+    title: str,
+    costs: Sequence[OperatorCost],
+    columns: Sequence[str],
+    cell: Callable[[OperatorCost], str],
+) -> list[str]:
+    known = {(cost.title, cost.column): cell(cost) for cost in costs}
+    rows = [
+        [name, *(known.get((name, column), "") for column in columns)]
+        for name in dict.fromkeys(cost.title for cost in costs)
+    ]
+    every = [[title, *columns], *rows]
+    wide = [max(len(row[at]) for row in every) for at in range(len(columns) + 1)]
+    return [
+        (" " * _GAP)
+        .join(
+            text.rjust(width) if at else text.ljust(width)
+            for at, (text, width) in enumerate(zip(row, wide, strict=True))
+        )
+        .rstrip()
+        for row in every
+    ]
+
+
+def _rate(cost: OperatorCost) -> str:
+    return "-" if cost.rate is None else f"{cost.rate:,.0f}"
+
+
+def cost_text(cost: OperatorCost) -> str:
+    """The microseconds with their interval: ``1,203 ±55``; with a mark for other pixels."""
+    if cost.adds is None or cost.low is None or cost.high is None:
+        return "-"
+    spread = f" ±{max(cost.high - cost.adds, cost.adds - cost.low):,.0f}"
+    figure = f"{cost.adds:,.0f}{spread}" if cost.rounds > 1 else f"~{cost.adds:,.0f}"
+    return figure + _OTHER * (not cost.is_same)
+
+
+def _reasons(costs: Sequence[OperatorCost], measured: set[str]) -> list[str]:
+    """A line for each reason: of a program of which nothing was measured, or of single cells."""
+    where: dict[tuple[str, str], list[str]] = {}
+    for cost in costs:
+        if cost.rate is None:
+            where.setdefault((cost.column, cost.reason), []).append(cost.title)
+    return [
+        f"{column}{', ' * (column in measured)}{', '.join(names) * (column in measured)}: {reason}"
+        for (column, reason), names in where.items()
+    ]

@@ -1,0 +1,371 @@
+"""A run's record: what was measured, on which machine and data, and how.
+
+One schema for every kind of run. Version 2; version 1 (medians and rounds alone) is still read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from workbench.bench.analysis.grid import Grid
+from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.data_fingerprint import Fingerprint
+from workbench.bench.measuring.measurement import Latency, Measurement
+from workbench.bench.measuring.measurement_config import MeasurementConfig
+from workbench.bench.measuring.page_cache import CacheState
+from workbench.bench.measuring.pixels import pixel_words
+from workbench.bench.measuring.stats import Interval, paired_ratio
+from workbench.bench.measuring.workload import TimedRound
+from workbench.bench.records.operator_report import operators_of
+from workbench.bench.records.report_text import report_frame, report_html, report_text
+from workbench.bench.records.stage_report import stages_of
+from workbench.engine.resources.machine import Machine
+from workbench.errors import RecordFormatError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMAT = "dali-workbench-bench"
+VERSION = 2
+MISSING = "not measured"
+WHOLE = "whole pipeline"
+"""The row of a run by stages that is comparable with other runs."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """How many times as fast ``ours`` is as ``theirs`` (names of measurements)."""
+
+    ours: str
+    theirs: str
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Report:
+    """Measurements, and the machine, data and graph that they are about.
+
+    ``data`` is the folder. ``context`` has versions, git state and the hash of the graph;
+    ``extra`` what a kind of run found besides: pixel differences, stages, the tuner's way. A
+    notebook shows its rows; ``plot`` gives the picture.
+
+    ::
+
+        print(report.best, "imgs/s on", report.machine.cpu)
+        report.plot().savefig("speed.png")
+    """
+
+    graph: str
+    data: str
+    machine: Machine
+    measurements: tuple[Measurement, ...]
+    fingerprint: Fingerprint | None = None
+    cache: CacheState | None = None
+    measurement_config: MeasurementConfig = field(default_factory=MeasurementConfig)
+    kind: str = "bench"
+    name: str = ""
+    created: str = ""
+    context: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def files(self) -> int | None:
+        """Number of files in the folder; None where counting took too long."""
+        return self.fingerprint.files if self.fingerprint else None
+
+    @property
+    def size(self) -> int | None:
+        """Their bytes, or None."""
+        return self.fingerprint.size if self.fingerprint else None
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The bad files of the folder that were not read: name and reason of each."""
+        found = self.extra.get("left_out", ())
+        return tuple(f"{one['file']}: {one['reason']}" for one in found)
+
+    @property
+    def frames(self) -> int:
+        """Of each sample, where samples are sequences; else 0."""
+        return next((row.config.frames for row in self.measurements), 0)
+
+    @property
+    def best(self) -> float | None:
+        """imgs/s of DALI's fastest whole pipeline; of decoding alone where nothing else ran.
+
+        A tuner's probes are too short to count, and operators by themselves are no pipeline.
+
+        ::
+
+            best = report.best
+            assert best is not None and best > 0
+        """
+        if self.kind == "operators":
+            return None
+        rows = [row for row in self.measurements if row.config.program == "DALI" and not row.probe]
+        if self.kind == "stages":
+            rows = [row for row in rows if row.name == WHOLE]
+        rows = [row for row in rows if row.config.regime == "pipeline"] or rows
+        return max((row.median for row in rows if row.median is not None), default=None)
+
+    @property
+    def ratios(self) -> tuple[Ratio, ...]:
+        """Mixed over CPU for each regime, and DALI over each peer on the same device.
+
+        Of what was measured in turns alone.
+
+        ::
+
+            assert not report.ratios  # of one device there are none
+        """
+        found = []
+        rows = self.measurements if self.kind == "bench" else ()
+        measured = [row for row in rows if row.rounds and row.is_in_turns]
+        for ours in measured:
+            for theirs in measured:
+                a, b = ours.config, theirs.config
+                mixed = (a.device, b.device) == ("mixed", "cpu") and a.program == b.program
+                peer = a.program == "DALI" != b.program and a.device == b.device
+                if a.regime == b.regime and (mixed or peer):
+                    interval = paired_ratio(ours.imgs_per_s, theirs.imgs_per_s)
+                    found.append(Ratio(ours.name, theirs.name, interval))
+        return tuple(found)
+
+    def to_frame(self) -> Any:
+        """A pandas frame: a row a measurement, imgs/s with the interval of their median.
+
+        Of a run by stages a row a stage, in milliseconds for a batch, then the slowest files.
+
+        ::
+
+            print(report.to_frame())
+
+        Raises ImportError where pandas is not installed.
+        """
+        return report_frame(self)
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: bars, curves or a heat map, by what was measured.
+
+        Raises EngineError where nothing was.
+
+        ::
+
+            figure = report.plot()
+            figure.set_size_inches(8, 4)
+        """
+        from workbench.bench.records.plots import plot_record  # matplotlib takes a second
+
+        return plot_record(self)
+
+    def __repr__(self) -> str:
+        return report_text(self)
+
+    def _repr_html_(self) -> str:
+        return report_html(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as JSON values, with format and version."""
+        data: dict[str, Any] = {"root": self.data, "files": self.files, "bytes": self.size}
+        if self.fingerprint:
+            data["mean_bytes"] = self.fingerprint.mean_size
+            data["formats"] = dict(self.fingerprint.formats)
+        if self.cache:
+            data["cache"] = asdict(self.cache)
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": self.kind,
+            "name": self.name,
+            "created": self.created,
+            "graph": self.graph,
+            "results": [result_to_json(row) for row in self.measurements],
+            "ratios": [
+                {"of": one.ours, "to": one.theirs, **asdict(one.interval)} for one in self.ratios
+            ],
+            "machine": asdict(self.machine),
+            "data": encode_missing(data),
+            "method": asdict(self.measurement_config),
+            "context": dict(self.context),
+            **({"extra": dict(self.extra)} if self.extra else {}),
+        }
+
+
+def result_to_json(row: Measurement) -> dict[str, Any]:
+    """One measurement as JSON values; what was not measured says so."""
+    found, config = row.interval, asdict(row.config)
+    return {
+        **config,
+        "label": row.label,
+        "imgs_per_s": {
+            "median": found and found.median,
+            "low": found and found.low,
+            "high": found and found.high,
+            "level": found and found.level,
+            "cv": row.variation,
+            "rounds": list(row.imgs_per_s),
+        },
+        **encode_missing(
+            {
+                "latency_ms": asdict(row.latency) if row.latency else None,
+                "first_batch_s": row.first_batch,
+                "cpu_cores": row.cpu_cores,
+                "other_cores": row.others,
+                "memory": encode_missing(
+                    {"host_bytes": row.host_bytes, "gpu_bytes": row.gpu_bytes}
+                ),
+                "gpu_percent": encode_missing(
+                    {"gpu": row.gpu_busy, "jpeg": row.jpeg_busy, "bus": row.bus_busy}
+                ),
+            }
+        ),
+        "warm_up": {"imgs_per_s": list(row.warm_up), "settled": row.settled},
+        "rounds": [_round_to_json(one) for one in row.rounds],
+        "stopped": row.stop_reason,
+        "unstable": row.unstable,
+        "flags": list(row.flags),
+        "notes": list(row.notes),
+        "reason": row.reason,
+    }
+
+
+def _round_to_json(one: TimedRound) -> dict[str, Any]:
+    values = asdict(replace(one, latencies=()))
+    del values["latencies"]
+    if not one.by_second:
+        del values["by_second"]
+    return encode_missing(values)
+
+
+def encode_missing(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as a record has them: what is None says that it was not measured."""
+    return {name: MISSING if value is None else value for name, value in values.items()}
+
+
+def decode_missing(value: Any) -> Any:
+    """A value that a record has, None where it says that it was not measured."""
+    if isinstance(value, dict):
+        return {name: decode_missing(one) for name, one in value.items()}
+    return None if value == MISSING else value
+
+
+def _read(value: Any, kind: type[T]) -> T:
+    """A value of a record as the dataclass that it is of, its types checked."""
+    return msgspec.convert(decode_missing(value), kind)
+
+
+def dump_report(report: Report) -> str:
+    """The record as text."""
+    return json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n"
+
+
+def load_report(text: str) -> Report:
+    """The report that a text holds. Raises RecordFormatError, which says where and what to do."""
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise RecordFormatError(f"This is not JSON: {error}.") from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        found = record.get("format") if isinstance(record, dict) else type(record).__name__
+        raise RecordFormatError(
+            f"This is no record of measurements: its format is {found!r}, not {FORMAT!r}. "
+            "`workbench bench ... --json FILE` writes one."
+        )
+    version = record.get("version")
+    if version not in (1, VERSION):
+        raise RecordFormatError(
+            f"The record is of version {version!r}; this workbench reads 1 to {VERSION}. "
+            "Open it with the version that wrote it, or measure again."
+        )
+    report = parse_or_raise(record, lambda: _report(record, version))
+    parse_or_raise(record, lambda: _check_extra(report))
+    return report
+
+
+def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
+    """What ``read`` gives, or RecordFormatError for a record that lacks something."""
+    try:
+        return read()
+    except KeyError as error:
+        raise RecordFormatError(f"The record has no {error.args[0]!r}: it is damaged.") from None
+    except (
+        msgspec.ValidationError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        LookupError,
+    ) as error:
+        raise RecordFormatError(f"The record is damaged: {error}.") from None
+
+
+def _check_extra(report: Report) -> None:
+    """Raise what reading it will raise where the extra part is damaged."""
+    stages_of(report.extra)
+    operators_of(report.extra)
+    pixel_words(report.extra)
+    _ = report.left_out
+    if report.kind == "sweep":
+        Grid.from_json(report.extra["grid"])
+
+
+def _report(record: dict[str, Any], version: int) -> Report:
+    data = record["data"]
+    cache, method = data.get("cache"), record.get("method")
+    return Report(
+        str(record["graph"]),
+        str(data["root"]),
+        _read(record["machine"], Machine),
+        tuple(_result(row, version) for row in record["results"]),
+        Fingerprint(
+            str(data["root"]),
+            decode_missing(data["files"]),
+            decode_missing(data["bytes"]),
+            tuple(data.get("formats", {}).items()),
+        ),
+        _read(cache, CacheState) if cache else None,
+        _read(method, MeasurementConfig)
+        if method
+        else MeasurementConfig(warm_up_rounds=0, budget=0.0),
+        str(record.get("kind", "bench")),
+        str(record.get("name", "")),
+        str(record.get("created", "")),
+        dict(record.get("context", {})),
+        dict(record.get("extra", {})),
+    )
+
+
+def _result(row: dict[str, Any], version: int) -> Measurement:
+    config = _read(row, Config)
+    if version == 1:
+        # It kept the rates alone: a round stands here as one batch of its rate.
+        size = row["batch_size"]
+        rounds = tuple(
+            TimedRound(size / rate, 1, size, 0.0) for rate in row["imgs_per_s"]["rounds"]
+        )
+        return Measurement(config, rounds, row["reason"], notes=("from a record of version 1",))
+    latency = decode_missing(row["latency_ms"])
+    return Measurement(
+        config,
+        tuple(_read(one, TimedRound) for one in row["rounds"]),
+        str(row["reason"]),
+        str(row["label"]),
+        row["stopped"],
+        tuple(row["warm_up"]["imgs_per_s"]),
+        bool(row["warm_up"]["settled"]),
+        _read(latency, Latency) if latency else None,
+        decode_missing(row["first_batch_s"]),
+        decode_missing(row["memory"]["host_bytes"]),
+        decode_missing(row["memory"]["gpu_bytes"]),
+        decode_missing(row["gpu_percent"]["gpu"]),
+        decode_missing(row["gpu_percent"]["jpeg"]),
+        tuple(row["notes"]),
+        tuple(row["flags"]),
+        decode_missing(row["gpu_percent"].get("bus")),
+    )
