@@ -20,8 +20,8 @@ from typing import Any
 from tests.graph.test_code_of import STEPS, a_graph
 from tests.helpers import good_value
 from workbench.catalog import ArgSpec, load_catalog
+from workbench.catalog.own_operators.structure import STRUCTURE
 from workbench.catalog.spec import OPAQUE, OpSpec
-from workbench.catalog.structure import STRUCTURE
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphFormatError, WorkbenchError
 from workbench.graph import Graph, Node, Port, check_graph, load_recipes

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from workbench.catalog import Catalog
-from workbench.catalog.arithmetic import CALLED, arithmetic_specs
-from workbench.catalog.python_decoder import PILLOW_DECODER, REQUEST
+from workbench.catalog.own_operators.arithmetic import CALLED, arithmetic_specs
+from workbench.catalog.own_operators.python_decoder import PILLOW_DECODER, REQUEST
 
 
 def test_every_function_of_dali_is_there(catalog: Catalog) -> None:

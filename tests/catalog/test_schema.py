@@ -9,8 +9,8 @@ import pytest
 
 from workbench.catalog import Catalog, load_catalog
 from workbench.catalog import schema as schema_module
-from workbench.catalog.python_decoder import PILLOW_DECODER, REQUEST
-from workbench.catalog.target_readers import TARGET_READERS
+from workbench.catalog.own_operators.python_decoder import PILLOW_DECODER, REQUEST
+from workbench.catalog.own_operators.target_readers import TARGET_READERS
 from workbench.errors import CatalogError
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.emit.written_code import ruff
 from tests.helpers import chain_graph
 from workbench.catalog import Value, load_catalog
-from workbench.catalog.auto_augment import NAMED
+from workbench.catalog.own_operators.auto_augment import NAMED
 from workbench.emit import emit_script
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError

@@ -14,7 +14,7 @@ from nvidia.dali import Pipeline
 from tests.helpers import chain_graph, same, script_batches
 from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
-from workbench.catalog.auto_augment import POLICIES, SUITE, SubPolicies
+from workbench.catalog.own_operators.auto_augment import POLICIES, SUITE, SubPolicies
 from workbench.engine.build.applied_augmentations import applied_steps
 from workbench.engine.build.augmenter import Augmenter
 from workbench.engine.build.auto_augment import automatic_draws, making_heard

@@ -11,7 +11,7 @@ import pytest
 
 from tests.helpers import torchvision_transforms
 from workbench.catalog import load_catalog
-from workbench.catalog.auto_augment import SUITE
+from workbench.catalog.own_operators.auto_augment import SUITE
 from workbench.engine.build.applied_augmentations import applied_steps, bins_of, strength_of
 from workbench.engine.build.augmenter import Augmenter
 from workbench.engine.build.auto_augment import automatic_draws

@@ -11,7 +11,7 @@ import pytest
 from tests.helpers import chain_graph, same, script_batches
 from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
-from workbench.catalog.fused import FUSED_FORMS
+from workbench.catalog.own_operators.fused import FUSED_FORMS
 from workbench.engine.run.runner import Runner
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph

@@ -11,7 +11,7 @@ from tests.engine.test_auto_augment_import import imported
 from tests.helpers import chain_graph
 from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
-from workbench.catalog.auto_augment import POLICIES
+from workbench.catalog.own_operators.auto_augment import POLICIES
 from workbench.emit import emit_script
 from workbench.engine.importing import from_file
 from workbench.graph import Graph

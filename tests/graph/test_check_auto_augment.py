@@ -10,7 +10,7 @@ from nvidia.dali.types import DALIDataType
 
 from tests.helpers import chain_graph
 from workbench.catalog import Value, load_catalog
-from workbench.catalog.auto_augment import SUITE, WARPS
+from workbench.catalog.own_operators.auto_augment import SUITE, WARPS
 from workbench.graph import check_graph
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.graph.fixes import fixes

@@ -15,7 +15,7 @@ import pytest
 import workbench as wb
 from tests.graph.ramps import HEIGHT, WIDTH, coco_start, run_graph, write_ramps
 from workbench.catalog import load_catalog
-from workbench.catalog.followers import BOX_FORMATS
+from workbench.catalog.own_operators.followers import BOX_FORMATS
 from workbench.catalog.spec import Catalog, Value
 from workbench.emit.targets import export
 from workbench.errors import GraphFaultsError

@@ -15,7 +15,7 @@ from tests.helpers import chain_graph
 from tests.placed import dali_function
 from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
-from workbench.catalog.arithmetic import CONSTANT_TYPES
+from workbench.catalog.own_operators.arithmetic import CONSTANT_TYPES
 from workbench.graph import Graph, Port, check_graph
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.connect import connect

@@ -13,7 +13,7 @@ from PIL import Image
 
 from tests.helpers import script_batches, with_settings
 from workbench.catalog import load_catalog
-from workbench.catalog.python_decoder import decode_with_pillow
+from workbench.catalog.own_operators.python_decoder import decode_with_pillow
 from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.engine.importing import from_file

@@ -18,7 +18,7 @@ from tests.thorough import one_in
 from workbench.bench import Benchmark
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
-from workbench.catalog.python_decoder import decode_with_pillow
+from workbench.catalog.own_operators.python_decoder import decode_with_pillow
 from workbench.engine import Engine
 from workbench.engine.run.runner import Runner
 from workbench.errors import DataError

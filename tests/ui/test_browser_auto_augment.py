@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part, small
-from workbench.catalog.auto_augment import SUITE
+from workbench.catalog.own_operators.auto_augment import SUITE
 
 AUGMENTATION = "|".join(SUITE)
 

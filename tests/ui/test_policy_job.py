@@ -8,7 +8,7 @@ from tests.helpers import chain_graph, with_settings
 from tests.ui.screen import Make, edit
 from tests.ui.test_background_previews import until
 from workbench.catalog import load_catalog
-from workbench.catalog.auto_augment import learnt_policies
+from workbench.catalog.own_operators.auto_augment import learnt_policies
 from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.ui.random_views import json_value
 

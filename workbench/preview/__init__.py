@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from workbench.arguments import Kind, checked
 from workbench.catalog import load_catalog
-from workbench.catalog.own_code import OWN_CODE
+from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.engine.protocol.call_handle import Caller, ReportListener
 from workbench.graph.checks.check import require_sound
 from workbench.graph.model import Graph

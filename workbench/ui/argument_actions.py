@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.catalog.own_operators.structure import STRUCTURE
 from workbench.catalog.spec import ArgSpec, Catalog, Value
-from workbench.catalog.structure import STRUCTURE
 from workbench.errors import GraphEditError
 from workbench.graph.edits import edit
 from workbench.graph.edits.connect import connect

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from workbench.catalog.own_code import OWN_CODE
+from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.catalog.spec import OPAQUE, Catalog, Device, OpSpec, PortSpec
 from workbench.graph.checks.check import Fault
 from workbench.graph.edits.compose import edge_id

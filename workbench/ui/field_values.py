@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.catalog.auto_augment import NAMED, POLICIES
 from workbench.catalog.overlay import CATEGORIES
-from workbench.catalog.regions import REGIONS
+from workbench.catalog.own_operators.auto_augment import NAMED, POLICIES
+from workbench.catalog.own_operators.regions import REGIONS
 from workbench.catalog.spec import Catalog, Device
 from workbench.catalog.templates import load_templates
 from workbench.engine.resources.machine import Machine

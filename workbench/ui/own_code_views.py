@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from workbench.catalog.own_code import OWN_CODE
+from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.graph.model import Node
 from workbench.graph.user_functions.function_randomness import Undetermined, undetermined
 

@@ -9,7 +9,7 @@ from workbench.bench.measuring.stats import median_interval
 from workbench.bench.records.record import WHOLE
 from workbench.bench.records.stage_report import FunctionCost
 from workbench.catalog import Catalog
-from workbench.catalog.own_code import OWN_CODE
+from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.emit.core.code import Code
 from workbench.emit.script import emit_script
 from workbench.errors import GraphError

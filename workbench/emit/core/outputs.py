@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from workbench.catalog.auto_augment import AUTO_AUGMENT
+from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphExportError
 from workbench.graph.annotations.followers import follows

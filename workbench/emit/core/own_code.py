@@ -6,8 +6,13 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from workbench.catalog.own_code import NUMBA_FUNCTION, OWN_CODE, PLUGINS, PYTHON_FUNCTION
-from workbench.catalog.python_decoder import FUNCTION, PILLOW_DECODER, SOURCE
+from workbench.catalog.own_operators.own_code import (
+    NUMBA_FUNCTION,
+    OWN_CODE,
+    PLUGINS,
+    PYTHON_FUNCTION,
+)
+from workbench.catalog.own_operators.python_decoder import FUNCTION, PILLOW_DECODER, SOURCE
 from workbench.catalog.spec import Value
 from workbench.emit.core.python import call, identifier, literal
 from workbench.errors import GraphError, GraphExportError

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
 
-from workbench.catalog.python_decoder import SOURCE as DECODER
+from workbench.catalog.own_operators.python_decoder import SOURCE as DECODER
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code, Lines
 from workbench.emit.core.outputs import first_reader

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-from workbench.catalog.followers import FOLLOWERS
+from workbench.catalog.own_operators.followers import FOLLOWERS
+from workbench.catalog.own_operators.target_readers import TARGET_READERS
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
-from workbench.catalog.target_readers import TARGET_READERS
 from workbench.emit.core.code import Code
 from workbench.emit.core.epoch_shuffle import require_checkpointing
 from workbench.emit.core.expressions import constant_type, number_of, plain_constant

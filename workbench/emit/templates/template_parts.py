@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from string import Template
 from textwrap import wrap
 
-from workbench.catalog.auto_augment import AUTO_AUGMENT
+from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
 from workbench.emit.annotations.box_clipping import clip_names
 from workbench.emit.core.code import Code, Lines

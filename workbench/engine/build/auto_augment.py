@@ -18,7 +18,11 @@ from importlib import import_module
 from itertools import count
 from typing import Any, NamedTuple
 
-from workbench.catalog.auto_augment import AUTO_AUGMENT, OWN_POLICY, WITHOUT_TRANSLATION
+from workbench.catalog.own_operators.auto_augment import (
+    AUTO_AUGMENT,
+    OWN_POLICY,
+    WITHOUT_TRANSLATION,
+)
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.policies import policy_module

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.catalog.own_code import PYTHON_FUNCTION
+from workbench.catalog.own_operators.own_code import PYTHON_FUNCTION
 from workbench.emit.core.own_code import nodes_within
 from workbench.graph.model import Node
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from workbench.catalog.auto_augment import AUTO_AUGMENT
+from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
 from workbench.graph.model import Node, Source
 from workbench.graph.types.devices import decodes, is_decoder

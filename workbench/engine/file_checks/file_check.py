@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from PIL import ImageFile
 
-from workbench.catalog.python_decoder import decode_with_pillow
+from workbench.catalog.own_operators.python_decoder import decode_with_pillow
 from workbench.engine.build.pipelines import plain_reason
 from workbench.engine.file_checks.image_hash import image_hash
 from workbench.engine.protocol.registry import task

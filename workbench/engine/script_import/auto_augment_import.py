@@ -16,7 +16,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from workbench.catalog.auto_augment import AUTO_AUGMENT, OWN_POLICY
+from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT, OWN_POLICY
 from workbench.catalog.spec import OpSpec, Value
 from workbench.emit.pipeline_import.trace.traced import AutomaticCall, Traced
 from workbench.engine.build.auto_augment import held_order, run_as_it_is, uniforms_of

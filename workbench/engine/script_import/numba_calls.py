@@ -15,7 +15,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from workbench.catalog.own_code import NUMBA_FUNCTION
+from workbench.catalog.own_operators.own_code import NUMBA_FUNCTION
 from workbench.catalog.spec import Value
 from workbench.emit.pipeline_import.calls.own_code import sources_together
 from workbench.errors import GraphEditError

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.catalog.auto_augment import NAMED, OWN_POLICY, POLICY_BINS
+from workbench.catalog.own_operators.auto_augment import NAMED, OWN_POLICY, POLICY_BINS
 from workbench.catalog.spec import Value
 from workbench.engine.build.auto_augment import policy_of
 from workbench.graph.model import Node

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.catalog.followers import CARRIERS
+from workbench.catalog.own_operators.followers import CARRIERS
 from workbench.catalog.spec import Catalog
 from workbench.graph.annotations.follower_regions import through_regions
 from workbench.graph.annotations.followers import follows, path_of

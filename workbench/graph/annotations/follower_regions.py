@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from workbench.catalog.followers import CARRIERS, FOLLOWERS
+from workbench.catalog.own_operators.followers import CARRIERS, FOLLOWERS
 from workbench.catalog.spec import Catalog
 from workbench.graph.annotations.geometry import GeometryPath, GeometryStep
 from workbench.graph.edits.edit import free_id

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from workbench.catalog.followers import FOLLOWERS
+from workbench.catalog.own_operators.followers import FOLLOWERS
 from workbench.catalog.spec import Catalog, PortKind
 from workbench.graph.annotations.geometry import GeometryPath, frame_of, geometry_path
 from workbench.graph.annotations.mixes import MIXING, why_not

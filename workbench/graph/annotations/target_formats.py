@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.catalog.followers import CARRIERS, FOLLOWERS
+from workbench.catalog.own_operators.followers import CARRIERS, FOLLOWERS
 from workbench.graph.model import Graph, Node, Port, Source, region_of
 from workbench.sources import load_source
 

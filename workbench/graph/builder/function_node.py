@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 
 from workbench.arguments import MAPPING, NUMBER, TEXT, checked, shown
 from workbench.catalog import load_catalog
-from workbench.catalog.own_code import (
+from workbench.catalog.own_operators.own_code import (
     MOST_OUTPUTS,
     NUMBA_FUNCTION,
     NUMBER_TYPES,

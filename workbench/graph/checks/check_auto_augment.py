@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.catalog.auto_augment import OWN_POLICY, SUITE, WARPS, WITHOUT_TRANSLATION
+from workbench.catalog.own_operators.auto_augment import (
+    OWN_POLICY,
+    SUITE,
+    WARPS,
+    WITHOUT_TRANSLATION,
+)
 from workbench.catalog.spec import OpSpec
 from workbench.graph.model import Node
 from workbench.graph.model.faults import Fault

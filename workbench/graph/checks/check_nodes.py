@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workbench.catalog.familiar_names import nearest_arguments
-from workbench.catalog.own_code import OWN_CODE
+from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.catalog.spec import Catalog, OpSpec, kind_fits
 from workbench.graph.checks.check_weights import weight_faults
 from workbench.graph.execution.dataset_parameters import found_by_source

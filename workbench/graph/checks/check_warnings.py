@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from workbench.arguments import checked
 from workbench.catalog import load_catalog
-from workbench.catalog.own_code import OWN_CODE
+from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.catalog.spec import CATALOG, Catalog, Value
 from workbench.graph.checks.box_warnings import box_warnings
 from workbench.graph.execution.active import active_graph

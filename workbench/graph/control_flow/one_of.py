@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 
-from workbench.catalog.regions import REGIONS
+from workbench.catalog.own_operators.regions import REGIONS
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.control_flow.regions import wrap_in_region

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from workbench.catalog.regions import REGIONS
+from workbench.catalog.own_operators.regions import REGIONS
 from workbench.catalog.spec import Catalog
 from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.graph.model import Graph, Node

@@ -16,7 +16,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from workbench.catalog.auto_augment import (
+from workbench.catalog.own_operators.auto_augment import (
     NAMED,
     OWN_POLICY,
     POLICY_BINS,

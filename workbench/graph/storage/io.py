@@ -46,8 +46,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.arguments import PATH, TEXT, checked
+from workbench.catalog.own_operators.structure import STRUCTURE
 from workbench.catalog.spec import Scalar, Value
-from workbench.catalog.structure import STRUCTURE
 from workbench.errors import GraphFormatError
 from workbench.graph.model import (
     CHOICES,

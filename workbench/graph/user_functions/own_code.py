@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.arguments import checked
-from workbench.catalog.own_code import NUMBA_FUNCTION, OWN_CODE, PLUGINS
-from workbench.catalog.python_decoder import SOURCE as DECODER_SOURCE
+from workbench.catalog.own_operators.own_code import NUMBA_FUNCTION, OWN_CODE, PLUGINS
+from workbench.catalog.own_operators.python_decoder import SOURCE as DECODER_SOURCE
 from workbench.catalog.spec import Value
 from workbench.graph.model import GRAPH, Graph, Node, is_name
 from workbench.graph.model.faults import Fault

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.catalog.auto_augment import AUTO_AUGMENT
+from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
 from workbench.engine.build.auto_augment import augmentation_names
 from workbench.preview.facts.value_text import augmentations_of, augmented_at
 from workbench.preview.request import GraphRun

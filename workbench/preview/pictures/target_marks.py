@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.catalog.followers import FOLLOWERS
+from workbench.catalog.own_operators.followers import FOLLOWERS
 from workbench.catalog.spec import PortKind
 from workbench.engine.run.worker import Worker
 from workbench.errors import DataError, GraphError

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
-from workbench.catalog.followers import FOLLOWERS
+from workbench.catalog.own_operators.followers import FOLLOWERS
 from workbench.catalog.spec import Value
 from workbench.emit.annotations.followers import CARRIED, IN_STEP
 

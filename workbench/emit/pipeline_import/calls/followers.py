@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from textwrap import dedent
 
-from workbench.catalog.followers import CARRIERS
+from workbench.catalog.own_operators.followers import CARRIERS
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Lines
 from workbench.emit.emitter import Emitter

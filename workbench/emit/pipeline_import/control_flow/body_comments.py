@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from workbench.catalog.regions import REGIONS
+from workbench.catalog.own_operators.regions import REGIONS
 from workbench.emit.pipeline_import.trace.traced import SourceLocation
 from workbench.graph.model import Body, Graph, Node
 from workbench.graph.model.body_titles import LONGEST

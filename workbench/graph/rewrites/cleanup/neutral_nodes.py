@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.catalog.fused import FUSED_FORMS
+from workbench.catalog.own_operators.fused import FUSED_FORMS
 from workbench.catalog.spec import Catalog
 from workbench.graph.edits.edit import without_idle_generators
 from workbench.graph.model import Graph, Node

@@ -1,0 +1,1 @@
+"""Operators that are not DALI's own: blocks, followers, functions, arithmetic, readers."""
