@@ -30,7 +30,7 @@ from workbench.graph.checks.check import stopping_faults
 from workbench.graph.storage.io import graph_to_json
 from workbench.graph.storage.layout import Document, dump_document, load_document
 from workbench.sources import open_dataset, source_kinds
-from workbench.ui.cell_source import cell_source
+from workbench.ui.export.cell_source import cell_source
 
 MARK = "PWN"
 HOSTILE_TEXTS = (

@@ -28,7 +28,7 @@ from workbench.reference import UNLISTED, find
 from workbench.sources import open_dataset
 from workbench.transform_comparison.measured_transform import MeasuredTransform
 from workbench.transform_comparison.result import ComparedTransform, TransformComparison
-from workbench.ui.selected_samples import SelectedSamples, selected_samples
+from workbench.ui.contract.selected_samples import SelectedSamples, selected_samples
 
 MOST = 100_000
 """Bytes in a notebook's file."""

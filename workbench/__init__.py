@@ -94,8 +94,8 @@ if TYPE_CHECKING:
     )
     from workbench.samples import write_samples
     from workbench.transform_comparison import TransformComparison, compare_transforms
-    from workbench.ui.graph_comparison import GraphComparison, compare
-    from workbench.ui.notebook import Workbench
+    from workbench.ui.notebook.graph_comparison import GraphComparison, compare
+    from workbench.ui.notebook.widget import Workbench
 
 __version__ = "0.1.0"
 
@@ -202,8 +202,8 @@ _HOMES = {
     "preview": "OutputBatch PreviewResult PreviewRequest preview_batch preview_outputs",
     "samples": "write_samples",
     "transform_comparison": "TransformComparison compare_transforms",
-    "ui.graph_comparison": "GraphComparison compare",
-    "ui.notebook": "Workbench",
+    "ui.notebook.graph_comparison": "GraphComparison compare",
+    "ui.notebook.widget": "Workbench",
 }
 """Module -> the names that it gives."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
@@ -227,4 +227,4 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(shell: Any) -> None:
     """``%load_ext workbench``: the cell magic ``%%dali``."""
-    import_module("workbench.ui.cell_magic").register(shell)
+    import_module("workbench.ui.notebook.cell_magic").register(shell)

@@ -86,9 +86,9 @@ UNLISTED = {
     "Faults": "workbench.graph.model.faults",
     "FolderCheck": "workbench.health.check",
     "KernelLoader": "workbench.engine.build.kernel_program",
-    "LiveNode": "workbench.ui.notebook_code",
+    "LiveNode": "workbench.ui.notebook.notebook_code",
     "NodeHandle": "workbench.graph.builder.node_handle",
-    "SelectedSamples": "workbench.ui.selected_samples",
+    "SelectedSamples": "workbench.ui.contract.selected_samples",
     "Verification": "workbench.preview.verification.verify",
 }
 """What public names give, and nobody makes: the module of each."""

@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from workbench.catalog import familiar_names
 from workbench.catalog.familiar_names import nearest_arguments, nearest_operators
-from workbench.ui.notebook import Workbench
+from workbench.ui.notebook.widget import Workbench
 
 OPERATORS = {
     "RandomHorizontalFlip": "flip",

@@ -23,8 +23,8 @@ from workbench.graph.storage.io import dump_graph, load_graph
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.shapes import infer_types
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.ui.argument_rows import inspector_view
-from workbench.ui.canvas_views import edge_entries, node_entries, operator_entries
+from workbench.ui.canvas.canvas_views import edge_entries, node_entries, operator_entries
+from workbench.ui.inspector.argument_rows import inspector_view
 
 CATALOG = load_catalog()
 SOURCE = "train.py:12 in augment\nimages = fn.python_function(images, function=invert)"

@@ -11,7 +11,7 @@ from PIL import ExifTags, Image
 from workbench.errors import DataError
 from workbench.health import scan_folder
 from workbench.sources import list_samples, open_dataset
-from workbench.ui.data_texts import fault_text
+from workbench.ui.data.data_texts import fault_text
 
 
 def area(size: tuple[int, int]) -> int:

@@ -78,8 +78,8 @@ _ANSWERED = """([keys, settled]) => {
   return done && performance.now() - last > settled;
 }"""
 
-_MODEL = "__import__('workbench.ui.view_model', fromlist=['x'])"
-_REQUEST = "__import__('workbench.ui.view_state', fromlist=['x']).request_of"
+_MODEL = "__import__('workbench.ui.app.view_model', fromlist=['x'])"
+_REQUEST = "__import__('workbench.ui.state.view_state', fromlist=['x']).request_of"
 _SENT = {
     "bare pixels": f"setattr({_MODEL}, 'request_of', {_REQUEST})",
     "PNG": f"(lambda m, r: setattr(m, 'request_of', lambda s, d: "

@@ -34,7 +34,7 @@ from workbench.preview import PreviewRequest
 from workbench.preview.views.render import render
 from workbench.sources import load_source
 from workbench.sources.kinds.memory.memory import open_images
-from workbench.ui.data_panel import DataPanel
+from workbench.ui.data.data_panel import DataPanel
 import nvidia.dali
 
 given = sys.argv[1]

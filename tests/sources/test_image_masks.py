@@ -32,7 +32,7 @@ from workbench.sources import (
     write_without,
 )
 from workbench.sources.kinds.images.image_masks import mask_numbers
-from workbench.ui.data_texts import fault_text
+from workbench.ui.data.data_texts import fault_text
 
 COUNT = 4
 

@@ -24,7 +24,7 @@ from workbench.graph.edits.edit import set_setting
 from workbench.graph.storage.layout import Document
 from workbench.preview.verification.verify import Verifier
 from workbench.sources import open_dataset, require_dataset
-from workbench.ui.cell_source import cell_source
+from workbench.ui.export.cell_source import cell_source
 
 
 @pytest.mark.thorough

@@ -19,7 +19,7 @@ from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verification.verify import Verifier
 from workbench.roots import Roots
 from workbench.sources import open_dataset, open_datasets, require_dataset
-from workbench.ui.data_panel import DataPanel
+from workbench.ui.data.data_panel import DataPanel
 
 PLACE = "s3://bucket/photos"
 

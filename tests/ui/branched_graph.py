@@ -9,7 +9,7 @@ from workbench.catalog import load_catalog
 from workbench.graph import load_recipe
 from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.graph.edits.edit import set_setting
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
 
 CATALOG = load_catalog()
 JITTER = set_setting(load_recipe("rotate-jitter"), batch_size=4)

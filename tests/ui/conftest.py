@@ -14,7 +14,7 @@ from tests.ui.hosts import PATIENCE, Host, LabHost, PanelHost, PanelServer
 from tests.ui.labserver import LabServer
 from tests.ui.screen import Make, Screen
 from workbench.roots import Roots
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
 
 expect.set_options(timeout=PATIENCE)
 FLAGS = [

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.preview.pictures.contact_sheet import decode
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
 
 PATIENCE = 180.0
 

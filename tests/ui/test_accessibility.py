@@ -17,7 +17,7 @@ from tests.bench.fakes import measured, report
 from tests.ui.hosts import PATIENCE, Host, LabHost, await_picture, part, small
 from tests.ui.speed.records import stage_record, tune_record
 from workbench.bench.records.record import dump_report
-from workbench.ui.components import TABS
+from workbench.ui.contract.components import TABS
 
 pytestmark = pytest.mark.browser
 

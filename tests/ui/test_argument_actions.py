@@ -14,12 +14,12 @@ from workbench.errors import GraphEditError
 from workbench.graph import Fault, Graph, Port, check_graph, load_recipe
 from workbench.graph.edits.edit import new_node, start_graph
 from workbench.graph.edits.generators import draw_refusal, generators_for
-from workbench.ui.actions import inspector, parse_action
-from workbench.ui.argument_actions import to_value
-from workbench.ui.argument_rows import inspector_view
-from workbench.ui.components import ACTIONS
-from workbench.ui.inspector_actions import apply_inspector_edit
-from workbench.ui.random_views import distributions_for, json_value
+from workbench.ui.contract.actions import inspector, parse_action
+from workbench.ui.contract.components import ACTIONS
+from workbench.ui.inspector.argument_actions import to_value
+from workbench.ui.inspector.argument_rows import inspector_view
+from workbench.ui.inspector.inspector_actions import apply_inspector_edit
+from workbench.ui.inspector.random_views import distributions_for, json_value
 
 
 @pytest.fixture

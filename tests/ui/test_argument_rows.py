@@ -15,8 +15,8 @@ from workbench.graph import Fault, Graph, Node, Port, check_graph, load_recipe, 
 from workbench.graph.edits.connect import connect, connection_refusal, possible_feeders
 from workbench.graph.edits.edit import chain, new_node, randomise_arg, set_arg, start_graph
 from workbench.graph.types.devices import port_kind
-from workbench.ui.argument_rows import editor_of, inspector_view
-from workbench.ui.inspector_views import ArgRow, InspectorView
+from workbench.ui.contract.inspector_views import ArgRow, InspectorView
+from workbench.ui.inspector.argument_rows import editor_of, inspector_view
 
 CATALOG = load_catalog()
 USABLE = [op for op in CATALOG.values() if not op.unusable]

@@ -17,10 +17,17 @@ import pytest
 
 from workbench.graph import load_graph, load_recipe
 from workbench.graph.storage.layout import Document, Layout
-from workbench.ui.autosave import KEPT_DAYS, Autosave, Restored, is_open, remove_old, state_folder
-from workbench.ui.history import HistoryStep
-from workbench.ui.owner import new_owner
-from workbench.ui.session_file import Session
+from workbench.ui.state.history import HistoryStep
+from workbench.ui.state.owner import new_owner
+from workbench.ui.storage.autosave import (
+    KEPT_DAYS,
+    Autosave,
+    Restored,
+    is_open,
+    remove_old,
+    state_folder,
+)
+from workbench.ui.storage.session_file import Session
 
 GIVEN = Document(load_recipe("rotate-jitter"))
 Make = Callable[..., Autosave]
@@ -141,7 +148,7 @@ def test_sessions_that_are_open_are_never_removed(saver: Make) -> None:
     elsewhere = left(named("elsewhere"), old)
     folder = holder.folder
     code = (
-        "import sys; from workbench.ui.autosave import Autosave; a = Autosave();"
+        "import sys; from workbench.ui.storage.autosave import Autosave; a = Autosave();"
         "assert a.attach(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
@@ -164,7 +171,7 @@ def test_sessions_that_are_open_are_never_removed(saver: Make) -> None:
 RACER = """
 import sys
 from tests.ui.test_autosave import named
-from workbench.ui.autosave import Autosave
+from workbench.ui.storage.autosave import Autosave
 print("ready", flush=True)
 for line in sys.stdin:
     owner, name = line.split()

@@ -16,10 +16,10 @@ from workbench.errors import WorkerLostError, WorkerTimeoutError
 from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_setting
 from workbench.preview import preview_statistics
-from workbench.ui import background_previews
-from workbench.ui.background_results import KINDS
-from workbench.ui.closeup import CloseupSample
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
+from workbench.ui.jobs.background_results import KINDS
+from workbench.ui.preview import background_previews
+from workbench.ui.state.closeup import CloseupSample
 
 
 def read(data: bytes) -> tuple[dict[str, Any], bytes]:
@@ -184,7 +184,7 @@ def test_values_that_could_not_be_had_say_why(
         raise WorkerLostError("The worker was ended by SIGKILL.")
 
     with monkeypatch.context() as patch:
-        patch.setattr("workbench.ui.background_previews.preview_pixels", ended)
+        patch.setattr("workbench.ui.preview.background_previews.preview_pixels", ended)
         model.act("preview", {"do": "probe_pixel", "x": 3, "y": 4})
         header, _ = until(screen, ("preview", "values"), lambda h: h["index"] == 1)
         assert header["error"] == "The worker was ended by SIGKILL."

@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from workbench.errors import CancelledError, GraphError
-from workbench.ui.background_results import BackgroundResults
-from workbench.ui.previewer import BackgroundJob, Previewer
+from workbench.ui.jobs.background_results import BackgroundResults
+from workbench.ui.jobs.previewer import BackgroundJob, Previewer
 
 
 class Queue:

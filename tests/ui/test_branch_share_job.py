@@ -9,8 +9,8 @@ from tests.helpers import with_settings
 from tests.region_graphs import CATALOG, branching_graph, decided_by_light
 from tests.ui.screen import Make, Screen
 from workbench.graph.control_flow.chance import set_probability
-from workbench.ui.branch_share_job import USUAL_BATCHES
-from workbench.ui.view_state import FILTERED_TILE, MOST_COUNTED
+from workbench.ui.preview.branch_share_job import USUAL_BATCHES
+from workbench.ui.state.view_state import FILTERED_TILE, MOST_COUNTED
 
 GRAPH = with_settings(branching_graph(), batch_size=4, num_threads=2, seed=7)
 

@@ -12,7 +12,7 @@ from tests.ui.hosts import Host, LabHost, await_picture, part, small
 from workbench.emit import emit_script
 from workbench.emit.targets import export
 from workbench.graph.edits.connect import set_output
-from workbench.ui.exports import entry_names
+from workbench.ui.export.exports import entry_names
 
 pytestmark = pytest.mark.browser
 

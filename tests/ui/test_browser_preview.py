@@ -24,7 +24,7 @@ from tests.ui.preview_page import fixed, preview, show, slide
 from workbench.catalog import load_catalog
 from workbench.errors import WorkerTimeoutError
 from workbench.graph.edits.edit import set_arg
-from workbench.ui import background_previews
+from workbench.ui.preview import background_previews
 
 pytestmark = pytest.mark.browser
 

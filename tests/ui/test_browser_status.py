@@ -17,7 +17,7 @@ from workbench.bench.records.context import graph_hash
 from workbench.bench.records.record import dump_report
 from workbench.engine.resources.machine import describe_machine
 from workbench.sources import describe_datasets, open_datasets
-from workbench.ui.autosave import state_folder
+from workbench.ui.storage.autosave import state_folder
 
 pytestmark = pytest.mark.browser
 

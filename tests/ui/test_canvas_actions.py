@@ -18,12 +18,12 @@ from workbench.graph.edits.compose import edge_id
 from workbench.graph.edits.fragment import copy_fragment
 from workbench.graph.model.bounds import MOST_CANVAS_NODES
 from workbench.graph.storage.layout import Document, Layout
-from workbench.ui.actions import canvas, inspector, parse_action
-from workbench.ui.actions.base import tag_of
-from workbench.ui.canvas_actions import apply_canvas_edit, folded_generators_in_scope
-from workbench.ui.components import ACTIONS
-from workbench.ui.history import History
-from workbench.ui.inspector_actions import apply_inspector_edit
+from workbench.ui.canvas.canvas_actions import apply_canvas_edit, folded_generators_in_scope
+from workbench.ui.contract.actions import canvas, inspector, parse_action
+from workbench.ui.contract.actions.base import tag_of
+from workbench.ui.contract.components import ACTIONS
+from workbench.ui.inspector.inspector_actions import apply_inspector_edit
+from workbench.ui.state.history import History
 
 CATALOG = load_catalog()
 JITTER = Document(load_recipe("rotate-jitter"))

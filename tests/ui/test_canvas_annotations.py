@@ -11,11 +11,11 @@ from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
 from workbench.graph.storage.layout import Document, Frame, Note, dump_document, load_document
-from workbench.ui.actions import canvas, parse_action
-from workbench.ui.canvas_actions import apply_canvas_edit
-from workbench.ui.canvas_annotations import copied_text, frame_entries, note_entries
-from workbench.ui.components import ACTIONS
-from workbench.ui.step_labels import step_label
+from workbench.ui.canvas.canvas_actions import apply_canvas_edit
+from workbench.ui.canvas.canvas_annotations import copied_text, frame_entries, note_entries
+from workbench.ui.contract.actions import canvas, parse_action
+from workbench.ui.contract.components import ACTIONS
+from workbench.ui.state.step_labels import step_label
 
 CATALOG = load_catalog()
 JITTER = Document(load_recipe("rotate-jitter"))

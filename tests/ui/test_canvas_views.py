@@ -14,8 +14,13 @@ from workbench.graph.edits.fragment import duplicate
 from workbench.graph.model.faults import Fault
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.devices import infer_devices
-from workbench.ui.canvas_views import edge_entries, node_entries, on_drawn_nodes, operator_entries
-from workbench.ui.views import EdgeEntry, NodeEntry
+from workbench.ui.canvas.canvas_views import (
+    edge_entries,
+    node_entries,
+    on_drawn_nodes,
+    operator_entries,
+)
+from workbench.ui.contract.views import EdgeEntry, NodeEntry
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")

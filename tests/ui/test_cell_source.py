@@ -15,8 +15,8 @@ from workbench.graph.builder.code_of import ordered
 from workbench.graph.builder.read import reading
 from workbench.graph.storage.layout import Document, Layout
 from workbench.sources import open_datasets
-from workbench.ui.cell_source import MOST_FILES, WIDTH, cell_source
-from workbench.ui.graph_argument import to_document, to_graph
+from workbench.ui.export.cell_source import MOST_FILES, WIDTH, cell_source
+from workbench.ui.state.graph_argument import to_document, to_graph
 
 
 def run(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:

@@ -11,7 +11,7 @@ from workbench.engine.reading.undecodable_samples import Sample
 from workbench.errors import GraphError
 from workbench.graph import load_recipe
 from workbench.preview import Picture, Pixels
-from workbench.ui.closeup import (
+from workbench.ui.state.closeup import (
     CloseupSample,
     closeup_bytes,
     closeup_choices,

@@ -6,8 +6,8 @@ from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.storage.layout import Document
-from workbench.ui.compared_graph import MOST_STEPS, ComparedGraphs
-from workbench.ui.history import History
+from workbench.ui.state.compared_graph import MOST_STEPS, ComparedGraphs
+from workbench.ui.state.history import History
 
 START = load_recipe("rotate-jitter")
 KEPT = Document(load_recipe("cutout"))

@@ -12,7 +12,7 @@ from tests.ui.screen import Make, Screen, edit, read_picture
 from workbench.graph import dump_graph, load_recipe
 from workbench.graph.edits.edit import set_setting
 from workbench.roots import Roots
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
 
 
 @pytest.fixture

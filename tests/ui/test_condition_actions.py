@@ -14,7 +14,7 @@ from workbench.graph.control_flow.conditions import LabelIs, SizeIs, condition_o
 from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import set_setting
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
 
 CATALOG = load_catalog()
 JITTER = set_setting(load_recipe("rotate-jitter"), batch_size=4)

@@ -17,7 +17,7 @@ from workbench.health import check_folder
 from workbench.roots import Roots
 from workbench.samples.records import write_shard
 from workbench.sources import Data
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
 
 JPEG = placeholder_jpeg().tobytes()
 Make = Callable[..., tuple[ViewModel, Screen]]

@@ -15,13 +15,13 @@ from workbench.graph import load_recipe
 from workbench.graph.model import Graph
 from workbench.samples.records import write_shard
 from workbench.sources import Data
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
 
 
 @pytest.fixture
 def no_preview(monkeypatch: pytest.MonkeyPatch) -> None:
     """The previewer gets no request, so no preview is made."""
-    monkeypatch.setattr("workbench.ui.previewer.Previewer.ask", lambda self, request: None)
+    monkeypatch.setattr("workbench.ui.jobs.previewer.Previewer.ask", lambda self, request: None)
 
 
 def opened(data: Data, graph: Graph) -> Iterator[tuple[ViewModel, Screen]]:

@@ -15,7 +15,7 @@ from tests.ui.frontend_module import run_module
 from workbench.graph import Graph
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.devices import infer_devices
-from workbench.ui.canvas_views import edge_entries, node_entries
+from workbench.ui.canvas.canvas_views import edge_entries, node_entries
 
 Box = Mapping[str, Any]
 SOURCE = """

@@ -13,7 +13,7 @@ from tests.ui.screen import Make, Screen, edit
 from tests.ui.test_background_previews import until
 from workbench.catalog import load_catalog
 from workbench.graph.edits.edit import set_arg
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
 
 SHEET = "inspector", "effect"
 
@@ -77,7 +77,7 @@ def test_nothing_is_asked_while_a_value_is_dragged(
     ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, screen = ready
-    monkeypatch.setattr("workbench.ui.debounced_job.DELAY", 3600)
+    monkeypatch.setattr("workbench.ui.jobs.debounced_job.DELAY", 3600)
     model.receive("inspector", "effect_open", True)
     first = timer(model)
     assert first is not None

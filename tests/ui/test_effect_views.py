@@ -12,8 +12,8 @@ from workbench.catalog.spec import Value
 from workbench.graph.edits.edit import randomise_arg, set_arg
 from workbench.graph.model import Graph
 from workbench.preview import Effect
-from workbench.ui.effect_variations import effect_remark, variations
-from workbench.ui.effect_views import (
+from workbench.ui.preview.effect_variations import effect_remark, variations
+from workbench.ui.preview.effect_views import (
     Variant,
     chosen_arguments,
     effect_bytes,

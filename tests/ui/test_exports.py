@@ -16,8 +16,8 @@ from workbench.emit.targets import export, target_names
 from workbench.graph import load_recipe
 from workbench.graph.edits.connect import set_output
 from workbench.roots import Roots
-from workbench.ui.exports import zip_archive
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
+from workbench.ui.export.exports import zip_archive
 
 Pair = tuple[ViewModel, Screen]
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from workbench.ui.field_publisher import FieldPublisher
+from workbench.ui.app.field_publisher import FieldPublisher
 
 
 def publisher(

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.ui.screen import Screen
-from workbench.ui import field_values
-from workbench.ui.components import COMPONENTS
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app import field_values
+from workbench.ui.app.view_model import ViewModel
+from workbench.ui.contract.components import COMPONENTS
 
 COSTLY = (
     "dump_document", "infer_devices", "on_drawn_nodes", "node_entries", "edge_entries",

@@ -7,8 +7,8 @@ import pytest
 
 from tests.ui.screen import Make
 from workbench.roots import Roots
-from workbench.ui import folder_browser
-from workbench.ui.folder_browser import list_folders
+from workbench.ui.data import folder_browser
+from workbench.ui.data.folder_browser import list_folders
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from workbench.graph import load_recipe
 from workbench.graph.control_flow.chance import set_probability
 from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.graph.edits.edit import set_arg, set_setting
-from workbench.ui import fused_speed_job
-from workbench.ui.fused_speed_job import FusedSpeed
+from workbench.ui.jobs import fused_speed_job
+from workbench.ui.jobs.fused_speed_job import FusedSpeed
 
 CATALOG = load_catalog()
 JITTER = set_setting(load_recipe("rotate-jitter"), batch_size=4)

@@ -5,7 +5,7 @@ import pytest
 
 from workbench.errors import GraphFormatError
 from workbench.graph import Graph, Node, dump_graph, load_recipe
-from workbench.ui.graph_argument import START, to_graph
+from workbench.ui.state.graph_argument import START, to_graph
 
 
 def test_what_can_stand_for_a_graph(tmp_path: Path) -> None:

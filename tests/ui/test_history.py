@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from workbench.graph import Graph
 from workbench.graph.storage.layout import Document
-from workbench.ui.history import BURST, LIMIT, History
+from workbench.ui.state.history import BURST, LIMIT, History
 
 
 def named(name: str) -> Graph:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.ui.identity_memo import IdentityMemo
+from workbench.ui.state.identity_memo import IdentityMemo
 
 
 def test_the_same_objects_give_the_same_value() -> None:

@@ -14,9 +14,9 @@ from workbench.catalog.templates import load_templates
 from workbench.errors import CatalogError, GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.storage.layout import Document
-from workbench.ui.actions import canvas
-from workbench.ui.insertions import apply_insertion, fault_of_insertion
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
+from workbench.ui.canvas.insertions import apply_insertion, fault_of_insertion
+from workbench.ui.contract.actions import canvas
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")

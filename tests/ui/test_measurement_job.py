@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from workbench.ui import measurement_job
-from workbench.ui.measurement_job import JobListener, MeasurementJob, OwnedJobs
+from workbench.ui.jobs import measurement_job
+from workbench.ui.jobs.measurement_job import JobListener, MeasurementJob, OwnedJobs
 
 PATIENCE = 90
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.tasks import until
 from workbench.errors import CancelledError
-from workbench.ui.measurement_queue import MeasurementQueue
+from workbench.ui.jobs.measurement_queue import MeasurementQueue
 
 PATIENCE = 60
 

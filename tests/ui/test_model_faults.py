@@ -15,7 +15,7 @@ from workbench.bench.measuring.worker_group import WorkerGroup
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import EngineClosedError
 from workbench.graph.edits.edit import set_setting
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
 
 
 def test_trying_again_is_offered_where_it_can_help(make: Make, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_crash_of_the_preview_itself_is_told(
     def broken(*_: Any) -> Any:
         raise ValueError("a bug")
 
-    monkeypatch.setattr("workbench.ui.previewer.preview_batch", broken)
+    monkeypatch.setattr("workbench.ui.jobs.previewer.preview_batch", broken)
     model.receive("preview", "batch", 3)
     screen.wait(lambda s: "a bug" in s["preview", "stale"], "the fault")
     monkeypatch.undo()

@@ -9,7 +9,7 @@ from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
 from workbench.graph import load_recipe
-from workbench.ui.node_completion import register
+from workbench.ui.notebook.node_completion import register
 
 
 @pytest.fixture(scope="module")

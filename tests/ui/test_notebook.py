@@ -14,10 +14,11 @@ import workbench as wb
 from workbench.catalog import load_catalog
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.storage.io import load_graph
-from workbench.ui import notebook, notebook_part
-from workbench.ui.components import COMPONENTS, TABS
-from workbench.ui.notebook import Workbench
-from workbench.ui.notebook_part import PARTS
+from workbench.ui.contract.components import COMPONENTS, TABS
+from workbench.ui.notebook import notebook_part
+from workbench.ui.notebook import widget as notebook
+from workbench.ui.notebook.notebook_part import PARTS
+from workbench.ui.notebook.widget import Workbench
 
 
 @pytest.fixture
@@ -212,7 +213,7 @@ def test_widget_and_preview_alone_leave_a_picture(
 
     for module in (notebook, notebook_part):
         monkeypatch.setattr(module, "display", display)
-    monkeypatch.setattr("workbench.ui.static_snapshot.DisplayHandle", Handle)
+    monkeypatch.setattr("workbench.ui.notebook.static_snapshot.DisplayHandle", Handle)
     assert widget._static_snapshot.pictured.wait(60)
     widget._ipython_display_()
     widget.preview._ipython_display_()

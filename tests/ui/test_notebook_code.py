@@ -16,7 +16,7 @@ from tests.ui.screen import PATIENCE
 from workbench.errors import EngineClosedError, GraphEditError, GraphExportError, GraphFaultsError
 from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.model import Graph
-from workbench.ui.notebook_code import LiveNode
+from workbench.ui.notebook.notebook_code import LiveNode
 
 
 @pytest.fixture
@@ -250,8 +250,8 @@ def test_the_documented_order_of_a_link_keeps_the_graph() -> None:
 @pytest.fixture
 def notebook_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if cells ran in a notebook: a workbench made again has the same owner."""
-    monkeypatch.setattr("workbench.ui.notebook.notebook_path", lambda: "/tmp/a.ipynb")
-    monkeypatch.setattr("workbench.ui.notebook.running_cell", lambda: "cell-1")
+    monkeypatch.setattr("workbench.ui.notebook.widget.notebook_path", lambda: "/tmp/a.ipynb")
+    monkeypatch.setattr("workbench.ui.notebook.widget.running_cell", lambda: "cell-1")
 
 
 @pytest.mark.usefixtures("notebook_cell")

@@ -16,9 +16,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 import workbench as wb
-from workbench.ui.bundles import bundle_path
-from workbench.ui.components import COMPONENTS
-from workbench.ui.notebook_part import PARTS
+from workbench.ui.contract.bundles import bundle_path
+from workbench.ui.contract.components import COMPONENTS
+from workbench.ui.notebook.notebook_part import PARTS
 
 FRONTEND = Path(wb.__file__).parent / "ui" / "frontend" / "src"
 LAB_CLASS = re.compile(r"""[."'\s](?:jp|lm)-[A-Za-z]""")

@@ -12,7 +12,7 @@ import workbench as wb
 from workbench.bench import COARSE_CONFIG
 from workbench.bench.experiments.speed_experiment import SpeedExperiment
 from workbench.engine.protocol import progress_bar
-from workbench.ui.notebook_runs import run_with_bar
+from workbench.ui.notebook.notebook_runs import run_with_bar
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_each_run_is_one_of_the_present_graph(
         ran.append((experiment.kind, experiment.graph["rotate"].angle, w.graph.settings.device))
         return experiment.kind
 
-    monkeypatch.setattr("workbench.ui.notebook_runs.run_with_bar", note)
+    monkeypatch.setattr("workbench.ui.notebook.notebook_runs.run_with_bar", note)
     w["rotate"].angle = 9
     for run in (w.bench, w.stages, w.tune):
         run(measurement_config=COARSE_CONFIG)

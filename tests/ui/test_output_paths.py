@@ -7,7 +7,7 @@ import pytest
 
 from workbench.errors import OverwriteError, SaveError
 from workbench.roots import Roots
-from workbench.ui.output_paths import OutputPath
+from workbench.ui.export.output_paths import OutputPath
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 from workbench.catalog import Catalog
 from workbench.graph import Graph, load_recipe
 from workbench.graph.builder.function_node import FunctionNode, node
-from workbench.ui.argument_rows import NOTHING_SELECTED, inspector_view
-from workbench.ui.own_code_views import caution_note, caution_of
+from workbench.ui.inspector.argument_rows import NOTHING_SELECTED, inspector_view
+from workbench.ui.inspector.own_code_views import caution_note, caution_of
 
 
 @node

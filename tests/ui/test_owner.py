@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from workbench.ui.owner import (
+from workbench.ui.state.owner import (
     OpenTabs,
     is_owner,
     new_owner,

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from workbench.ui import page_heartbeat
-from workbench.ui.page_heartbeat import LEASE, PageHeartbeat
+from workbench.ui.app import page_heartbeat
+from workbench.ui.app.page_heartbeat import LEASE, PageHeartbeat
 
 PATIENCE = 90.0
 

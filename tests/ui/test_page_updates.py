@@ -14,8 +14,8 @@ from bokeh.document import Document
 from bokeh.protocol import Protocol
 from panel.io.state import set_curdoc, state
 
-from workbench.ui.page_updates import in_one_message, scheduler
-from workbench.ui.web import PARTS
+from workbench.ui.app.page_updates import in_one_message, scheduler
+from workbench.ui.web.web_app import PARTS
 
 
 class Connection:

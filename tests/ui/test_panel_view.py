@@ -14,7 +14,7 @@ import workbench as wb
 from tests.ui.hosts import await_picture
 from tests.ui.labserver import await_server, free_port
 from workbench.errors import EngineClosedError
-from workbench.ui.panel_view import PanelView
+from workbench.ui.notebook.panel_view import PanelView
 
 
 @pytest.fixture

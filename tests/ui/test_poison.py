@@ -32,9 +32,9 @@ from workbench.errors import GraphFormatError, RecordFormatError
 from workbench.graph import load_recipe
 from workbench.graph.storage.layout import load_document
 from workbench.preview.views.share import read_shared, write_shared
-from workbench.ui.components import COMPONENTS
+from workbench.ui.app.view_model import ViewModel
+from workbench.ui.contract.components import COMPONENTS
 from workbench.ui.speed.record_views import require_drawable
-from workbench.ui.view_model import ViewModel
 
 SMALL = with_settings(load_recipe("rotate-jitter"), batch_size=2)
 

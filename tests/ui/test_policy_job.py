@@ -10,7 +10,7 @@ from tests.ui.test_background_previews import until
 from workbench.catalog import load_catalog
 from workbench.catalog.own_operators.auto_augment import learnt_policies
 from workbench.graph.control_flow.regions import wrap_in_region
-from workbench.ui.random_views import json_value
+from workbench.ui.inspector.random_views import json_value
 
 CATALOG = load_catalog()
 SHEET = "inspector", "policy_pictures"

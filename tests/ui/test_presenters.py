@@ -13,9 +13,9 @@ from workbench.graph import Node, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.devices import infer_devices
 from workbench.preview import PreviewRequest, PreviewResult, Tile
-from workbench.ui import presenters
-from workbench.ui.argument_rows import inspector_view
-from workbench.ui.canvas_views import node_entries
+from workbench.ui.canvas.canvas_views import node_entries
+from workbench.ui.inspector.argument_rows import inspector_view
+from workbench.ui.preview import presenters
 
 MACHINE = dataclasses.replace(
     describe_machine(), cpu="A CPU", cores=2, gpu="NVIDIA H200", no_gpu=""

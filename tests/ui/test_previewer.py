@@ -12,7 +12,7 @@ from workbench.engine.protocol.process import Engine
 from workbench.errors import CancelledError, PipelineError
 from workbench.graph import Graph
 from workbench.preview import PreviewRequest
-from workbench.ui.previewer import BackgroundJob, Outcome, Previewer
+from workbench.ui.jobs.previewer import BackgroundJob, Outcome, Previewer
 
 
 class FakeEngine:
@@ -90,8 +90,8 @@ class HandAlarm:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr("workbench.ui.previewer.preview_batch", batch_number)
-    monkeypatch.setattr("workbench.ui.previewer.SlowAlarm", HandAlarm)
+    monkeypatch.setattr("workbench.ui.jobs.previewer.preview_batch", batch_number)
+    monkeypatch.setattr("workbench.ui.jobs.previewer.SlowAlarm", HandAlarm)
     return FakeEngine()
 
 
@@ -220,7 +220,7 @@ def test_a_slow_one_gives_way_but_not_two_in_a_row(fake: Any) -> None:
 def test_one_that_does_not_give_way_loses_its_worker(
     fake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.ui.previewer.GRACE", 0.01)
+    monkeypatch.setattr("workbench.ui.jobs.previewer.GRACE", 0.01)
     finished = threading.Event()
     fake.deaf = True
     previewer = Previewer(fake, lambda request, outcome: finished.set(), lambda: None)
@@ -234,7 +234,7 @@ def test_one_that_does_not_give_way_loses_its_worker(
 
 
 def test_a_worker_that_starts_has_its_time(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.ui.previewer.GRACE", 0.0)
+    monkeypatch.setattr("workbench.ui.jobs.previewer.GRACE", 0.0)
     fake.deaf, fake.pid = True, 4711
     previewer = Previewer(fake, lambda request, outcome: None, lambda: None)
     previewer.ask(request(0))
@@ -314,7 +314,7 @@ def test_two_requests_do_not_end_a_third_callers_call(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A1, with a real worker."""
-    monkeypatch.setattr("workbench.ui.previewer.preview_batch", batch_number)
+    monkeypatch.setattr("workbench.ui.jobs.previewer.preview_batch", batch_number)
     done: list[Any] = []
     raised: list[BaseException] = []
     running, slow, finished = threading.Event(), threading.Event(), threading.Semaphore(0)

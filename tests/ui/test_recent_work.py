@@ -10,10 +10,10 @@ from pathlib import Path
 from workbench.graph import load_recipe
 from workbench.graph.storage.layout import Document
 from workbench.roots import Roots
-from workbench.ui.autosave import Autosave, sessions_folder
-from workbench.ui.history import HistoryStep
-from workbench.ui.recent_work import SHOWN, recent_folders, recent_work
-from workbench.ui.session_file import Session
+from workbench.ui.state.history import HistoryStep
+from workbench.ui.storage.autosave import Autosave, sessions_folder
+from workbench.ui.storage.recent_work import SHOWN, recent_folders, recent_work
+from workbench.ui.storage.session_file import Session
 
 NOW = time.time()
 GIVEN = Document(load_recipe("rotate-jitter"))

@@ -8,8 +8,8 @@ from workbench.catalog import Catalog
 from workbench.engine.resources.machine import describe_machine
 from workbench.graph import Graph, load_recipe
 from workbench.roots import Roots
-from workbench.ui.root_faults import root_faults
-from workbench.ui.view_state import check_before_run
+from workbench.ui.state.root_faults import root_faults
+from workbench.ui.state.view_state import check_before_run
 
 
 def reading(**args: Any) -> Graph:

@@ -16,9 +16,9 @@ from workbench.health import scan, scan_folder
 from workbench.sources import load_source, open_dataset
 from workbench.sources.kinds.records import tfrecord
 from workbench.sources.kinds.tar import webdataset
-from workbench.ui import sample_count
-from workbench.ui.sample_count import SampleCount
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
+from workbench.ui.jobs import sample_count
+from workbench.ui.jobs.sample_count import SampleCount
 
 
 @pytest.fixture

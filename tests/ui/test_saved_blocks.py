@@ -16,17 +16,17 @@ from workbench.errors import GraphEditError
 from workbench.graph import check_graph
 from workbench.graph.edits.rename import rename_node
 from workbench.graph.storage.layout import Document
-from workbench.ui.actions.canvas import AddTemplate, RemoveBlock, SaveBlock
-from workbench.ui.autosave import state_folder
-from workbench.ui.insertions import apply_insertion
-from workbench.ui.saved_blocks import (
+from workbench.ui.canvas.insertions import apply_insertion
+from workbench.ui.contract.actions.canvas import AddTemplate, RemoveBlock, SaveBlock
+from workbench.ui.state.view_state import ViewState, check_before_run
+from workbench.ui.storage.autosave import state_folder
+from workbench.ui.storage.saved_blocks import (
     PREFIX,
     block_entries,
     remove_block,
     save_block,
     saved_blocks,
 )
-from workbench.ui.view_state import ViewState, check_before_run
 
 CATALOG = load_catalog()
 NAME = "Turned / blurred.."

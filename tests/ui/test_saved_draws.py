@@ -13,10 +13,10 @@ from workbench.graph.edits.edit import set_setting
 from workbench.graph.storage.layout import Document
 from workbench.graph.storage.saved_draws import MOST_SAVED, SavedDraw
 from workbench.preview import PreviewResult, Tile
-from workbench.ui.closeup import CloseupSample
-from workbench.ui.preview_views import SavedDrawEntry
-from workbench.ui.saved_draws import delete_draw, replay_draw, save_draw, saved_draw_entries
-from workbench.ui.view_state import ViewState, check_before_run
+from workbench.ui.contract.preview_views import SavedDrawEntry
+from workbench.ui.state.closeup import CloseupSample
+from workbench.ui.state.view_state import ViewState, check_before_run
+from workbench.ui.storage.saved_draws import delete_draw, replay_draw, save_draw, saved_draw_entries
 
 
 @pytest.fixture

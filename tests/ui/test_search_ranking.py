@@ -18,11 +18,11 @@ from workbench.catalog.own_operators.regions import REGIONS
 from workbench.catalog.templates import load_templates
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_setting
-from workbench.ui.actions import canvas
-from workbench.ui.canvas_views import operator_entries
-from workbench.ui.presenters import recipe_entries
-from workbench.ui.search_views import recipe_lines, template_entries
-from workbench.ui.suggestions import find_compatible_ops
+from workbench.ui.canvas.canvas_views import operator_entries
+from workbench.ui.canvas.suggestions import find_compatible_ops
+from workbench.ui.contract.actions import canvas
+from workbench.ui.contract.search_views import recipe_lines, template_entries
+from workbench.ui.preview.presenters import recipe_entries
 
 IMAGE: dict[str, str] = {
     # torchvision.transforms.v2

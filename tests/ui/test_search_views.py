@@ -6,7 +6,7 @@ from tests.ui.screen import Make
 from workbench.catalog import load_catalog
 from workbench.catalog.templates import load_templates
 from workbench.graph import Graph
-from workbench.ui.search_views import argument_entries, recipe_lines, template_entries
+from workbench.ui.contract.search_views import argument_entries, recipe_lines, template_entries
 
 
 def test_a_template_says_which_operators_it_takes() -> None:

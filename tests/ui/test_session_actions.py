@@ -11,8 +11,8 @@ import pytest
 from tests.ui.hosts import small
 from tests.ui.screen import Make, Screen
 from workbench.graph import dump_graph
-from workbench.ui.owner import is_owner, new_owner
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
+from workbench.ui.state.owner import is_owner, new_owner
 
 SMALL = small()
 

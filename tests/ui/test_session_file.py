@@ -11,8 +11,8 @@ import pytest
 from tests.helpers import WRITABLE
 from workbench.graph import Graph, Node, load_graph, load_recipe
 from workbench.graph.storage.layout import Document, Layout
-from workbench.ui.history import HistoryStep
-from workbench.ui.session_file import STEPS, Session, SessionSerializer, load_session
+from workbench.ui.state.history import HistoryStep
+from workbench.ui.storage.session_file import STEPS, Session, SessionSerializer, load_session
 
 GIVEN = Document(load_recipe("rotate-jitter"))
 

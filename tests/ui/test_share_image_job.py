@@ -16,7 +16,7 @@ from workbench.errors import CancelledError, PipelineError
 from workbench.graph.storage.layout import Document
 from workbench.preview import PreviewRequest
 from workbench.preview.views.share import read_shared
-from workbench.ui.share_image_job import ShareImageJob
+from workbench.ui.jobs.share_image_job import ShareImageJob
 
 
 def request_of(document: Document, photos: Path) -> PreviewRequest:
@@ -64,7 +64,7 @@ def test_a_reason_is_drawn_but_no_cancellation(
     def fail(*_: Any) -> bytes:
         raise error
 
-    monkeypatch.setattr("workbench.ui.share_image_job.share_sheet", fail)
+    monkeypatch.setattr("workbench.ui.jobs.share_image_job.share_sheet", fail)
     outcomes = Outcomes()
     ShareImageJob(engine, outcomes).start(document, request_of(document, photos), "")
     assert outcomes.there.acquire(timeout=60)
@@ -84,7 +84,7 @@ def test_what_is_drawn_ends_with_its_job_alone(
             ended.set()
         raise AssertionError
 
-    monkeypatch.setattr("workbench.ui.share_image_job.share_sheet", draw)
+    monkeypatch.setattr("workbench.ui.jobs.share_image_job.share_sheet", draw)
     pid = engine.call(tasks.where)[0]
     outcomes = Outcomes()
     job = ShareImageJob(engine, outcomes)

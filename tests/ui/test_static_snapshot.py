@@ -16,7 +16,7 @@ from tests.helpers import with_settings
 from workbench.engine import Engine
 from workbench.graph import load_recipe
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
-from workbench.ui.static_snapshot import StaticSnapshot, snapshot_html
+from workbench.ui.notebook.static_snapshot import StaticSnapshot, snapshot_html
 
 
 def test_pictures_stand_in_the_middle_on_white(engine: Engine, photos: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_first_picture_that_comes_late_fills_the_empty_place(
         def update(self, html: HTML) -> None:
             told.put(f"update {html.data}")
 
-    module = "workbench.ui.static_snapshot"
+    module = "workbench.ui.notebook.static_snapshot"
     monkeypatch.setattr(f"{module}.FIRST_PICTURE", 0.0)
     monkeypatch.setattr(f"{module}.DisplayHandle", Output)
     monkeypatch.setattr(f"{module}.snapshot_html", lambda preview: "the picture")

@@ -36,7 +36,7 @@ def test_it_follows_the_graph_and_says_what_is_kept(
     def full(path: Path, text: str) -> Path:
         raise SaveError("The disk is full.")
 
-    monkeypatch.setattr("workbench.ui.autosave.write_text", full)
+    monkeypatch.setattr("workbench.ui.storage.autosave.write_text", full)
     model.act("bar", {"do": "title", "name": "one more"})
     screen.wait(lambda s: s["status", "kept"]["state"] == "not kept", "that it is told")
     assert screen["status", "kept"]["reason"] == "The disk is full."

@@ -12,11 +12,11 @@ from workbench.catalog import load_catalog
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
 from workbench.graph.storage.layout import Document, Layout, dump_document, load_document
-from workbench.ui.actions import canvas, parse_action
-from workbench.ui.canvas_actions import apply_canvas_edit
-from workbench.ui.components import ACTIONS
-from workbench.ui.history import History
-from workbench.ui.step_labels import changed_nodes, step_label
+from workbench.ui.canvas.canvas_actions import apply_canvas_edit
+from workbench.ui.contract.actions import canvas, parse_action
+from workbench.ui.contract.components import ACTIONS
+from workbench.ui.state.history import History
+from workbench.ui.state.step_labels import changed_nodes, step_label
 
 CATALOG = load_catalog()
 JITTER = Document(load_recipe("rotate-jitter"))

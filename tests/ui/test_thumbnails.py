@@ -14,7 +14,14 @@ from PIL import Image
 from tests.helpers import recipe_cases
 from workbench.engine import Engine
 from workbench.graph import Graph, load_recipes
-from workbench.ui.thumbnails import FOLDER, SHOWN, TILE, draw_thumbnail, picture_url, samples_shown
+from workbench.ui.preview.thumbnails import (
+    FOLDER,
+    SHOWN,
+    TILE,
+    draw_thumbnail,
+    picture_url,
+    samples_shown,
+)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +52,7 @@ def test_it_is_small_and_shows_what_the_recipe_does(
         assert tile.std() > 15, "blank"
     now = draw_thumbnail(engine, graph, shown(graph))
     apart = np.abs(np.asarray(picture, float) - np.asarray(now, float)).mean()
-    assert apart < 12, "not what the engine gives now: python -m workbench.ui.thumbnails"
+    assert apart < 12, "not what the engine gives now: python -m workbench.ui.preview.thumbnails"
 
 
 def test_recipes_can_be_told_apart_by_their_pictures() -> None:

@@ -4,14 +4,14 @@ from typing import Literal
 
 import pytest
 
-from workbench.ui.components import COMPONENTS
-from workbench.ui.typescript import PATH, ts_type, views_source
-from workbench.ui.views import NodeEntry
+from workbench.ui.contract.components import COMPONENTS
+from workbench.ui.contract.typescript import PATH, ts_type, views_source
+from workbench.ui.contract.views import NodeEntry
 
 
 def test_the_file_is_up_to_date() -> None:
     assert PATH.read_text(encoding="utf-8") == views_source(), (
-        "run python -m workbench.ui.typescript"
+        "run python -m workbench.ui.contract.typescript"
     )
 
 

@@ -20,8 +20,8 @@ from workbench.graph.edits.edit import set_setting
 from workbench.graph.edits.fragment import copy_fragment
 from workbench.graph.user_functions.own_code import trust_graph
 from workbench.preview.views.share import write_shared
-from workbench.ui.owner import new_owner
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
+from workbench.ui.state.owner import new_owner
 
 Make = Callable[..., tuple[ViewModel, Screen]]
 SMALL = set_setting(load_recipe("rotate-jitter"), batch_size=4, num_threads=2)

@@ -14,9 +14,9 @@ from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_setting
 from workbench.preview.verification.verify import Deviation, Verification
 from workbench.roots import Roots
-from workbench.ui import verification_job
-from workbench.ui.verification_job import VERIFICATION_JOBS, SessionVerification
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
+from workbench.ui.preview import verification_job
+from workbench.ui.preview.verification_job import VERIFICATION_JOBS, SessionVerification
 
 
 class Fake:

@@ -9,11 +9,11 @@ from workbench.engine.resources.machine import describe_machine
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
 from workbench.graph.storage.layout import Document
-from workbench.ui.actions import panels, parse_action
-from workbench.ui.closeup import CloseupSample
-from workbench.ui.components import ACTIONS
-from workbench.ui.view_actions import apply_view_action, set_view
-from workbench.ui.view_state import ViewState, baselines_of, check_before_run, request_of
+from workbench.ui.app.view_actions import apply_view_action, set_view
+from workbench.ui.contract.actions import panels, parse_action
+from workbench.ui.contract.components import ACTIONS
+from workbench.ui.state.closeup import CloseupSample
+from workbench.ui.state.view_state import ViewState, baselines_of, check_before_run, request_of
 
 
 def component_of(field: str) -> str:

@@ -12,9 +12,9 @@ from tests.ui.screen import Make, Screen, edit, read_picture
 from workbench.bench.records.record import dump_report
 from workbench.errors import GraphFormatError
 from workbench.graph import dump_graph, load_recipe
-from workbench.ui.components import COMPONENTS
-from workbench.ui.previewer import Previewer
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
+from workbench.ui.contract.components import COMPONENTS
+from workbench.ui.jobs.previewer import Previewer
 
 
 def test_every_field_of_the_table_is_published(ready: tuple[ViewModel, Screen]) -> None:
@@ -288,7 +288,7 @@ def test_records_that_are_found_at_once_wait_for_the_rest(
                     thread.join(0.3)
             super().__init__(*arguments)
 
-    monkeypatch.setattr("workbench.ui.view_model.Previewer", Late)
+    monkeypatch.setattr("workbench.ui.app.view_model.Previewer", Late)
     _, screen = make()
     screen.wait(lambda s: s["speed", "records"], "the record")
 

@@ -12,9 +12,9 @@ from tests.ui.hosts import small
 from tests.ui.screen import Make, edit
 from workbench.graph import dump_graph
 from workbench.graph.model import Graph
-from workbench.ui import view_model
-from workbench.ui.autosave import sessions_folder
-from workbench.ui.owner import new_owner
+from workbench.ui.app import view_model
+from workbench.ui.state.owner import new_owner
+from workbench.ui.storage.autosave import sessions_folder
 
 SMALL = small()
 ODD = replace(SMALL, name="odd")

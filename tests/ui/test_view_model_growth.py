@@ -13,7 +13,7 @@ import pytest
 from tests.thorough import one_in
 from workbench.graph import Graph, Node, Port, dump_graph, load_recipe
 from workbench.graph.model.bounds import MOST_CANVAS_NODES, MOST_PAGE_CHARACTERS
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
 
 SMALL, LARGE = 200, 800
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.ui.screen import Screen, edit, read_picture
-from workbench.ui.view_model import ViewModel
+from workbench.ui.app.view_model import ViewModel
 
 
 def test_an_edit_is_a_picture_and_undo_brings_the_old_one_back(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.ui.hosts import small
 from workbench.catalog import load_catalog
 from workbench.engine.resources.machine import describe_machine
-from workbench.ui.view_settings import restore_view, view_settings
-from workbench.ui.view_state import ViewState, check_before_run
+from workbench.ui.app.view_settings import restore_view, view_settings
+from workbench.ui.state.view_state import ViewState, check_before_run
 
 
 def fresh() -> ViewState:

@@ -4,7 +4,7 @@ from workbench.catalog import load_catalog
 from workbench.errors import WorkbenchError
 from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_arg
-from workbench.ui.view_state import failure_of, shuffles_files
+from workbench.ui.state.view_state import failure_of, shuffles_files
 
 
 def test_a_message_that_ends_a_sentence_gets_no_second_full_stop() -> None:

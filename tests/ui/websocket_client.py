@@ -10,7 +10,7 @@ from typing import Any
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
-from workbench.ui.components import COMPONENTS
+from workbench.ui.contract.components import COMPONENTS
 
 _COMPONENTS = {component.name for component in COMPONENTS}
 _TOKEN = re.compile(r'"token":\s*"([^"]+)"')

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from workbench.errors import GraphEditError
-from workbench.ui.actions import canvas, panels, parse_action
-from workbench.ui.actions.base import tag_of
-from workbench.ui.components import ACTIONS
+from workbench.ui.contract.actions import canvas, panels, parse_action
+from workbench.ui.contract.actions.base import tag_of
+from workbench.ui.contract.components import ACTIONS
 
 
 def test_an_entry_becomes_its_action() -> None:

@@ -19,8 +19,8 @@ from workbench.engine.protocol.worker_progress import Progress
 from workbench.errors import CancelledError
 from workbench.graph import Graph, load_recipe
 from workbench.sources import open_datasets
-from workbench.ui.actions import parse_action
-from workbench.ui.components import ACTIONS
+from workbench.ui.contract.actions import parse_action
+from workbench.ui.contract.components import ACTIONS
 from workbench.ui.speed import RunAction, SpeedPanel
 
 NO_GPU = replace(MACHINE, gpu="", gpu_memory_gib=0.0, driver="", no_gpu="there is no GPU", cores=2)

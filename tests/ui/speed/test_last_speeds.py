@@ -13,8 +13,8 @@ from workbench.bench.measuring.config import config_of
 from workbench.bench.records.context import graph_hash
 from workbench.bench.records.record import WHOLE
 from workbench.graph import load_recipe
+from workbench.ui.contract.status_views import LastSpeed
 from workbench.ui.speed.last_speeds import last_speeds
-from workbench.ui.status_views import LastSpeed
 
 GRAPH = load_recipe("imagenet-train")
 SHA = graph_hash(GRAPH)

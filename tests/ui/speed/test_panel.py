@@ -15,7 +15,7 @@ from workbench.bench.records.context import graph_hash
 from workbench.catalog import load_catalog
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.sources import open_datasets
-from workbench.ui.actions.speed import Adopt
+from workbench.ui.contract.actions.speed import Adopt
 from workbench.ui.speed.chart_views import ratios
 from workbench.ui.speed.panel import SpeedPanel
 

@@ -11,7 +11,7 @@ from tests.bench.fakes import measured, report
 from tests.ui.speed.conftest import Bed, Fake
 from workbench.bench.records.record import FORMAT, dump_report, load_report
 from workbench.errors import GraphEditError
-from workbench.ui.actions.speed import Adopt
+from workbench.ui.contract.actions.speed import Adopt
 
 
 def test_a_record_that_cannot_be_kept_is_told_at_the_start(

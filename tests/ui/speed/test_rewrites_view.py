@@ -12,7 +12,7 @@ from tests.graph.rewrites.laws import ops
 from tests.optimiser.made_up import NAMES, make_up, slow_graph
 from tests.ui.speed.conftest import NO_GPU, Bed
 from workbench.errors import GraphEditError
-from workbench.ui.actions.speed import TakeRewrites
+from workbench.ui.contract.actions.speed import TakeRewrites
 
 
 @pytest.fixture

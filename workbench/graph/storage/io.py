@@ -28,7 +28,7 @@ version 2 a graph ran as one pipeline, and had no ``"pipelines"``.
 
 Four further entries are passed over here: ``layout`` belongs to the canvas and ``origins`` to the
 import (``graph.layout``), ``draws`` to the preview (``graph.saved_draws``), ``session`` to the
-interface (``ui/session_file.py``).
+interface (``ui/storage/session_file.py``).
 
 A graph file is data: reading one runs nothing. Operators that the installed DALI lacks are kept as
 they are. Read by hand and not with a library: the core must import with numpy alone, and arguments

@@ -10,6 +10,7 @@ from workbench.bench.measuring.measurement_config import low_precision_notice
 from workbench.bench.measuring.stats import ratio
 from workbench.bench.records.quality_flags import quality_flags
 from workbench.bench.records.rate import rate_figure, rate_unit
+from workbench.ui.contract.speed_views import MeasuredOn, RatioEntry, SpeedBar, SpeedFact
 from workbench.ui.speed.formatting import (
     GROUPS,
     NOT_MEASURED,
@@ -23,7 +24,6 @@ from workbench.ui.speed.formatting import (
     time_text,
     with_peers,
 )
-from workbench.ui.speed_views import MeasuredOn, RatioEntry, SpeedBar, SpeedFact
 
 DEVICES = {"cpu": "CPU", "mixed": "Mixed"}
 

@@ -37,8 +37,8 @@ from workbench.graph.model import DecodeDevice, Graph
 from workbench.graph.model.bounds import FILES
 from workbench.optimiser import OptimisationExperiment
 from workbench.sources import Datasets
-from workbench.ui.actions import speed
-from workbench.ui.speed_views import SpeedLimits
+from workbench.ui.contract.actions import speed
+from workbench.ui.contract.speed_views import SpeedLimits
 
 MEASUREMENT_CONFIGS = {"quick": QUICK_CONFIG, "usual": MeasurementConfig()}
 """How carefully: short rounds for a first look, or those of METHOD.md."""

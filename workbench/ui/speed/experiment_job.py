@@ -9,8 +9,8 @@ from workbench.bench import Report
 from workbench.bench.experiments.speed_experiment import SpeedExperiment
 from workbench.bench.measuring.interleaved import format_duration
 from workbench.engine.protocol.worker_progress import NO_ANSWER
-from workbench.ui.measurement_job import JobListener, MeasurementJob, OwnedJobs
-from workbench.ui.measurement_queue import SHARED_QUEUE, MeasurementQueue
+from workbench.ui.jobs.measurement_job import JobListener, MeasurementJob, OwnedJobs
+from workbench.ui.jobs.measurement_queue import SHARED_QUEUE, MeasurementQueue
 
 TOO_EARLY = 0.1
 """Below this share the time that is left cannot be told."""

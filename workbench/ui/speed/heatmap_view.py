@@ -12,7 +12,7 @@ from workbench.bench.measuring.measurement import long_words
 from workbench.bench.measuring.stats import paired_ratio
 from workbench.bench.records.summary import best_measurement
 from workbench.errors import EngineError
-from workbench.ui.speed_views import HeatCell, HeatPanel, MeasuredOn, TuneView
+from workbench.ui.contract.speed_views import HeatCell, HeatPanel, MeasuredOn, TuneView
 
 OWN = "as it is"
 """The label that the tuner gives to the graph's own settings."""

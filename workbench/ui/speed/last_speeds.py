@@ -10,7 +10,7 @@ from workbench.bench.measuring.config import Config, config_of
 from workbench.bench.records.record import WHOLE
 from workbench.engine.resources.machine import Machine
 from workbench.graph.model import Graph
-from workbench.ui.status_views import LastSpeed
+from workbench.ui.contract.status_views import LastSpeed
 
 OWN_SETTINGS = ("bench", "stages")
 """Kinds of a record whose rows have the settings that the graph had then. The others try many:

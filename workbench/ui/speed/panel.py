@@ -18,10 +18,12 @@ from workbench.errors import GraphEditError, SaveError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.roots import Roots
 from workbench.sources import Datasets
-from workbench.ui.actions import speed
-from workbench.ui.binary_payload import pack_payload
-from workbench.ui.fused_speed_job import FusedSpeed
-from workbench.ui.measurement_job import JobListener
+from workbench.ui.contract.actions import speed
+from workbench.ui.contract.binary_payload import pack_payload
+from workbench.ui.contract.speed_views import FileHeader
+from workbench.ui.contract.status_views import LastSpeed
+from workbench.ui.jobs.fused_speed_job import FusedSpeed
+from workbench.ui.jobs.measurement_job import JobListener
 from workbench.ui.speed.experiment_factory import (
     MEASUREMENT_CONFIGS,
     experiment_for,
@@ -36,8 +38,6 @@ from workbench.ui.speed.record_views import (
     require_drawable,
 )
 from workbench.ui.speed.rewrites_view import take_rewrites
-from workbench.ui.speed_views import FileHeader
-from workbench.ui.status_views import LastSpeed
 
 PARTS = ("compare", "stages", "rewrites", "tune", "scaling", "peers", "records")
 EFFORTS = tuple(MEASUREMENT_CONFIGS)

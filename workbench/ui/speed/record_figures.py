@@ -13,6 +13,8 @@ from workbench.bench.records.context import graph_hash
 from workbench.engine.resources.machine import Machine
 from workbench.graph.model import Graph
 from workbench.sources import Datasets, describe_datasets
+from workbench.ui.contract.speed_views import RecordEntry
+from workbench.ui.contract.status_views import LastSpeed
 from workbench.ui.speed.chart_views import measured_on
 from workbench.ui.speed.experiment_factory import limits_of
 from workbench.ui.speed.formatting import machine_words, part_of
@@ -27,8 +29,6 @@ from workbench.ui.speed.record_views import (
     view_of,
 )
 from workbench.ui.speed.rewrites_view import rewrites_so_far, rewrites_view
-from workbench.ui.speed_views import RecordEntry
-from workbench.ui.status_views import LastSpeed
 
 FIGURES = ("compare", "stages", "rewrites", "tune", "scaling", "peers")
 """The parts that show a record."""

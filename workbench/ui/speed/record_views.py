@@ -15,6 +15,14 @@ from workbench.bench.records.stage_report import stages_of
 from workbench.bench.records.summary import scaled_over, scaling_series, speedup_curve
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import RecordFormatError
+from workbench.ui.contract.speed_views import (
+    CompareView,
+    ComparisonView,
+    MeasuredOn,
+    RecordEntry,
+    ScalingView,
+    StagesView,
+)
 from workbench.ui.speed.chart_views import bars, measured_on, mixed_over_cpu_ratios, ratios
 from workbench.ui.speed.formatting import (
     kind_words,
@@ -25,14 +33,6 @@ from workbench.ui.speed.formatting import (
 )
 from workbench.ui.speed.heatmap_view import tune_view
 from workbench.ui.speed.rewrites_view import rewrites_view
-from workbench.ui.speed_views import (
-    CompareView,
-    ComparisonView,
-    MeasuredOn,
-    RecordEntry,
-    ScalingView,
-    StagesView,
-)
 
 _NAMED = 8
 """Rows of one record alone that a comparison names."""

@@ -14,10 +14,10 @@ from workbench.graph.rewrites import law_of, rewritten
 from workbench.optimiser import Proposal, optimisation_of
 from workbench.optimiser.difference import WorstSample
 from workbench.optimiser.proposal import difference_words
-from workbench.ui.rewrite_views import RewriteEntry, RewritesView
+from workbench.ui.contract.rewrite_views import RewriteEntry, RewritesView
+from workbench.ui.contract.speed_views import MeasuredOn
 from workbench.ui.speed.chart_views import measured_on
 from workbench.ui.speed.formatting import ratio_text
-from workbench.ui.speed_views import MeasuredOn
 
 
 def rewrites_view(on: MeasuredOn, report: Report, graph: Graph | None = None) -> RewritesView:

@@ -1,4 +1,4 @@
-// Written by `python -m workbench.ui.typescript` from views.py and components.py. Do not edit.
+// Written by `python -m workbench.ui.contract.typescript` from this package. Do not edit.
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 

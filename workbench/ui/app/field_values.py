@@ -1,0 +1,326 @@
+"""ViewState -> the value of every field of every component."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.catalog.overlay import CATEGORIES
+from workbench.catalog.own_operators.auto_augment import NAMED, POLICIES
+from workbench.catalog.own_operators.regions import REGIONS
+from workbench.catalog.spec import Catalog, Device
+from workbench.catalog.templates import load_templates
+from workbench.engine.resources.machine import Machine
+from workbench.graph.checks.check import Fault
+from workbench.graph.fixes import Fix, fixes
+from workbench.graph.model import Graph
+from workbench.graph.model.bounds import SETTINGS
+from workbench.graph.storage.layout import Layout, dump_document
+from workbench.graph.types.devices import infer_devices
+from workbench.ui.canvas.canvas_annotations import copied_text, frame_entries, note_entries
+from workbench.ui.canvas.canvas_views import (
+    edge_entries,
+    node_entries,
+    on_drawn_nodes,
+    operator_entries,
+)
+from workbench.ui.contract import views
+from workbench.ui.contract.search_views import argument_entries, recipe_lines, template_entries
+from workbench.ui.contract.selected_samples import selected_samples
+from workbench.ui.contract.views import Status
+from workbench.ui.data.data_panel import DataPanel, data_parameters
+from workbench.ui.export.exports import target_entries
+from workbench.ui.inspector.argument_rows import inspector_view
+from workbench.ui.inspector.region_views import scope_entries
+from workbench.ui.preview import presenters
+from workbench.ui.state.history import History
+from workbench.ui.state.identity_memo import IdentityMemo
+from workbench.ui.state.view_state import (
+    MOST_BATCH,
+    ViewState,
+    blocking_faults,
+    faults_of,
+    fixes_of,
+    shuffles_files,
+    warnings_of,
+)
+from workbench.ui.storage.saved_blocks import block_entries
+from workbench.ui.storage.saved_draws import saved_draw_entries
+
+Fields = dict[str, dict[str, Any]]
+"""Component -> field -> value."""
+NO_QUESTION = views.OverwriteQuestion(number=0, do="", path="", message="")
+MOST_STEPS = 100
+"""Of those done, and of those undone, that are listed."""
+_NO_FACTS: dict[str, str] = {}
+
+
+def constant_fields(catalog: Catalog, machine: Machine) -> Fields:
+    """The fields that never change."""
+    return {
+        "bar": {
+            "save_folder": str(Path.cwd()),
+            "devices": presenters.device_choices(machine),
+            "recipes": presenters.recipe_entries(),
+        },
+        "canvas": {
+            "categories": list(CATEGORIES),
+            "operators": operator_entries(catalog.values()),
+            "regions": operator_entries(REGIONS.values()),
+            "templates": template_entries(load_templates().values()),
+            "recipes": recipe_lines(presenters.recipe_entries()),
+        },
+        "code": {"targets": target_entries(), "save_folder": str(Path.cwd())},
+        "inspector": {"augmentations": dict(NAMED), "policies": list(POLICIES)},
+        "preview": {"limits": {"batch": MOST_BATCH, "seed": SETTINGS["seed"][1]}},
+    }
+
+
+def _inspected_op(state: ViewState, graph: Graph) -> str:
+    return graph.node(state.inspected).op if graph.has(state.inspected) else ""
+
+
+def graph_fields(
+    state: ViewState, history: History, catalog: Catalog, data_panel: DataPanel, memo: IdentityMemo
+) -> Fields:
+    """All other fields, but for those that measurements, comparisons and auxiliary views set.
+
+    What takes time to compute goes through ``memo``, so that a tick of a progress bar costs none.
+    """
+    graph, settings = state.checked.graph, state.checked.graph.settings
+    document = history.document
+    layout = document.layout
+    shown = memo(_at_scope, graph, state.scope)
+    found = faults_of(state)
+    warnings = warnings_of(state)
+    loose = memo(_stopping_nothing, state.checked.loose_faults, warnings)
+    shown_faults = memo(_on_drawn_nodes, graph, catalog, layout, found, loose)
+    faults = memo(_stopping, shown_faults, loose)
+    remedies = memo(_with_warning_fixes, graph, catalog, fixes_of(state), loose, len(found))
+    devices = memo(_devices, graph, state.checked.active, catalog)
+    facts = state.preview.facts if state.preview else _NO_FACTS
+    repeated = state.repeated(settings.batch_size)
+    again = bool(data_panel.error or (state.failure and not blocking_faults(state)))
+    return {
+        "bar": {
+            "title": graph.name,
+            "folder": data_panel.chip,
+            "device": settings.device,
+            "can_undo": history.can_undo,
+            "can_redo": history.can_redo,
+            "undo_label": history.undo_label,
+            "redo_label": history.redo_label,
+            "history": _history_entries(history) if state.history_in_view else [],
+            "history_in_view": state.history_in_view,
+            "status": _status(state, data_panel, faults),
+            "faults": memo(_fault_entries, shown_faults, remedies, loose),
+            "message": state.message,
+            "saved": memo(dump_document, document),
+            "shared": state.shared,
+            "script": state.script,
+            "overwrite": state.overwrite.get("bar", NO_QUESTION),
+        },
+        "canvas": {
+            "nodes": memo(
+                node_entries,
+                shown,
+                catalog,
+                layout,
+                devices,
+                facts,
+                state.checked.flows,
+                shown_faults,
+                data_panel.view["classes"],
+            ),
+            "edges": memo(edge_entries, shown, catalog, layout, devices),
+            "breadcrumb": memo(scope_entries, graph, state.scope),
+            "positions": memo(_positions, layout, shown),
+            "frames": memo(frame_entries, layout, shown),
+            "notes": memo(note_entries, layout, shown),
+            "selected": state.selected,
+            "fragment": memo(_fragment, shown, layout, state.selected),
+            "blocks": memo(block_entries, state.blocks),
+            "copied_code": state.copied_code,
+            "connect_targets": state.connect_targets,
+            "compatible_ops": state.compatible_ops,
+            "sample": state.sample,
+            "show_targets": state.show_targets,
+            "in_view": state.canvas_in_view,
+            "detail_of": state.detail_of,
+            "arguments": memo(argument_entries, catalog, _inspected_op(state, graph)),
+            "recent_folders": state.recent_folders,
+        },
+        "inspector": {
+            "node": memo(
+                inspector_view,
+                graph,
+                catalog,
+                state.inspected,
+                devices.get(state.inspected, ""),
+                shown_faults,
+                len(state.selected),
+                data_panel.view["classes"],
+            ),
+            "classes": data_panel.view["classes"],
+        },
+        "tabs": {"tab": state.tab},
+        "preview": {
+            "picture": state.picture,
+            "mode": state.mode,
+            "show_original": state.show_original,
+            "baseline": state.baseline,
+            "baselines": state.baselines,
+            "against": state.against,
+            "batch": state.batch,
+            "seed": settings.seed,
+            "pinned": state.pinned,
+            "repeat": -1 if repeated is None else repeated,
+            "tiles": state.tiles,
+            "tile_size": state.tile_size,
+            "lossless": state.lossless,
+            "classes": data_panel.view["classes"],
+            "shown_classes": state.shown_classes,
+            "shown_branches": list(state.present_shown_branches),
+            "shown_augmentations": list(state.present_shown_augmentations),
+            "stale": data_panel.error or _first(faults),
+            "retryable": again,
+            "shuffles": memo(shuffles_files, graph),
+            "saved_draws": memo(saved_draw_entries, document, state.batch, repeated, state.preview),
+            "show_statistics": state.show_statistics,
+            "show_targets": state.show_targets,
+            "sample": state.sample,
+            "marked": state.marked,
+            "selected": memo(selected_samples, state.preview, state.marked, state.sample),
+        },
+        "speed": {
+            "batch_size": settings.batch_size,
+            "threads": settings.num_threads,
+            "pipelines": settings.pipelines,
+        },
+        "code": {
+            "note": data_panel.export_note,
+            "lists_files": data_panel.found is not None,
+            "source": state.checked.source.text if state.checked.source else "",
+            "target": state.target,
+            "in_view": state.code_in_view,
+            "message": state.code_message,
+            "overwrite": state.overwrite.get("code", NO_QUESTION),
+        },
+        "data": {
+            "report": data_panel.report,
+            "folders": data_panel.folders,
+            "recent_folders": state.recent_folders,
+            "shown_classes": state.shown_classes,
+            "summary": data_panel.view
+            | {"parameters": memo(data_parameters, graph, data_panel.datasets)},
+        },
+    }
+
+
+def _stopping_nothing(loose: Sequence[Fault], warnings: Sequence[Fault]) -> list[Fault]:
+    """Faults of loose nodes, then the preview's warnings."""
+    return [*loose, *warnings]
+
+
+def _with_warning_fixes(
+    graph: Graph,
+    catalog: Catalog,
+    known: Sequence[Sequence[Fix]],
+    loose: Sequence[Fault],
+    found: int,
+) -> list[Sequence[Fix]]:
+    """The fixes of ``found`` faults and of the loose ones, which end with the warnings."""
+    rest = loose[len(known) - found :]
+    return [*known, *(fixes(graph, catalog, each) for each in rest)]
+
+
+def _on_drawn_nodes(
+    graph: Graph,
+    catalog: Catalog,
+    layout: Layout,
+    stopping: Sequence[Fault],
+    loose: Sequence[Fault],
+) -> list[Fault]:
+    return on_drawn_nodes(graph, catalog, layout, [*stopping, *loose])
+
+
+def _stopping(faults: Sequence[Fault], loose: Sequence[Fault]) -> list[Fault]:
+    return list(faults[: len(faults) - len(loose)])
+
+
+def _devices(graph: Graph, active: Graph, catalog: Catalog) -> dict[str, Device]:
+    return {**infer_devices(graph, catalog), **infer_devices(active, catalog)}
+
+
+def _fault_entries(
+    faults: Sequence[Fault], fixes: Sequence[Sequence[Fix]], loose: Sequence[Fault]
+) -> list[views.FaultEntry]:
+    labels = [[fix.label for fix in each] for each in fixes] or [[] for _ in faults]
+    return presenters.fault_entries(faults, labels, len(loose))
+
+
+def _history_entries(history: History) -> list[views.HistoryEntry]:
+    done = len(history.before)
+    labels = history.labels(MOST_STEPS)
+    first = max(0, done - MOST_STEPS)
+    return [
+        {"step": first + number, "label": label, "done": first + number <= done}
+        for number, label in enumerate(labels, 1)
+    ]
+
+
+def _at_scope(graph: Graph, scope: str) -> Graph:
+    return graph.at_scope(scope)
+
+
+def _positions(layout: Layout, shown: Graph) -> dict[str, list[float]]:
+    return {key: list(place) for key, place in layout.drawn(shown).items()}
+
+
+def _fragment(shown: Graph, layout: Layout, selected: Sequence[str]) -> str:
+    nodes = [node for node in selected if shown.whole.has(node)]
+    if nodes:
+        scope = shown.whole.scope_of(nodes[-1])
+        nodes = [node for node in nodes if shown.whole.scope_of(node) == scope]
+        shown = shown.whole.at_scope(scope)
+    return copied_text(shown, layout, nodes) if nodes else ""
+
+
+def _first(faults: Sequence[Fault]) -> str:
+    if not faults:
+        return ""
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    return f"{str(faults[0]).strip()}{more}"
+
+
+def _status(state: ViewState, data_panel: DataPanel, faults: Sequence[Fault]) -> Status:
+    if data_panel.error:
+        return {"state": "fault", "text": "no images"}
+    if state.failure and state.failure.dead and not blocking_faults(state):
+        return {"state": "dead", "text": "worker ended"}
+    if state.silent:
+        return {"state": "dead", "text": "the worker does not answer"}
+    if state.waits_for:
+        return {"state": "busy", "text": state.waits_for}
+    if faults:
+        return {"state": "fault", "text": f"{len(faults)} fault{'s' * (len(faults) > 1)}"}
+    if state.preview is None or state.slow:
+        usual = "computing" if state.preview else "starting"
+        return {"state": "busy", "text": state.making or usual}
+    what = "provisional" if data_panel.view["provisional"] else "ready"
+    parts = [what, *_unusable(state, data_panel), _duration(state.preview.milliseconds)]
+    return {"state": "ready", "text": " · ".join(parts)}
+
+
+def _unusable(state: ViewState, data_panel: DataPanel) -> list[str]:
+    """Mention of samples that cannot be used: found by the check, the count or the preview."""
+    if bad := data_panel.view["bad"]:
+        return [f"{bad:,} bad file{'s' * (bad != 1)}"]
+    known = data_panel.view["at_fault"] or any(w.code == "unusable" for w in warnings_of(state))
+    return ["some samples cannot be used"] if known else []
+
+
+def _duration(milliseconds: float) -> str:
+    digits = 1 if milliseconds < 10 else 0
+    return f"{milliseconds:.{digits}f} ms"

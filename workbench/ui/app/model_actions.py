@@ -1,0 +1,112 @@
+"""What each action of the browser does to the view-model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.errors import GraphEditError
+from workbench.ui.app.document_edits import DocumentEdit, apply_document_edit
+from workbench.ui.app.field_edits import take_steps
+from workbench.ui.app.selection import open_scope, select_node
+from workbench.ui.app.view_actions import apply_view_action
+from workbench.ui.canvas.suggestions import find_suggestions
+from workbench.ui.contract.actions import (
+    Action,
+    GoToStep,
+    OpenScope,
+    Redo,
+    Retry,
+    SelectNode,
+    Undo,
+    bar,
+    canvas,
+    panels,
+    speed,
+)
+from workbench.ui.export.code_copy import copy_code
+from workbench.ui.export.exports import save_as, save_file_list
+from workbench.ui.preview.batch_search import search_batch
+from workbench.ui.speed import RunAction
+from workbench.ui.state.open_actions import open_document
+from workbench.ui.state.view_state import blocking_faults, request_of
+from workbench.ui.storage.saved_blocks import change_blocks
+
+if TYPE_CHECKING:
+    from workbench.ui.app.view_model import ViewModel
+
+
+def carry_out(model: ViewModel, component: str, action: Action) -> str:
+    """Returns what to tell the user. Called with the model's lock held; raises WorkbenchError."""
+    state, document, data = model.state, model.history.document, model.data_panel
+    match action:
+        case Undo() | Redo() | GoToStep():
+            return take_steps(state, model.history, model.catalog, action)
+        case SelectNode(node=node):
+            select_node(state, document, node)
+        case OpenScope(scope=scope):
+            open_scope(state, model.graph, model.catalog, scope)
+        case Retry() if data.error:
+            return model.open_data(data.datasets)
+        case Retry():
+            model.ask_again()
+        case _ if isinstance(action, DocumentEdit):
+            model.sessions.release()
+            edited = apply_document_edit(state, document, model.catalog, action, data.view)
+            model.history.push_document(edited.document, edited.group, None, edited.label)
+            state.selected = state.selected if edited.selected is None else edited.selected
+            return edited.said
+        case _ if isinstance(action, panels.ViewAction):
+            before = state.batch, state.repeat
+            shown = apply_view_action(state, document, action)
+            after = state.batch, state.repeat
+            model.history.push_document(shown, "", (before, after) if before != after else None)
+        case _ if isinstance(action, bar.OpenAction):
+            opened = open_document(action)
+            if isinstance(action, bar.OpenText | bar.OpenPicture):
+                model.sessions.hold()
+            return model.replace(opened)
+        case canvas.FindConnectTargets() | canvas.FindCompatibleOps():
+            find_suggestions(state, model.graph, model.catalog, action)
+        case canvas.CopyCode():
+            return copy_code(state, action)
+        case canvas.SaveBlock() | canvas.RemoveBlock():
+            return change_blocks(state, model.catalog, action)
+        case bar.Share():
+            _share(model)
+        case _ if isinstance(action, bar.SessionAction):
+            return model.sessions.carry_out(action)
+        case bar.SaveGraph() | bar.ExportScript() | bar.DownloadScript() | panels.SaveCode():
+            return save_as(state, document, model.catalog, action, model.roots, data)
+        case panels.Verify():
+            if faults := blocking_faults(state):
+                raise GraphEditError(f"Not compared: {faults[0]}")
+            model.verification.start(state.checked.active, data.datasets)
+        case panels.CompareWithFile():
+            model.comparison.open_file(state, action)
+        case panels.StopVerification():
+            model.verification.cancel()
+        case panels.FindBatch():
+            return search_batch(state, data, model.background, action, model.changed)
+        case panels.OpenFolder():
+            return model.open_data(data.with_path(action.path))
+        case panels.UseGoodFiles():
+            path = data.write_good()
+            return model.open_data(data.with_path(path)) or f"Opened {path}, without the bad files."
+        case _ if isinstance(action, panels.FolderAction):
+            data.do(action)
+        case panels.SaveFileList():
+            return save_file_list(state, data.found, action, model.roots)
+        case speed.Adopt() | speed.TakeRewrites():
+            model.history.push(model.speed.adopt(action, model.graph))
+        case _ if isinstance(action, RunAction):
+            model.speed.do(action, state.checked.active, data.datasets)
+        case _:
+            raise GraphEditError(f"{component} cannot do {type(action).__name__} yet.")
+    return ""
+
+
+def _share(model: ViewModel) -> None:
+    document, faults = model.history.document, blocking_faults(model.state)
+    reason = model.data_panel.error or (f"It cannot run here: {faults[0]}" if faults else "")
+    request = None if reason else request_of(model.state, model.data_panel.datasets)
+    model.share_image_job.start(document, request, reason)

@@ -1,0 +1,486 @@
+"""The view-model: what both hosts show, and what happens when the user does something.
+
+It knows no toolkit. A host gives it ``publish(component, field, value)``, called with every field
+whose value has changed, and calls ``take`` and ``receive`` with what the browser sent.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from workbench.catalog import load_catalog
+from workbench.engine.protocol.process import Engine
+from workbench.engine.resources.machine import describe_machine
+from workbench.engine.resources.memory_budget import shared_budget
+from workbench.errors import CancelledError, DataError, WorkbenchError
+from workbench.graph.fixes import Fix
+from workbench.graph.model import Graph
+from workbench.graph.storage.layout import Document, dump_document
+from workbench.graph.variants.source_targets import with_opened, without_missing_targets
+from workbench.preview import PreviewRequest, PreviewResult
+from workbench.preview.views.share import share_sheet
+from workbench.roots import Roots
+from workbench.sources import Data
+from workbench.ui.app.field_edits import set_graph_field
+from workbench.ui.app.field_publisher import FieldPublisher, Fields, Publish, Together
+from workbench.ui.app.field_values import constant_fields, graph_fields
+from workbench.ui.app.model_actions import carry_out
+from workbench.ui.app.page_heartbeat import PageHeartbeat
+from workbench.ui.app.selection import follow_graph
+from workbench.ui.app.session_actions import SessionActions
+from workbench.ui.app.session_keeper import Claim, SessionKeeper, own_tab
+from workbench.ui.app.view_actions import REPORTED, set_view
+from workbench.ui.contract.actions import (
+    parse_action,
+)
+from workbench.ui.contract.components import ACTIONS
+from workbench.ui.contract.status_views import status_fields
+from workbench.ui.data.data_panel import DataPanel
+from workbench.ui.export.exports import Exports
+from workbench.ui.export.output_paths import OutputPath
+from workbench.ui.jobs.background_results import BackgroundResults
+from workbench.ui.jobs.previewer import Outcome, Previewer
+from workbench.ui.jobs.share_image_job import ShareImageJob
+from workbench.ui.preview.background_previews import BackgroundPreviews
+from workbench.ui.preview.comparison_views import ComparisonViews
+from workbench.ui.preview.presenters import picture_bytes
+from workbench.ui.preview.verification_job import SessionVerification
+from workbench.ui.speed import SpeedPanel
+from workbench.ui.state.compared_graph import ComparedGraphs
+from workbench.ui.state.graph_argument import GraphLike, to_document, to_graph
+from workbench.ui.state.history import History
+from workbench.ui.state.identity_memo import IdentityMemo
+from workbench.ui.state.view_state import (
+    ViewState,
+    baselines_of,
+    check_before_run,
+    failure_of,
+    initial_selection,
+    request_of,
+    unread_fault,
+    warnings_before_run,
+)
+from workbench.ui.storage.autosave import state_folder
+from workbench.ui.storage.saved_blocks import saved_blocks
+
+
+class ViewModel:
+    """One workbench: a data folder, a graph with its history, and what is on the screen.
+
+    Every method may be called from any thread. Nothing that the user does in the browser raises:
+    what is wrong becomes ``bar.message``, a fault or a row's ``error``, and the last good picture
+    stays.
+    """
+
+    def __init__(
+        self,
+        data: Data = ".",
+        graph: GraphLike = None,
+        publish: Publish = lambda component, field, value: None,
+        *,
+        together: Together = nullcontext,
+        roots: Roots | None = None,
+        restore: bool = True,
+        connected: bool = True,
+        owner: str = "",
+        apply_kept: bool = True,
+        claim: Claim = own_tab,
+        cell: str | None = None,
+    ) -> None:
+        """``roots`` are the folders below which is opened and saved; None: anywhere.
+
+        ``restore`` keeps the session on disk and finds the earlier session of its ``owner``, which
+        is restored with ``apply_kept`` and offered without; ``claim`` returns the owner for a page
+        that names its tab. ``cell`` is the id of the
+        notebook's cell that made the workbench, None where there is no notebook.
+
+        Until it is ``connected`` it computes no picture: no worker starts for a page that is asked
+        for and never shown.
+
+        Raises GraphFormatError for a graph that cannot be read, and CatalogError without DALI. A
+        folder that cannot be used is shown with the reason.
+        """
+        self.history = History.of(to_document(graph))
+        self.lock = threading.RLock()
+        self.catalog = load_catalog()
+        self.machine = describe_machine()
+        self.engine = Engine(
+            environment=roots.environment if roots is not None else None,
+            memory=shared_budget(),
+            on_silence=partial(self._on_worker, "silent"),
+            on_wait=partial(self._on_worker, "waits_for"),
+        )
+        self._publisher = FieldPublisher(publish, self.lock, self._fields, together)
+        self._refresh = self._publisher.refresh
+        self.roots = roots
+        self._seen: dict[tuple[str, str], int] = {}
+        self._memo = IdentityMemo()
+        self._asked: PreviewRequest | None = None
+        self._done: PreviewRequest | None = None
+        self.closed = self._rests_after_first = False
+        self._shown_document = self.history.document
+        """The last one that could be shown."""
+        self._connected = connected
+        self.state = ViewState(check_before_run(self.graph, self.catalog, self.machine, roots))
+        self.state.blocks = saved_blocks()
+        self.state.selected = initial_selection(self.graph, self.catalog)
+        self.data_panel = DataPanel(data, self.lock, self._on_folder, self.roots)
+        records = state_folder() / "records" if restore else None
+        with self.lock:  # what threads find meanwhile waits until all is here
+            self.speed = SpeedPanel(self.lock, self._refresh, self.machine, records, roots)
+            self.previewer = Previewer(
+                self.engine, self._on_done, self._on_slow, partial(self._on_worker, "making")
+            )
+            self.background = BackgroundResults(self.previewer, self.lock, self._refresh)
+            self.background_previews = BackgroundPreviews(self.background, self.catalog)
+            self.verification = SessionVerification(self.lock, self._refresh, roots=roots)
+            self.share_image_job = ShareImageJob(self.engine, self._on_shared)
+            self.exports = Exports(self.catalog)
+            self.heartbeat = PageHeartbeat(lambda part, beat: publish(part, "beat", beat))
+            keeper = (
+                SessionKeeper(self.history, self.state, self._on_folder, claim) if restore else None
+            )
+            self.sessions = SessionActions(self, keeper, cell, roots)
+            kept, background = self.sessions, self.background
+            others = ComparedGraphs(self.history, kept.find_recent, kept.list_recent)
+            self.comparison = ComparisonViews(others, background, self.catalog, self.machine, roots)
+            if owner:
+                self.sessions.attach(owner, apply=apply_kept)
+            for component, fields in constant_fields(self.catalog, self.machine).items():
+                for field, value in fields.items():
+                    self._publisher.show(component, field, value)
+            self.data_panel.scan()
+            self.changed()
+
+    def connect(self) -> None:
+        """A page shows it from now on."""
+        with self.lock:
+            if not self._connected:
+                self._connected = True
+                self.changed()
+
+    @property
+    def graph(self) -> Graph:
+        """The present graph."""
+        return self.history.now
+
+    @property
+    def owner(self) -> str:
+        """Whose the session is (see ``owner.py``); empty where nothing is kept."""
+        return self.sessions.owner
+
+    def shown(self, component: str, field: str) -> Any:
+        """The value of a field that the browser holds; None before there is one."""
+        return self._publisher.held(component, field)
+
+    def set_graph(self, source: GraphLike, group: str = "") -> None:
+        """Show another graph; undo leads back over a ``group``. Raises GraphFormatError."""
+        graph = to_graph(source)
+        with self.lock:
+            if graph == self.graph:
+                return
+            if graph.settings.seed != self.graph.settings.seed:
+                self.state.pinned = False
+            if graph.name != self.graph.name:
+                self.verification.forget()
+            self.history.push(graph, group)
+            if not all(map(graph.has, self.state.selected)):
+                self.state.scope, self.state.selected = "", initial_selection(graph, self.catalog)
+            self.changed()
+
+    def open_data(self, data: Data) -> str:
+        """Show another data folder. Returns why it cannot be used, or empty.
+
+        One that cannot be used does not take the place of one that can.
+        """
+        with self.lock:
+            opened = self.data_panel.opened(data)
+            if opened is self.data_panel:
+                self._refresh()
+                return opened.view["refused"]
+            self.data_panel.close()
+            self.data_panel = opened
+            self.data_panel.scan()
+            self.state.batch, self.state.shown_classes, self.state.marked = 0, [], []
+            self.changed()
+            return opened.error
+
+    def share(self, path: str | Path) -> Path:
+        """Write the shared picture; ``.png`` is added where there is no suffix.
+
+        Raises SaveError, and as ``preview_batch`` does.
+        """
+        with self.lock:
+            text = dump_document(self.history.document)
+            request = request_of(self.state, self.data_panel.datasets)
+        output = OutputPath(str(path), ".png", self.roots, overwrite=True)
+        return output.write(share_sheet(self.engine, request, text))
+
+    def compare(self, source: GraphLike) -> None:
+        """Show another graph beside the present one. Raises GraphFormatError."""
+        with self.lock:
+            self.comparison.open(self.state, to_document(source))
+            self.changed()
+
+    def ask_again(self) -> None:
+        """Have the picture computed, though nothing has changed since it was asked for."""
+        self._asked = None
+
+    def rest(self) -> None:
+        """End the worker, after the first picture; the next change starts a fresh one."""
+        with self.lock:
+            self._rests_after_first = self.state.preview is None and self._asked is not None
+        if not self._rests_after_first:
+            self.engine.end_worker()
+
+    def close(self, *, leave_measurement: bool = False) -> None:
+        """End the worker and the threads, for good. What is shown stays.
+
+        With ``leave_measurement`` one that runs goes on, and the session's next page finds it.
+        """
+        self.closed = True
+        with ExitStack() as last_first:  # each is closed, also where another fails
+            last_first.callback(self.engine.close)
+            last_first.callback(self.share_image_job.close)
+            last_first.callback(self.previewer.close)
+            last_first.callback(self.verification.cancel)
+            last_first.callback(self.speed.cancel)
+            if leave_measurement:
+                last_first.callback(self._leave_measurement)
+            last_first.callback(self.data_panel.close)
+            last_first.callback(self.sessions.close)
+            last_first.callback(self.heartbeat.close)
+
+    def _leave_measurement(self) -> None:
+        with self.lock:
+            self.speed.leave()
+            self.verification.leave()
+
+    def take(self, component: str, outbox: Any) -> None:
+        """Carry out the entries of an outbox that are new, and acknowledge them."""
+        with self.lock:
+            last = self._publisher.held(component, "ack", 0)
+            for message in outbox if isinstance(outbox, list) else ():
+                if not isinstance(message, dict) or not isinstance(message.get("n"), int):
+                    continue
+                last = max(last, message["n"])
+                view = component, str(message.get("view"))
+                if message["n"] > self._seen.get(view, 0):
+                    self._seen[view] = message["n"]
+                    self._do(component, message)
+            self.changed()
+            self._publisher.show(component, "ack", last)
+
+    def act(self, component: str, message: Mapping[str, Any]) -> None:
+        """Carry out one action of the component's table."""
+        with self.lock:
+            self._do(component, message)
+            self.changed()
+
+    def receive(self, component: str, field: str, value: Any) -> str:
+        """Take the value of a field that either side may set. Returns why not, or empty."""
+        with self.lock:
+            if self._publisher.held(component, field) == value:
+                return ""
+            self._publisher.hold(component, field, value)
+            try:
+                self._set(component, field, value)
+                refused = ""
+            except WorkbenchError as error:
+                refused = str(error)
+            if refused or (component, field) not in REPORTED:
+                self.state.message = refused
+            self.changed()
+            return refused
+
+    def _do(self, component: str, message: Mapping[str, Any]) -> None:
+        try:
+            known = ACTIONS.get(component, ())
+            said = carry_out(self, component, parse_action(component, known, message))
+        except WorkbenchError as error:
+            said = str(error)
+        except Exception as error:
+            said = self._report("The action failed", error)
+        self.state.tell(component, said)
+
+    def replace(self, document: Document) -> str:
+        """Show another document; undo leads back. Returns what to tell the user."""
+        self.history.open(document)
+        self.verification.forget()
+        self.state.scope, self.state.pinned = "", False
+        self.state.shown_branches, self.state.shown_augmentations = [], []
+        self.state.selected = initial_selection(document.graph, self.catalog)
+        name = document.graph.name
+        return f"Opened {name if len(name) <= 60 else name[:57] + '...'}."
+
+    def _set(self, component: str, field: str, value: Any) -> None:
+        taken = set_view(self.state, component, field, value) or (
+            component == "speed" and self.speed.set(field, value)
+        )
+        if not taken:
+            set_graph_field(self.state, self.history, self.machine, component, field, value)
+
+    def changed(self) -> None:
+        """After any change of the graph or of what is to be seen of it.
+
+        A document that cannot be shown, because of a bug, is replaced by the last one that could:
+        the page answers whatever it opens.
+        """
+        try:
+            self._follow_change()
+        except Exception as error:
+            said = self._report("This graph cannot be shown", error)
+            if self.history.document is self._shown_document:
+                self._publisher.show("bar", "message", said)
+                return
+            self.sessions.set_aside(self.history.document)
+            self.history.take_back(self._shown_document)
+            self.state.scope, self.state.selected = "", []
+            self.state.message = f"{said} The graph before it is shown again."
+            self._follow_change()
+        self._shown_document = self.history.document
+
+    def _report(self, what: str, error: Exception) -> str:
+        """Log an error that is a bug of the workbench. Returns what to tell the user."""
+        logging.getLogger(__name__).exception("%s", what)
+        return f"{what}: {type(error).__name__}: {str(error)[:200]}. This is a bug."
+
+    def _follow_change(self) -> None:
+        state, document = self.state, self.history.document
+        if document is not state.shared_of:
+            state.shared, state.shared_of = b"", document
+        unread = self._follow_data()
+        state.follow_savable(self.graph, state.target, self.data_panel.dataset)
+        follow_graph(state, self.graph, self.catalog)
+        self.sessions.follow()
+        if state.checked.graph is not self.graph:
+            state.checked = check_before_run(self.graph, self.catalog, self.machine, self.roots)
+        self._follow_warnings()
+        sound = not state.checked.faults and not self.data_panel.error and not unread
+        differs = sound and state.mode == "difference"
+        state.baselines = baselines_of(state.checked.active, self.catalog) if differs else []
+        self.verification.follow(state.checked.active, self.data_panel.datasets)
+        wanted = sound and self._connected and not self.closed
+        request = request_of(state, self.data_panel.previewed) if wanted else None
+        if request is None or request != self._asked:
+            self._asked = request
+            self.previewer.ask(request)
+            if request is None:
+                self.background_previews.drop_unseen(state)
+        elif request == self._done:
+            self.background_previews.follow(state, request)
+        there = request if request == self._done else None
+        self.comparison.follow(state, self.data_panel.datasets, there)
+        self._refresh()
+
+    def _follow_warnings(self) -> None:
+        checked, facts = self.state.checked, self.data_panel.facts
+        self.state.warnings = self._memo(warnings_before_run, checked, self.catalog, facts)
+
+    def _follow_data(self) -> str:
+        """Let the graph's sources be of the kind of the data. Returns why they cannot, or empty."""
+        before, self.state.unread = self.state.unread, None
+        try:
+            graph = with_opened(self.graph, self.data_panel.datasets, self.catalog)
+        except DataError as error:
+            self.state.unread = unread_fault(self.graph, error)
+            self.state.unread_fixes = self._without_missing_targets()
+            if self.state.unread != before:
+                self.state.message = str(error)
+            return str(error)
+        if graph is not self.graph:
+            self.history.document = self.history.document.with_graph(graph)
+        self.data_panel.follow(graph)
+        return ""
+
+    def _without_missing_targets(self) -> tuple[Fix, ...]:
+        """A fix for data that lack targets of the graph, if it runs without these."""
+        data = self.data_panel.datasets
+        graph = without_missing_targets(self.graph, data, self.catalog)
+        return () if graph is None else (Fix("Read without the missing annotations", graph),)
+
+    def _on_folder(self, message: str | None) -> None:
+        with self.lock:
+            self.state.message = self.state.message if message is None else message
+            self._follow_warnings()
+            indexed = self._asked and self._asked.data != self.data_panel.previewed
+            (self.changed if indexed else self._refresh)()
+
+    def _on_shared(self, document: Document, outcome: bytes | WorkbenchError) -> None:
+        with self.lock:
+            if isinstance(outcome, WorkbenchError):
+                self.state.message = str(outcome)
+            elif document is self.state.shared_of:
+                self.state.shared = outcome
+            self._refresh()
+
+    def _on_slow(self) -> None:
+        self._on_worker("slow", self.previewer.running is not None)
+
+    def _on_worker(self, field: str, value: bool | str) -> None:
+        with self.lock:
+            setattr(self.state, field, value)
+            self._refresh()
+
+    def _on_done(self, request: PreviewRequest, outcome: Outcome) -> None:
+        with self.lock:
+            state = self.state
+            state.slow = state.silent = False
+            state.waits_for = state.making = ""
+            if isinstance(outcome, PreviewResult):
+                state.preview, state.picture = outcome, picture_bytes(outcome, request)
+                self._publisher.show("preview", "picture", state.picture)  # the rest takes time
+                state.failure, self._done = None, request
+                self.data_panel.seen(request.data, f"{self.engine.pid} {outcome.folder}")
+                self.background_previews.follow(state, request)
+                self.comparison.follow(state, self.data_panel.datasets, request)
+                self.sessions.pictured(outcome)
+            elif request is self._asked:
+                self._asked = None  # so that the same may be asked for again
+                self.background_previews.follow(state, None)
+                if not isinstance(outcome, CancelledError):
+                    state.failure = failure_of(outcome, self.graph, self.catalog)
+            self._refresh()
+        if self._rests_after_first and (state.preview or state.failure):
+            self._rests_after_first = not self.engine.rest()
+
+    def _fields(self) -> Fields:
+        shown = graph_fields(self.state, self.history, self.catalog, self.data_panel, self._memo)
+        shown["bar"] |= self.sessions.fields()
+        active, data = self.state.checked.active, self.data_panel.datasets
+        stale, faults = shown["preview"]["stale"], shown["bar"]["faults"]
+
+        def measured() -> Fields:
+            fused = self.speed.fused.entry(active, data)
+            speeds = self.speed.last_speeds(active, data)
+            return {
+                "speed": self.speed.fields(active, data),
+                "inspector": {"fused_speed": fused},
+                "status": status_fields(faults, speeds, self.sessions.kept),
+            }
+
+        def compared() -> Fields:
+            verification = self.verification.entry(active, data)
+            return {"preview": self.comparison.fields(self.state) | {"verification": verification}}
+
+        parts: dict[str, Callable[[], Fields]] = {
+            "speed": measured,
+            "comparison": compared,
+            "code": lambda: {
+                "code": self.exports.fields(self.state, self.history.layout, self.data_panel)
+            },
+            "background": lambda: self.background_previews.fields(self.state, stale),
+        }
+        for name, fields in parts.items():
+            try:
+                for component, values in fields().items():
+                    shown[component] = {**shown.get(component, {}), **values}
+            except Exception as error:  # the other parts stay usable
+                shown["bar"]["message"] = self._report(f"The part {name} cannot be shown", error)
+        return shown

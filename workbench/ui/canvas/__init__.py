@@ -1,0 +1,1 @@
+"""The canvas: what it draws, and the actions that it sends."""

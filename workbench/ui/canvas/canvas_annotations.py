@@ -1,0 +1,145 @@
+"""Frames around nodes and notes beside them: what the canvas may ask for and shows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from workbench.errors import GraphEditError
+from workbench.graph.edits.fragment import copy_fragment, with_generators
+from workbench.graph.model import Graph, is_text
+from workbench.graph.storage.io import parse_json
+from workbench.graph.storage.layout import (
+    LONGEST_NOTE,
+    LONGEST_TITLE,
+    MOST_REMARKS,
+    Document,
+    Frame,
+    Layout,
+    Note,
+    dump_document,
+    load_document,
+    positions_from_json,
+)
+from workbench.ui.contract.actions import canvas
+from workbench.ui.contract.views import FrameEntry, NoteEntry
+
+_BESIDE = 36
+"""Pixels from a copied note to its copy, in both directions."""
+
+
+def set_frame(document: Document, action: canvas.SetFrame) -> Document:
+    """Raises GraphEditError for no nodes, nodes of several bodies, or no title."""
+    graph, layout = document.graph, document.layout
+    title = _text(action.title, LONGEST_TITLE, "title of a frame")
+    known = _known(layout.frames, action.frame, "frame")
+    nodes = tuple(dict.fromkeys(node for node in action.nodes if node != graph.scope))
+    if not nodes and known is not None:
+        nodes = known.nodes
+    if not nodes:
+        raise GraphEditError("A frame stands around nodes. Select some.")
+    for node in nodes:
+        if graph.whole.scope_of(node) != graph.scope:
+            raise GraphEditError(f"{node} stands in another body: a frame has nodes of one.")
+    return replace(document, layout=layout.framed(Frame(title, nodes), action.frame))
+
+
+def remove_frame(document: Document, action: canvas.RemoveFrame) -> Document:
+    """Raises GraphEditError where there is none."""
+    frames = dict(document.layout.frames)
+    _known(frames, action.frame, "frame")
+    frames.pop(action.frame, None)
+    return replace(document, layout=replace(document.layout, frames=frames))
+
+
+def set_note(document: Document, action: canvas.SetNote) -> Document:
+    """Raises GraphEditError for a place that is none, or a text that is too long."""
+    layout, graph = document.layout, document.graph
+    _known(layout.notes, action.note, "note")
+    if not action.text.strip():
+        notes = {key: note for key, note in layout.notes.items() if key != action.note}
+        return replace(document, layout=replace(layout, notes=notes))
+    place = positions_from_json({"at": [action.x, action.y]}).get("at")
+    if place is None:
+        raise GraphEditError(f"A note cannot stand at {action.x}, {action.y}: that is too far.")
+    note = Note(_text(action.text, LONGEST_NOTE, "text of a note"), place, graph.scope)
+    return replace(document, layout=layout.noted(note, action.note))
+
+
+def frame_entries(layout: Layout, shown: Graph) -> list[FrameEntry]:
+    """The frames in the body that is shown."""
+    here = {node.id for node in shown.nodes}
+    return [
+        {"id": key, "title": frame.title, "nodes": [node for node in frame.nodes if node in here]}
+        for key, frame in layout.frames.items()
+        if here.intersection(frame.nodes)
+    ]
+
+
+def note_entries(layout: Layout, shown: Graph) -> list[NoteEntry]:
+    """The notes in the body that is shown."""
+    return [
+        {"id": key, "text": note.text, "x": note.at[0], "y": note.at[1]}
+        for key, note in layout.notes.items()
+        if note.scope == shown.scope
+    ]
+
+
+def copied_text(shown: Graph, layout: Layout, nodes: Collection[str]) -> str:
+    """Nodes as text (see ``copy_fragment``), with the frames that stand around them alone.
+
+    With all nodes of a body go its notes, which belong to none.
+    """
+    text = copy_fragment(shown, nodes)
+    frames = {
+        key: frame for key, frame in layout.frames.items() if set(nodes).issuperset(frame.nodes)
+    }
+    whole = with_generators(shown, nodes).issuperset(node.id for node in shown.nodes)
+    notes = {
+        key: replace(note, scope="")
+        for key, note in layout.notes.items()
+        if whole and note.scope == shown.scope
+    }
+    if not frames and not notes:
+        return text
+    return dump_document(replace(load_document(text), layout=Layout(frames=frames, notes=notes)))
+
+
+def with_pasted_remarks(document: Document, text: str, added: Sequence[str]) -> Document:
+    """With the frames of a pasted text around the nodes that it has become, and with its notes."""
+    data = parse_json(text)
+    if not isinstance(data, dict) or "layout" not in data:
+        return document
+    pasted = load_document(text)
+    ids = dict(zip((node.id for node in pasted.graph.nodes), added, strict=False))
+    layout = document.layout
+    for frame in pasted.layout.frames.values():
+        nodes = tuple(ids[node] for node in frame.nodes if node in ids)
+        if nodes and len(layout.frames) < MOST_REMARKS:
+            layout = layout.framed(Frame(frame.title, nodes))
+    for note in pasted.layout.notes.values():
+        if not note.scope and len(layout.notes) < MOST_REMARKS:
+            place = note.at[0] + _BESIDE, note.at[1] + _BESIDE
+            layout = layout.noted(Note(note.text, place, document.graph.scope))
+    return replace(document, layout=layout)
+
+
+def _known(entries: Mapping[str, Any], key: str, what: str) -> Any:
+    """The one of that key; None for an empty key, which is a new one."""
+    if key and key not in entries:
+        raise GraphEditError(f"There is no {what} {key[:40]!r}.")
+    if not key and len(entries) >= MOST_REMARKS:
+        raise GraphEditError(f"A graph has {MOST_REMARKS} {what}s at most.")
+    return entries.get(key)
+
+
+def _text(text: str, most: int, what: str) -> str:
+    text = text.strip()
+    if not text:
+        raise GraphEditError(f"The {what} is empty. Give one.")
+    if len(text) > most:
+        raise GraphEditError(f"The {what} has {len(text)} characters; {most} are the limit.")
+    if not is_text(text):
+        raise GraphEditError(f"The {what} holds half a character, which no file can hold.")
+    return text

@@ -1,0 +1,353 @@
+"""Graph -> what the canvas draws: nodes, edges, and the operators that can be added."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from workbench.catalog.own_operators.own_code import OWN_CODE
+from workbench.catalog.spec import OPAQUE, Catalog, Device, OpSpec, PortSpec
+from workbench.graph.checks.check import Fault
+from workbench.graph.edits.compose import edge_id
+from workbench.graph.edits.edit import is_movable
+from workbench.graph.execution.active import loose_nodes
+from workbench.graph.model import Edge, Graph, Node, Port
+from workbench.graph.model.faults import WARNINGS
+from workbench.graph.model.node_order import topological
+from workbench.graph.model.ports import outputs_of, positional_ports
+from workbench.graph.storage.layout import Layout
+from workbench.graph.types.devices import device_of, is_generator, port_kind
+from workbench.ui.canvas.canvas_actions import all_folded_generators, folded_generators_in_scope
+from workbench.ui.canvas.node_summary import changed_values, role_of
+from workbench.ui.contract.views import (
+    DrawEntry,
+    EdgeEntry,
+    NodeEntry,
+    OperatorEntry,
+    PortEntry,
+)
+from workbench.ui.inspector.own_code_views import caution_note
+from workbench.ui.inspector.random_views import distribution, random_view
+from workbench.ui.inspector.region_views import (
+    body_entries,
+    condition_of,
+    drawn_around,
+    expanded_bodies,
+    faulty_scopes,
+)
+
+_COMMON_WORDS = """
+about above after also argument arguments because been before being below between both cannot
+contains could does each either else following from given have into just like many more most must
+none note only operator other otherwise output outputs over same should some such than that their
+them then there these they this those through used uses using value values were what when where
+whether which while will with without would your
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
+"""Words of the documentation by which nobody searches."""
+
+
+def operator_entries(specs: Iterable[OpSpec]) -> list[OperatorEntry]:
+    """Operators, usable or not, or regions."""
+    return [
+        {
+            "name": spec.name,
+            "label": spec.label,
+            "synonyms": list(spec.synonyms),
+            "category": spec.category,
+            "summary": spec.summary,
+            "devices": list(spec.devices),
+            "unusable": spec.unusable or "",
+            "words": _words(spec),
+            "inputs": [port.kind for port in spec.inputs],
+            "outputs": [port.kind for port in spec.outputs],
+        }
+        for spec in specs
+    ]
+
+
+def _words(spec: OpSpec) -> str:
+    """Words of the documentation that are not in the name and the summary."""
+    shown = set(re.findall(r"[a-z]{4,}", f"{spec.name} {spec.label} {spec.summary}".lower()))
+    words = dict.fromkeys(re.findall(r"[a-z]{4,}", spec.doc.lower()))
+    return " ".join(word for word in words if word not in shown and word not in _COMMON)
+
+
+def on_drawn_nodes(
+    graph: Graph, catalog: Catalog, layout: Layout, faults: Sequence[Fault]
+) -> list[Fault]:
+    """The faults, those of a folded generator moved to the argument that it feeds."""
+    folded = all_folded_generators(graph, catalog, layout)
+    return [_moved(fault, folded) for fault in faults]
+
+
+def _moved(fault: Fault, folded: Mapping[str, tuple[str, str]]) -> Fault:
+    if fault.node not in folded:
+        return fault
+    node, arg = folded[fault.node]
+    message = f"{fault.arg}: {fault.message}" if fault.arg else fault.message
+    return replace(fault, node=node, arg=arg, message=message)
+
+
+def node_entries(
+    graph: Graph,
+    catalog: Catalog,
+    layout: Layout,
+    devices: Mapping[str, Device],
+    facts: Mapping[str, str],
+    flows: Mapping[Port, str],
+    faults: Sequence[Fault],
+    classes: Sequence[str] = (),
+) -> list[NodeEntry]:
+    """The drawn nodes in running order; of a body first what it takes in.
+
+    Those in the bodies of a region that is no card follow it. ``facts`` is what each gave when it
+    last ran, by id; ``flows`` what each port will give as far as it is known without running;
+    ``classes`` are the names of the data's classes.
+    """
+    folded = folded_generators_in_scope(graph, catalog, layout)
+    drawn = [node for node in _in_order(graph) if node.id not in folded]
+    feeding = {port for node in graph.nodes for port in node.inputs.values()}
+    feeding |= set(graph.outputs.values())
+    first: dict[str, Fault] = {}
+    for fault in faults:
+        if (shown := drawn_around(graph, fault.node)) != fault.node:
+            fault = replace(fault, message=f"{fault.node}: {fault.message}")
+        first.setdefault(shown, fault)
+    faulty = faulty_scopes(graph, [fault for fault in faults if fault.code not in WARNINGS])
+    count = Counter(node.op for node in drawn)
+    loose = loose_nodes(graph.whole)
+    entries = [_taken_in(graph, catalog, devices, flows, feeding)] if graph.scope else []
+    for node in drawn:
+        spec = catalog.find(node.op)
+        outputs = _outputs(graph, catalog, node, flows, feeding)
+        entries.append(
+            {
+                "id": node.id,
+                "op": node.op,
+                "title": _title(graph, catalog, node, classes),
+                "label": spec.label if spec else "",
+                "role": role_of(spec),
+                "device": devices[node.id],
+                "output": _drawn(graph, catalog, node) or facts.get(node.id) or _told(outputs),
+                "values": changed_values(node, spec),
+                "draws": _draws(graph, catalog, node, folded),
+                "inputs": _inputs(graph, catalog, node, folded),
+                "outputs": outputs,
+                "fault": first[node.id].message if node.id in first else "",
+                "warned": node.id in first and first[node.id].code in WARNINGS,
+                "movable": is_movable(node, catalog),
+                "generator": spec is not None and is_generator(spec),
+                "known": spec is not None and node.op not in OPAQUE,
+                "twin": count[node.op] > 1,
+                "note": _note(node, spec, outputs, node.id in loose),
+                "muted": node.muted,
+                "loose": node.id in loose,
+                "bodies": body_entries(node, faulty),
+                "expanded": bool(node.bodies) and node.id not in layout.collapsed,
+                "scope": graph.scope,
+            }
+        )
+        for body in expanded_bodies(graph, node, layout):
+            entries += node_entries(body, catalog, layout, devices, facts, flows, faults, classes)
+    return entries
+
+
+def _taken_in(
+    graph: Graph,
+    catalog: Catalog,
+    devices: Mapping[str, Device],
+    flows: Mapping[Port, str],
+    feeding: set[Port],
+) -> NodeEntry:
+    """What the body takes in, as a node that gives it."""
+    ports = [Port(graph.scope, name) for name in graph.whole.body_at(graph.scope).inputs]
+    outputs = [
+        _port(
+            PortSpec(port.output, port_kind(graph, catalog, port)),
+            fed=port in feeding,
+            flows=flows.get(port, ""),
+        )
+        for port in ports
+    ]
+    return {
+        "id": graph.scope,
+        "op": "",
+        "title": "takes in",
+        "label": f"What {graph.scope} takes in",
+        "role": "other",
+        "device": device_of(devices, ports[0]) if ports else "cpu",
+        "output": ", ".join(port["name"] for port in outputs) or "nothing",
+        "values": "",
+        "draws": [],
+        "inputs": [],
+        "outputs": outputs,
+        "fault": "",
+        "warned": False,
+        "movable": False,
+        "generator": False,
+        "known": True,
+        "twin": False,
+        "note": "",
+        "muted": False,
+        "loose": False,
+        "bodies": [],
+        "expanded": False,
+        "scope": graph.scope,
+    }
+
+
+def _title(graph: Graph, catalog: Catalog, node: Node, classes: Sequence[str]) -> str:
+    if node.bodies:
+        return f"{node.op} {condition_of(graph, catalog, node, classes)}".strip()
+    if node.op in OWN_CODE and node.args.get("function"):
+        return str(node.args["function"])[:80]
+    call = node.args.get("call") if node.op in OPAQUE else None
+    return call.partition("\n")[0][:80] if isinstance(call, str) and call else node.op
+
+
+def _note(node: Node, spec: OpSpec | None, outputs: Sequence[PortEntry], loose: bool) -> str:
+    if node.muted:
+        return "muted"
+    idle = outputs and not any(port["fed"] for port in outputs)
+    generator = spec is not None and is_generator(spec)  # its pill has no room for words
+    if generator or not (idle or loose):
+        return caution_note(node)
+    return "feeds nothing" if idle else "feeds no output"
+
+
+def _in_order(graph: Graph) -> list[Node]:
+    ordered, cyclic = topological(graph)
+    return [*ordered, *cyclic]
+
+
+def _drawn(graph: Graph, catalog: Catalog, node: Node) -> str:
+    """What a generator draws; empty for any other node."""
+    view = random_view(graph, catalog, Port(node.id, ""))
+    return distribution(view["op"], view["args"]) if view else ""
+
+
+def _told(outputs: Sequence[PortEntry]) -> str:
+    return ", ".join(port["flows"] or port["kind"] for port in outputs) or "?"
+
+
+def _inputs(
+    graph: Graph, catalog: Catalog, node: Node, folded: Mapping[str, tuple[str, str]]
+) -> list[PortEntry]:
+    spec = catalog.find(node.op)
+    arguments = spec.args if spec else {}
+    ports: list[PortEntry] = []
+    if spec is not None:
+        for index, (name, kind) in enumerate(positional_ports(node, spec).items()):
+            optional = spec.input(index).optional
+            fed, decides = name in node.inputs, _decides(spec, name)
+            if node.bodies and fed and not decides:
+                kind = port_kind(graph, catalog, node.inputs[name])
+            ports.append(_port(PortSpec(name, kind, optional), fed=fed, argument=decides))
+    known = {port["name"] for port in ports}
+    for name, source in node.inputs.items():
+        if name in known or source.node in folded:
+            continue
+        kind = "number" if name in arguments else "any"
+        ports.append(_port(PortSpec(name, kind), fed=True, argument=name in arguments))
+    return ports
+
+
+def _decides(spec: OpSpec | None, into: str) -> bool:
+    """Whether an input of a region decides what runs: it is drawn as an argument is."""
+    return spec is not None and bool(spec.bodies) and any(p.name == into for p in spec.inputs)
+
+
+def _outputs(
+    graph: Graph,
+    catalog: Catalog,
+    node: Node,
+    flows: Mapping[Port, str],
+    feeding: set[Port],
+) -> list[PortEntry]:
+    spec = catalog.find(node.op)
+    if spec is not None:
+        ports = tuple(
+            replace(port, kind=port_kind(graph, catalog, Port(node.id, port.name)))
+            if node.bodies
+            else port
+            for port in outputs_of(node, spec)
+        )
+    else:
+        names = dict.fromkeys(port.output for port in sorted(feeding) if port.node == node.id)
+        ports = tuple(PortSpec(name) for name in names)
+    return [
+        _port(port, fed=(at := Port(node.id, port.name)) in feeding, flows=flows.get(at, ""))
+        for port in ports
+    ]
+
+
+def _port(spec: PortSpec, *, fed: bool, argument: bool = False, flows: str = "") -> PortEntry:
+    return {
+        "name": spec.name,
+        "kind": spec.kind,
+        "argument": argument,
+        "fed": fed,
+        "optional": spec.optional,
+        "flows": flows,
+    }
+
+
+def edge_entries(
+    graph: Graph, catalog: Catalog, layout: Layout, devices: Mapping[str, Device]
+) -> list[EdgeEntry]:
+    """The edges between drawn nodes, and those to the outputs of the bodies that are drawn."""
+    folded = folded_generators_in_scope(graph, catalog, layout)
+    entries = []
+    for edge in graph.edges:
+        if edge.source.node in folded or not graph.gives(edge.source):
+            continue
+        spec = catalog.find(graph.node(edge.target).op)
+        argument = spec is not None and (edge.input in spec.args or _decides(spec, edge.input))
+        entries.append(_edge(graph, catalog, edge, devices, argument=argument))
+    for name, port in graph.outputs.items():
+        if graph.gives(port):
+            entries.append(_edge(graph, catalog, Edge(port, "", name), devices))
+    for node in graph.nodes:
+        for body in expanded_bodies(graph, node, layout):
+            for entry in edge_entries(body, catalog, layout, devices):
+                if entry["id"].startswith(":"):
+                    entry = {**entry, "id": f"{body.scope}{entry['id']}"}
+                entries.append(entry)
+    return entries
+
+
+def _edge(
+    graph: Graph,
+    catalog: Catalog,
+    edge: Edge,
+    devices: Mapping[str, Device],
+    *,
+    argument: bool = False,
+) -> EdgeEntry:
+    source, target, into = edge
+    enters = device_of(devices, source) == "cpu" and devices.get(target, "cpu") != "cpu"
+    return {
+        "id": edge_id(target, into),
+        "source": source.node,
+        "output": source.output,
+        "target": target,
+        "input": into,
+        "kind": port_kind(graph, catalog, source),
+        "argument": argument,
+        "crosses": "to the GPU" if enters and not argument else "",
+    }
+
+
+def _draws(
+    graph: Graph, catalog: Catalog, node: Node, folded: Mapping[str, tuple[str, str]]
+) -> list[DrawEntry]:
+    found: list[DrawEntry] = []
+    for name, port in node.inputs.items():
+        drawn = random_view(graph, catalog, port) if port.node in folded else None
+        if drawn is not None:
+            text = f"{name} ~ {distribution(drawn['op'], drawn['args'])}"
+            found.append({"arg": name, "text": text})
+    return found

@@ -1,0 +1,1 @@
+"""What components show and accept: fields, payloads and actions, shared with TypeScript."""

@@ -1,0 +1,115 @@
+"""What the data panel is shown: each type also stands in ``frontend/src/views.ts``."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+from workbench.ui.contract.other_readings import OtherReading
+
+
+class FileFinding(TypedDict):
+    """Something that a check found in a file."""
+
+    file: str
+    level: Literal["bad", "damaged", "unusual"]
+    kind: str
+    reason: str
+
+
+class DataParameter(TypedDict):
+    """One parameter of the graph's program that names data."""
+
+    name: str
+    about: str
+    """What its source reads: ``folder of images``."""
+    reads: str
+    """What it is given; empty where that is nothing."""
+    error: str
+    """Why it cannot be read, or empty."""
+
+
+class FolderEntry(TypedDict):
+    """A folder that may be opened, or looked into. Hidden entries do not count."""
+
+    name: str
+    path: str
+    images: int
+    """Directly in it."""
+    folders: int
+    more: bool
+    """Whether there is more in it than was counted."""
+
+
+class FolderListing(TypedDict):
+    """What lies in a folder; all empty before the first was asked for."""
+
+    path: str
+    parent: str
+    """The folder around it; empty where that may not be opened."""
+    places: list[str]
+    """Where to begin: the folders below which may be opened."""
+    entries: list[FolderEntry]
+    more: bool
+    """Whether there are more than are listed."""
+    error: str
+    """Why it cannot be listed, or empty."""
+
+
+class ClassCount(TypedDict):
+    """How often there is a class."""
+
+    name: str
+    count: int
+
+
+class DataView(TypedDict):
+    """The data: a folder, or a list of files."""
+
+    root: str
+    kind: str
+    """``folder of images``."""
+    noun: str
+    """What one sample is called: ``image``."""
+    parameters: list[DataParameter]
+    """Every one of the graph."""
+    error: str
+    refused: str
+    """Why the folder that was asked for last was not opened in place of this one, or empty."""
+    count: int
+    """So far, until ``counted``."""
+    counted: bool
+    counting: bool
+    """Whether the count goes on; else it was stopped."""
+    provisional: bool
+    """Whether the pictures are of the first samples alone: the reader's index is being made."""
+    at_fault: str
+    """How many samples lack something or have targets that cannot be, and the first; or empty."""
+    passed_over: str
+    """Which images lie there that are not read, and why; or empty."""
+    read_all: str
+    """What to open so that they are read."""
+    also: list[OtherReading]
+    """How else the same data can be read, with targets that are not read now."""
+    classes: list[str]
+    """The names of labels, by number."""
+    class_counts: list[ClassCount]
+    """Of each class its images, or its boxes, or the masks that have it."""
+    counted_by: str
+    """``boxes of each, in 400 images``; empty where images are counted, and all."""
+    no_classes: str
+    """Why no classes are counted, or empty."""
+    megabytes: float
+    formats: dict[str, int]
+    size_counts: dict[str, int]
+    """Images of each size, or of each span of the longer side, of those that were looked at."""
+    sizes: str
+    """``300×225 … 1200×900``; empty until known."""
+    checked: bool
+    """Whether every file has been decoded, to find those that are bad."""
+    checking: bool
+    bad: int
+    """Files that DALI does not read or decode."""
+    damaged: int
+    """Files that it decodes, of which a decoder warned."""
+    findings: list[FileFinding]
+    """Of the worst files; all are in the report of ``workbench check``."""

@@ -1,0 +1,162 @@
+"""Writes ``frontend/src/views.ts``, so that Python and the browser cannot drift apart.
+
+``python -m workbench.ui.contract.typescript`` writes the file; a test fails when it is not what the
+types in ``views.py`` and the modules beside it (``_MODULES``) and in ``actions``, and the table in
+``components.py`` say.
+"""
+
+from __future__ import annotations
+
+import types
+from inspect import getdoc
+from pathlib import Path
+from typing import (
+    Any,
+    Literal,
+    NotRequired,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from msgspec import structs
+
+from workbench.ui.contract import (
+    data_views,
+    inspector_views,
+    preview_views,
+    rewrite_views,
+    speed_views,
+    status_views,
+    views,
+)
+from workbench.ui.contract.actions import Action
+from workbench.ui.contract.actions.base import tag_of
+from workbench.ui.contract.components import COMPONENTS, TABS, Component, Field
+
+PATH = Path(__file__).parents[1] / "frontend" / "src" / "views.ts"
+
+_MODULES = (
+    views, inspector_views, data_views, preview_views, speed_views, rewrite_views, status_views,
+)  # fmt: skip
+_HEAD = """\
+// Written by `python -m workbench.ui.contract.typescript` from this package. Do not edit.
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+/** Bytes as a host hands them over. */
+export type Bytes = ArrayBuffer | ArrayBufferView;
+"""
+
+_SCALARS: dict[Any, str] = {
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    bytes: "Bytes",
+    type(None): "null",
+    Any: "Json",
+}
+
+
+def views_source() -> str:
+    """The whole text of ``views.ts``."""
+    found = [item for module in _MODULES for item in vars(module).values()]
+    dicts = dict.fromkeys(filter(is_typeddict, found))
+    parts = [_HEAD, *map(_interface, dicts), *map(_component, COMPONENTS), _table(), _tabs()]
+    return "\n".join(parts)
+
+
+def ts_type(hint: Any) -> str:
+    """The TypeScript of a Python type. Raises TypeError for one that the views may not use."""
+    if hint in _SCALARS:
+        return _SCALARS[hint]
+    if is_typeddict(hint):
+        return str(hint.__name__)
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return _union(f'"{item}"' for item in args)
+    if origin in (Union, types.UnionType):
+        return _union(map(ts_type, args))
+    if origin is list:
+        inner = ts_type(args[0])
+        return f"({inner})[]" if " " in inner else f"{inner}[]"
+    if origin is dict:
+        return f"Record<{ts_type(args[0])}, {ts_type(args[1])}>"
+    raise TypeError(f"{hint!r} has no place in a view: use JSON types, Literal or a TypedDict.")
+
+
+def _union(parts: Any) -> str:
+    return " | ".join(parts)
+
+
+def _interface(view: Any) -> str:
+    lines = []
+    for name, hint in get_type_hints(view, include_extras=True).items():
+        optional = get_origin(hint) is NotRequired
+        inner = get_args(hint)[0] if optional else hint
+        lines.append(f"  {name}{'?' if optional else ''}: {ts_type(inner)};")
+    return _block(f"interface {view.__name__}", lines, getdoc(view) if view.__doc__ else "")
+
+
+def _field_type(item: Field) -> str:
+    if item.choices:
+        return _union(f'"{choice}"' for choice in item.choices)
+    if isinstance(item.default, list):
+        return ts_type(list[item.holds])  # type: ignore[name-defined]
+    if isinstance(item.default, dict):
+        inner = ts_type(item.holds)
+        return f"Partial<{inner}>" if is_typeddict(item.holds) else inner
+    return ts_type(type(item.default))
+
+
+def _component(component: Component) -> str:
+    title = component.name.capitalize()
+    sent = [item for item in component.fields if item.direction != "python"]
+    fields = [f"  {item.name}: {_field_type(item)};" for item in sent]
+    actions = [f"  {tag_of(kind)}: {_params(kind)};" for kind in component.actions]
+    return "\n".join(
+        (
+            _block(f"interface {title}Fields", fields, component.doc),
+            _block(f"interface {title}Actions", actions),
+        )
+    )
+
+
+def _params(action: type[Action]) -> str:
+    hints = get_type_hints(action)
+    fields = zip(action.__struct_fields__, structs.fields(action), strict=True)
+    params = [
+        f"{name}{'' if field.required else '?'}: {ts_type(hints[name])}" for name, field in fields
+    ]
+    return f"{{ {'; '.join(params)} }}" if params else "{}"
+
+
+def _table() -> str:
+    lines = []
+    for component in COMPONENTS:
+        title = component.name.capitalize()
+        both = _union(f'"{x.name}"' for x in component.fields if x.direction == "both") or "never"
+        lines.append(
+            f"  {component.name}: "
+            f"{{ fields: {title}Fields; both: {both}; actions: {title}Actions }};"
+        )
+    return _block("interface Components", lines, "Every component: `both` may be set from here.")
+
+
+def _tabs() -> str:
+    names = ", ".join(f'"{name}"' for name in TABS)
+    return f"/** The lower panels, in order. */\nexport const TABS = [{names}] as const;\n"
+
+
+def _block(head: str, lines: list[str], doc: str | None = "") -> str:
+    comment = "/** " + " ".join(doc.split()) + " */\n" if doc else ""
+    body = "\n".join(lines)
+    return f"{comment}export {head} {{\n{body}\n}}\n" if lines else f"{comment}export {head} {{}}\n"
+
+
+if __name__ == "__main__":
+    PATH.parent.mkdir(parents=True, exist_ok=True)
+    PATH.write_text(views_source(), encoding="utf-8")

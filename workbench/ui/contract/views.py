@@ -1,0 +1,356 @@
+"""What each component shows and takes: the contract between Python and the browser.
+
+``frontend/src/views.ts`` is written from these types by
+``python -m workbench.ui.contract.typescript``; a test fails when the two differ. All of it is
+JSON, but for the pictures.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+Json = Any
+"""A JSON value: an argument's fixed value, a graph file."""
+
+
+class DeviceChoice(TypedDict):
+    """One side of the CPU / mixed switch."""
+
+    id: str
+    label: str
+    """``CPU`` or ``Mixed · H200``."""
+    disabled: str
+    """Why it cannot be chosen; empty where it can."""
+
+
+class Status(TypedDict):
+    """The chip at the top right."""
+
+    state: Literal["ready", "busy", "fault", "dead"]
+    text: str
+    """``ready · 12 ms``, ``computing``, ``2 faults``."""
+
+
+class OverwriteQuestion(TypedDict):
+    """A file that is there already where one is to be saved; empty texts: there is none."""
+
+    number: int
+    """Another one each time that it is asked."""
+    do: str
+    """The action that asks, to be sent again with ``overwrite``."""
+    path: str
+    """As it was typed."""
+    message: str
+
+
+class TextFile(TypedDict):
+    """A file that was made for the browser to keep."""
+
+    number: int
+    """Another one for each; 0: there is none yet."""
+    text: str
+
+
+class RecipeEntry(TypedDict):
+    name: str
+    line: str
+    """One line on what it is for."""
+    picture: str
+    """What it makes of four photos, side by side: a ``data:`` URL; empty where there is none."""
+
+
+class RecentEntry(TypedDict):
+    """A session that was kept."""
+
+    owner: str
+    name: str
+    """Of its graph."""
+    when: str
+    """When it was last changed: ``09:05`` or ``4 Mar, 17:30``."""
+    data: str
+    """The last part of the path of its folder; empty where its data were given in Python."""
+    picture: str
+    """A ``data:`` URL of its first photos, side by side; empty where there is none."""
+    open: bool
+    """Whether a page or a notebook has it open now."""
+
+
+class RestoredEntry(TypedDict):
+    """Earlier edits that were restored, or are offered; empty: there is nothing to report."""
+
+    text: NotRequired[str]
+    offered: NotRequired[bool]
+    """Whether the edits were not applied; ``apply_kept`` applies them."""
+
+
+class CellEntry(TypedDict):
+    """The present graph as the code of a cell; empty where there is no notebook."""
+
+    after: NotRequired[str]
+    """Id of the cell that made the workbench; empty where the front end named none."""
+    source: NotRequired[str]
+    """Empty until ``describe_cell`` asked for it."""
+    asked: NotRequired[int]
+    """How often it was asked for."""
+
+
+class FaultEntry(TypedDict):
+    """One reason why the graph cannot run."""
+
+    node: str
+    """Node id, or empty where the fault is the whole graph's."""
+    arg: str
+    message: str
+    remedy: str
+    fixes: list[str]
+    """What can be done about it at a click; the label is also the name that ``fix`` takes."""
+    warning: bool
+    """Whether it does not stop a run."""
+
+
+class HistoryEntry(TypedDict):
+    """One step of undo or redo."""
+
+    step: int
+    """How many steps are done after it; ``go_to`` takes it."""
+    label: str
+    """``angle of rotate to 5``."""
+    done: bool
+    """Whether it is; else redo leads to it."""
+
+
+class PortEntry(TypedDict):
+    """One input or output of a node."""
+
+    name: str
+    kind: str
+    """``PortKind``: encoded, image, sound, label, boxes, mask, points, number, any."""
+    argument: bool
+    """Whether it is a named argument that a node feeds; else it is positional."""
+    fed: bool
+    """Whether an edge leads into it (inputs) or leaves it (outputs)."""
+    optional: bool
+    flows: str
+    """What comes out: ``224×224×3 u8 HWC``, with ``?`` where only the data tell."""
+
+
+class DrawEntry(TypedDict):
+    """A random argument whose generator is folded into the node."""
+
+    arg: str
+    text: str
+    """``angle ~ −10 … 10``."""
+
+
+class BodyEntry(TypedDict):
+    """One body of a region."""
+
+    name: str
+    """``then``"""
+    title: str
+    """What a person calls it; may be empty."""
+    scope: str
+    """``branch.then``"""
+    nodes: int
+    """How many it has, without the generators."""
+    faulty: bool
+    """Whether something in it is at fault."""
+
+
+class ScopeBody(TypedDict):
+    """One body of a region on the way into the body that is shown."""
+
+    name: str
+    title: str
+    """What a person calls it; may be empty."""
+    scope: str
+    shown: bool
+    """Whether it is on that way."""
+
+
+class ScopeEntry(TypedDict):
+    """One region on the way from the graph into the body that is shown."""
+
+    region: str
+    op: str
+    bodies: list[ScopeBody]
+
+
+Role = Literal["read", "decode", "geometry", "colour", "arithmetic", "output", "other"]
+"""The kind of work that an operator does."""
+
+
+class NodeEntry(TypedDict):
+    """One box of the canvas. The first of a body is what that takes in."""
+
+    id: str
+    """Of what a body takes in its scope, ``branch.then``."""
+    scope: str
+    """The body in which it stands; empty for the graph itself."""
+    op: str
+    """Empty for what a body takes in."""
+    title: str
+    """What its card says: the operator, the call that an opaque node stands for, or of a region
+    what decides."""
+    label: str
+    role: Role
+    device: Literal["cpu", "gpu", "mixed"]
+    output: str
+    """``224×224×3 u8``, ``jpeg, label``; ``?`` where only the data tell."""
+    values: str
+    """``size 256, fill_value 0``: what was changed; may be empty."""
+    draws: list[DrawEntry]
+    inputs: list[PortEntry]
+    """Positional ports, then the arguments that a drawn node feeds."""
+    outputs: list[PortEntry]
+    fault: str
+    """First fault's message, or empty."""
+    warned: bool
+    """Whether ``fault`` is a warning, which does not stop a run."""
+    movable: bool
+    """Whether it may change places with its neighbour (the reader and the decoder may not)."""
+    generator: bool
+    """Whether it only draws numbers; then it may be folded into what it feeds if that is one."""
+    known: bool
+    """False for an operator that the installed DALI lacks, and for code that the graph cannot hold:
+    kept as it is."""
+    twin: bool
+    """Whether another node has the same operator."""
+    note: str
+    """What is to be known of it and is no fault: ``feeds nothing``, ``muted``."""
+    muted: bool
+    """Whether it is left out of what runs."""
+    loose: bool
+    """Whether no output depends on it, so that it does not run."""
+    bodies: list[BodyEntry]
+    """Of a region, each to be opened."""
+    expanded: bool
+    """Whether what stands in its bodies is drawn too, in a frame: those nodes follow it."""
+
+
+class FrameEntry(TypedDict):
+    """A named rectangle around nodes."""
+
+    id: str
+    title: str
+    nodes: list[str]
+
+
+class NoteEntry(TypedDict):
+    """A text on the canvas, and the place of its upper left corner."""
+
+    id: str
+    text: str
+    x: float
+    y: float
+
+
+class EdgeEntry(TypedDict):
+    """One edge, to a node or to an output of the graph."""
+
+    id: str
+    """``target:input``; ``:name`` for the outputs of the body that is shown, ``branch.then:name``
+    for those of one that is drawn in it."""
+    source: str
+    output: str
+    target: str
+    """Node id; empty for the outputs of a body."""
+    input: str
+    """Port, argument, or the output's name."""
+    kind: str
+    argument: bool
+    crosses: str
+    """``to the GPU`` where the data changes sides on this edge, else empty."""
+
+
+class ConnectTargets(TypedDict):
+    """What the output of a node may feed, as ``connect_targets`` was asked."""
+
+    source: str
+    """``node.output``; empty before anything was asked."""
+    reasons: dict[str, str]
+    """Edge id (``target:input``) -> why not; empty text where it may."""
+
+
+class CompatibleOps(TypedDict):
+    """Which operators may be added at a place, as ``compatible_ops`` was asked."""
+
+    place: str
+    """``node.output`` or an edge's id, as asked."""
+    kind: str
+    """What flows there; empty for an empty graph."""
+    reasons: dict[str, str]
+    """Operator or template -> why not; those that fit are left out."""
+    tried: list[str]
+    """Those of which it was found out that the graph would have no fault, or which."""
+
+
+class OperatorEntry(TypedDict):
+    """One operator in the search."""
+
+    name: str
+    label: str
+    synonyms: list[str]
+    """What other libraries and people call it."""
+    category: str
+    summary: str
+    devices: list[str]
+    unusable: str
+    """Why it is greyed; empty where it can be added."""
+    words: str
+    """Further words of DALI's documentation, to be found by."""
+    inputs: list[str]
+    """Kinds of its positional ports."""
+    outputs: list[str]
+    """Kinds of its outputs."""
+
+
+class TemplateEntry(TypedDict):
+    """One template in the search."""
+
+    name: str
+    label: str
+    synonyms: list[str]
+    summary: str
+    nodes: list[str]
+    """The operators of its nodes."""
+
+
+class RecipeLine(TypedDict):
+    """One recipe in the search."""
+
+    name: str
+    line: str
+    """One line on what it is for."""
+
+
+class ArgumentSearchEntry(TypedDict):
+    """One argument of the inspected node in the search."""
+
+    name: str
+    label: str
+    summary: str
+
+
+class TargetEntry(TypedDict):
+    """What a graph may be exported to."""
+
+    name: str
+    about: str
+    """What comes out, in a few words."""
+
+
+class CodeFile(TypedDict):
+    """One file of an export."""
+
+    path: str
+    """Inside the export."""
+    text: str
+
+
+class CodeFault(TypedDict):
+    """Why the present graph cannot go to the target; empty texts where it can."""
+
+    message: str
+    node: str
+    """The one at fault, or empty."""

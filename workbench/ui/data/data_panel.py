@@ -1,0 +1,482 @@
+"""The data as the data panel shows it: counted and checked in the background."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shlex
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TypedDict
+
+from workbench.engine.protocol.exit_status import printable
+from workbench.engine.protocol.heartbeat import warn_of_silence
+from workbench.engine.protocol.worker_progress import NO_ANSWER
+from workbench.engine.resources.root_guard import require_listed
+from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
+from workbench.graph.execution.dataset_parameters import (
+    missing_ports,
+    parameter_of,
+    parameters,
+    read_as,
+)
+from workbench.graph.model import Graph
+from workbench.health import FolderCheck, FolderFacts, check_folder
+from workbench.health.html_report import html_report
+from workbench.roots import Roots
+from workbench.sources import (
+    PARAMETER,
+    Data,
+    DataFacts,
+    Dataset,
+    Datasets,
+    Location,
+    data_facts,
+    list_samples,
+    load_source,
+    no_files_reason,
+    open_datasets,
+    require_dataset,
+    taken_as,
+)
+from workbench.ui.contract.actions.panels import (
+    BrowseFolders,
+    CheckFolder,
+    CountSamples,
+    FolderAction,
+    MakeReport,
+)
+from workbench.ui.contract.data_views import DataParameter, DataView, FileFinding, FolderListing
+from workbench.ui.contract.other_readings import other_readings
+from workbench.ui.contract.views import TextFile
+from workbench.ui.data.data_texts import (
+    counted_by_text,
+    fault_text,
+    no_classes_text,
+    passed_over_text,
+    sizes_text,
+)
+from workbench.ui.data.folder_browser import NO_FOLDERS, list_folders
+from workbench.ui.jobs.measurement_queue import SHARED_QUEUE, MeasurementQueue
+from workbench.ui.jobs.sample_count import SampleCount
+
+
+class _CheckView(TypedDict):
+    checked: bool
+    checking: bool
+    bad: int
+    damaged: int
+    findings: list[FileFinding]
+
+
+_UNCHECKED: _CheckView = {
+    "checked": False,
+    "checking": False,
+    "bad": 0,
+    "damaged": 0,
+    "findings": [],
+}
+_SHOWN = 200
+"""Findings in the panel's table."""
+_TOLD_EVERY = 0.5
+"""Seconds between two lines of progress."""
+_FIRST = 1024
+"""Samples of which provisional pictures are made; more where a batch is larger."""
+
+
+class DataPanel:
+    """What is read. ``changed`` is called, with the lock held, after every change."""
+
+    def __init__(
+        self,
+        data: Data,
+        lock: threading.RLock,
+        changed: Callable[[str | None], None],
+        roots: Roots | None = None,
+        queue: MeasurementQueue = SHARED_QUEUE,
+    ) -> None:
+        """``changed`` hears what to tell the user: a text, or None for nothing new.
+
+        A check takes its turn in ``queue``, which measurements share: either would slow the other.
+
+        What lies outside ``roots`` is not opened.
+        """
+        self.datasets = open_datasets(data)
+        """What each parameter of the graph's program is given."""
+        self.parameter = PARAMETER if PARAMETER in self.datasets else next(iter(self.datasets))
+        """The one whose data are shown and looked through."""
+        self.dataset = self.datasets[self.parameter]
+        self.data = str(self.dataset)
+        self._lock = lock
+        self._changed = changed
+        self._closed = False
+        self._roots = roots
+        self._queue = queue
+        self._unwanted = threading.Event()
+        self._seen = ""
+        self._indexed = self._pictured = False
+        self.folders: FolderListing = NO_FOLDERS
+        """The folder that was looked into last, to find another to open."""
+        self._count: SampleCount | None = None
+        self._read = self.dataset
+        """It as the graph's source reads it, which may be with its targets."""
+        self.found: FolderCheck | None = None
+        """What the last check of these files found."""
+        self.facts: dict[str, DataFacts] = {}
+        """By parameter what is known of the data once they are counted, for warnings."""
+        self.report: TextFile = {"number": 0, "text": ""}
+        """The last report that was made, a web page."""
+        self.view: DataView = {
+            "root": self.data,
+            "kind": taken_as(self.dataset),
+            "noun": load_source(self.dataset.kind).noun,
+            "parameters": [],
+            "error": "",
+            "refused": "",
+            "count": 0,
+            "counted": False,
+            "counting": False,
+            "provisional": False,
+            "at_fault": "",
+            "passed_over": "",
+            "read_all": "",
+            "also": [],
+            "classes": [],
+            "class_counts": [],
+            "counted_by": "",
+            "no_classes": "",
+            "megabytes": 0.0,
+            "formats": {},
+            "size_counts": {},
+            "sizes": "",
+            **_UNCHECKED,
+        }
+        try:
+            if roots is not None:
+                require_listed(self.dataset)
+                roots.require(each.location for each in self.datasets.values() if each.location)
+            if not load_source(self.dataset.kind).is_listed:
+                require_dataset(self.dataset)
+            elif next(list_samples(self.dataset), None) is None:
+                raise DataError(no_files_reason(self.dataset))
+            index = load_source(self.dataset.kind).index
+            self.view["provisional"] = index is not None and index.is_needed(self.dataset)
+        except DataError as error:
+            self.view["error"] = str(error)
+
+    @property
+    def error(self) -> str:
+        """Why the folder cannot be used, or empty."""
+        return self.view["error"]
+
+    @property
+    def previewed(self) -> Datasets:
+        """What each parameter is given for the preview: until an index is there, the first ones."""
+        if not self.view["provisional"]:
+            return self.datasets
+        return {
+            name: replace(each, first=_FIRST) if each == self.dataset else each
+            for name, each in self.datasets.items()
+        }
+
+    def with_path(self, path: str) -> dict[str, Location]:
+        """What each parameter is given with a path in the place of the data that are shown."""
+        return {**self.datasets, self.parameter: path}
+
+    @property
+    def chip(self) -> str:
+        """``photos/ · 120 images``."""
+        name = self.data
+        if self.dataset.in_memory and not self.dataset.location:
+            return name  # which says how many
+        if self.dataset.location:
+            name = os.path.basename(os.path.abspath(self.data))
+        name += "/" if self.dataset.kind == "folder" else ""
+        count = self.view["count"]
+        more = "" if self.view["counted"] else "+"
+        return (
+            f"{name} · {count:,}{more} {self.view['noun']}{'s' * (count != 1)}" if count else name
+        )
+
+    def opened(self, data: Data) -> DataPanel:
+        """That of other data; itself, which says why, where these cannot be used and its own can.
+
+        Raises DataError where neither can.
+        """
+        reason = ""
+        try:
+            other = DataPanel(data, self._lock, self._changed, self._roots, self._queue)
+            if not other.error or self.error:
+                return other
+            reason = other.error
+            other.close()
+        except DataError as error:
+            if self.error:
+                raise
+            reason = str(error)
+        self.view = {**self.view, "refused": f"{reason} {self.chip} stays open."}
+        return self
+
+    def scan(self) -> None:
+        """Count in the background."""
+        if self._count is not None:
+            self._count.close()
+        if not self.error and load_source(self.dataset.kind).is_listed:
+            self.view = {**self.view, "counting": True}
+            self._count = SampleCount(
+                replace(self.dataset, options=self._read.options),
+                self._roots,
+                lambda count: self._show(None, count=count, counted=False),
+                self._on_indexed,
+                self._counted,
+                self._read.kind,
+            )
+            self._count.start()
+
+    def follow(self, graph: Graph) -> None:
+        """Count the classes of the targets that a graph reads from these data, where it does."""
+        read = read_as(graph, self.datasets)[self.parameter]
+        if read != self._read:
+            self._read = read
+            self.view = {**self.view, **self._outdated()}  # type: ignore[typeddict-item]
+            self.scan()
+
+    def seen(self, data: Datasets, state: str) -> None:
+        """Count anew where ``state``, what a worker took the folder for, is another than before."""
+        if data == self.previewed:
+            self._pictured = True
+            self._use_index()
+        if self.dataset in data.values() and state != self._seen:
+            known, self._seen = self._seen, state
+            if known:
+                self.scan()
+
+    def _on_indexed(self) -> None:
+        with self._lock:
+            self._indexed = True
+            self._use_index()
+
+    def _use_index(self) -> None:
+        """Preview all data, whose index may take seconds, once a first picture is there."""
+        if self.view["provisional"] and self._indexed and self._pictured:
+            self._show(None, provisional=False)
+
+    def do(self, action: FolderAction) -> None:
+        """What the panel's buttons ask for."""
+        match action:
+            case BrowseFolders(path=path):
+                self.browse(path)
+            case CountSamples() if self._count is not None and not self.view["counted"]:
+                self.view = {**self.view, "counting": self._count.toggle()}
+            case CheckFolder():
+                self.check()
+            case MakeReport():
+                self.make_report()
+
+    def browse(self, path: str) -> None:
+        """List the folders in a folder, in the background; empty: those around the data."""
+        start = path or os.path.dirname(os.path.abspath(self.dataset.root or "."))
+
+        def look() -> None:
+            found = list_folders(start, self._roots, anywhere=not path)
+            with self._lock:
+                self.folders = found
+            self._show(None)
+
+        threading.Thread(target=look, name="workbench-folders", daemon=True).start()
+
+    def check(self) -> None:
+        """Decode every file in the background; stop where that runs already.
+
+        The next check goes on where one was stopped.
+        """
+        if self.view["checking"]:
+            self._unwanted.set()
+        elif not self.error:
+            self._unwanted = threading.Event()
+            self.view = {**self.view, "checking": True}
+            threading.Thread(target=self._check, name="workbench-check", daemon=True).start()
+
+    def write_good(self) -> str:
+        """Write the usable files of the last check to the working folder, and return the path.
+
+        Raises GraphEditError if nothing was checked, and DataError if nothing can be written.
+        """
+        if self.found is None:
+            raise GraphEditError("There is no list of good files: check the files first.")
+        stem = f"{Path(self.dataset.root or 'data').name}-good"
+        names = (stem, *(f"{stem}-{number}" for number in range(2, 1000)))
+        free = (name for name in names if not any(Path.cwd().glob(f"{glob.escape(name)}*")))
+        try:
+            return self.found.write_good(str(Path.cwd() / next(free)))
+        except OSError as error:
+            raise DataError(f"{Path.cwd()}: {error.strerror}. Use a writable folder.") from None
+
+    def make_report(self) -> None:
+        """Make the report in the background. Raises GraphEditError where nothing was checked."""
+        found = self.found
+        if found is None:
+            raise GraphEditError("There is no report: check the files first.")
+
+        def make() -> None:
+            text = html_report(found)
+            with self._lock:
+                self.report = {"number": self.report["number"] + 1, "text": text}
+            self._show("The report is made.")
+
+        threading.Thread(target=make, name="workbench-report", daemon=True).start()
+
+    def close(self) -> None:
+        """Let a check that runs end early; it reports nothing more."""
+        self._closed = True
+        self._unwanted.set()
+        if self._count is not None:
+            self._count.close()
+
+    @property
+    def export_note(self) -> str:
+        """What a person who runs an exported program on these data should know, or empty."""
+        bad = self.view["bad"]
+        if self.dataset.in_memory and not self.dataset.location:
+            left_out = f", without its {bad:,} bad ones" if bad else ""
+            return (
+                "The data are objects of this process, which no file holds: give the program "
+                f"--data module:factory, a function of yours that returns them{left_out}."
+            )
+        if not bad:
+            return self.view["at_fault"]
+        files = "file of the data is" if bad == 1 else "files of the data are"
+        place = self.data if self._read == self.dataset else self._read.text
+        command = f"workbench check {shlex.quote(place)} --full --good "
+        if not load_source(self.dataset.kind).lists_files:
+            return (
+                f"{bad:,} {files} bad, and one ends this program. `{command}good` writes a folder "
+                "of the others, and says what to give as --data."
+            )
+        return (
+            f"{bad:,} {files} bad, and one ends this program. `{command}good.txt` lists the "
+            "others: open good.txt, DALI's file_list, and export for it."
+        )
+
+    def _counted(self, facts: FolderFacts | DataError) -> None:
+        if isinstance(facts, DataError):
+            self._show(None, error=str(facts), counting=False)
+            return
+        self.facts = {self.parameter: data_facts(self._read, _version(self._read))}
+        self._show(
+            None,
+            count=facts.count,
+            counted=True,
+            at_fault=fault_text(facts, self._read),
+            passed_over=passed_over_text(facts),
+            read_all=f"pillow_images:{self.dataset.location}" if facts.passed_over else "",
+            also=other_readings(self.dataset, self._read),
+            counting=False,
+            classes=list(facts.classes),
+            class_counts=[{"name": n, "count": c} for n, c in facts.class_counts.items()],
+            counted_by=counted_by_text(facts),
+            no_classes=no_classes_text(facts),
+            megabytes=facts.megabytes,
+            formats=facts.formats,
+            size_counts=facts.size_counts,
+            sizes=sizes_text(facts),
+            **({} if facts.count == (self.found and self.found.count) else self._outdated()),
+        )
+
+    def _outdated(self) -> dict[str, object]:
+        self.found = None
+        return {**_UNCHECKED, "checking": self.view["checking"]}
+
+    def _check(self) -> None:
+        told = 0.0
+
+        def progress(done: int, total: int) -> None:
+            nonlocal told
+            if time.monotonic() - told > _TOLD_EVERY:
+                told = time.monotonic()
+                self._show(f"Checked {done:,} of {total:,} files.")
+
+        def on_silence(silent: bool) -> None:
+            warn_of_silence(silent)
+            if silent:
+                self._show(f"Checking stands still: {NO_ANSWER}.")
+
+        try:
+            with self._queue.turn(self._show, self._unwanted.is_set):
+                found = check_folder(
+                    self._read,
+                    progress,
+                    self._unwanted.is_set,
+                    roots=self._roots,
+                    on_silence=on_silence,
+                )
+        except CancelledError:
+            self._show("The check was stopped; the next one goes on from there.", checking=False)
+            return
+        except WorkbenchError as error:
+            self._show(str(error), checking=False)
+            return
+        self.found = found
+        worst = [*found.bad, *found.of_level("damaged"), *found.of_level("unusual")]
+        findings: list[FileFinding] = [
+            {
+                "file": printable(one.file),
+                "level": finding.level,
+                "kind": finding.kind,
+                "reason": printable(finding.reason),
+            }
+            for one in worst[:_SHOWN]
+            for finding in one.findings
+        ]
+        self._show(
+            f"Checked {found.count:,} files.",
+            checked=True,
+            checking=False,
+            bad=len(found.bad),
+            damaged=len(found.of_level("damaged")),
+            findings=findings,
+        )
+
+    def _show(self, message: str | None, **view: object) -> None:
+        with self._lock:
+            if not self._closed:
+                self.view = {**self.view, **view}  # type: ignore[typeddict-item]
+                self._changed(message)
+
+
+def _version(dataset: Dataset) -> str:
+    """A text that changes when the file or folder itself does."""
+    with suppress(OSError):
+        return str(os.stat(dataset.location).st_mtime_ns) if dataset.location else ""
+    return ""
+
+
+def data_parameters(graph: Graph, data: Datasets) -> list[DataParameter]:
+    """Every parameter of a graph's program that names data, and what it is given."""
+    found: list[DataParameter] = []
+    for name, kind in parameters(graph.sources).items():
+        dataset = data.get(name)
+        error = ""
+        if dataset is None:
+            error = f"nothing is given: Workbench({{{name!r}: ...}}) in Python gives it"
+        elif missing := _missing(graph, name, dataset):
+            about = load_source(dataset.kind).about
+            error = f"{dataset}, read as {about}, has no {' and no '.join(missing)}"
+        else:
+            try:
+                require_dataset(dataset)
+            except DataError as problem:
+                error = str(problem)
+        reads = str(dataset) if dataset is not None else ""
+        found.append({"name": name, "about": kind.about, "reads": reads, "error": error})
+    return found
+
+
+def _missing(graph: Graph, name: str, dataset: Dataset) -> list[str]:
+    reading = [source for source in graph.sources if parameter_of(source) == name]
+    found = (port for each in reading for port in missing_ports(graph, each, dataset.kind))
+    return list(dict.fromkeys(found))

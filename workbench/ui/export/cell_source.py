@@ -1,0 +1,66 @@
+"""The present graph as the code of a notebook's cell: method calls, as a person writes them."""
+
+from __future__ import annotations
+
+import pprint
+from dataclasses import replace
+from textwrap import fill
+
+from workbench.errors import GraphEditError
+from workbench.graph.builder.code_of import code_of
+from workbench.graph.builder.method_calls import NotWritableError
+from workbench.graph.storage.io import parse_json
+from workbench.graph.storage.layout import Document, dump_document
+from workbench.sources import PARAMETER, Dataset, Datasets
+from workbench.ui.state.graph_argument import BESIDE
+
+WIDTH = 96
+MOST_FILES = 100
+"""Files given in Python that a cell names one by one."""
+
+
+def cell_source(data: Datasets, document: Document) -> str:
+    """A cell that shows a workbench of this graph, its nodes where they stand.
+
+    A graph that no calls give is written as in a file, with the reason. Raises GraphEditError for
+    too many files.
+    """
+    arguments = {name: _argument(dataset) for name, dataset in data.items()}
+    given = _written(arguments[PARAMETER] if list(arguments) == [PARAMETER] else arguments)
+    whole = parse_json(dump_document(replace(document, origins={})))
+    read = {
+        name: _written(each if name == PARAMETER else {name: each})
+        for name, each in arguments.items()
+    }
+    try:
+        made = code_of(document.graph, data, read)
+    except NotWritableError as error:
+        reason = f"No method calls give this graph: {str(error).removesuffix('.')}."
+        reason = "".join(c if c.isprintable() else " " for c in reason)
+        comment = fill(reason, WIDTH, initial_indent="# ", subsequent_indent="# ")
+        made, shown = f"{comment}\ngraph = {_written(whole)}\n", "graph"
+    else:
+        beside = {name: whole[name] for name in sorted(BESIDE & whole.keys())}
+        # Written by hand: a graph is no literal.
+        shown = f'{{"graph": graph, {_written(beside)[1:]}' if beside else "graph"
+    return f"import workbench as wb\n\n{made}w = wb.Workbench({given}, {shown})\nw\n"
+
+
+def _written(value: object) -> str:
+    return pprint.pformat(value, width=WIDTH, sort_dicts=False)
+
+
+def _argument(dataset: Dataset) -> object:
+    if dataset.location:
+        return dataset.location
+    if dataset.in_memory:
+        raise GraphEditError(
+            f"The data, {dataset}, are objects of this kernel, which no cell can write down. Copy "
+            "the graph from the Code panel, and give it with the data: wb.Workbench(data, graph)."
+        )
+    if len(dataset.items) > MOST_FILES:
+        raise GraphEditError(
+            f"The data are a list of {len(dataset.items):,} files given in Python, which a cell "
+            "would have to name one by one. Write them into a file list (.csv) and open that."
+        )
+    return list(dataset.items)

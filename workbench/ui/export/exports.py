@@ -1,0 +1,258 @@
+"""The graph as code for the chosen target: what the code panel shows, and its files."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Iterable
+from operator import is_
+from pathlib import Path
+from typing import Any
+
+from workbench.catalog.spec import Catalog
+from workbench.emit.core.frame_comments import with_frame_comments
+from workbench.emit.targets import Export, export, load_target, target_names
+from workbench.errors import GraphEditError, GraphExportError, OverwriteError
+from workbench.files import encode_text
+from workbench.graph.model import Graph
+from workbench.graph.storage.layout import Document, Frame, Layout, dump_document
+from workbench.health import FolderCheck
+from workbench.roots import Roots
+from workbench.ui.canvas.canvas_actions import all_folded_generators
+from workbench.ui.canvas.canvas_views import on_drawn_nodes
+from workbench.ui.contract.actions import bar, panels
+from workbench.ui.contract.actions.base import tag_of
+from workbench.ui.contract.views import CodeFault, OverwriteQuestion, TargetEntry, TextFile
+from workbench.ui.data.data_panel import DataPanel
+from workbench.ui.export.output_paths import OutputPath
+from workbench.ui.inspector.argument_rows import random_view
+from workbench.ui.state.view_state import Checked, ViewState, blocking_faults
+
+LINE_END = b"\n"
+_WITH = " with "
+NO_FAULT = CodeFault(message="", node="")
+
+
+def target_entries() -> list[TargetEntry]:
+    """Every target with its line, and once more with training where it has that."""
+    entries: list[TargetEntry] = []
+    for name in target_names():
+        target = load_target(name)
+        entries.append({"name": name, "about": target.about})
+        if target.training is not None:
+            about = f"{target.about}; with a loop that trains"
+            entries.append({"name": f"{name}{_WITH}training", "about": about})
+    return entries
+
+
+def entry_names() -> list[str]:
+    """What can be chosen, by name."""
+    return [entry["name"] for entry in target_entries()]
+
+
+def require_entry(name: str) -> None:
+    """Raise GraphExportError where there is no such entry."""
+    if name not in entry_names():
+        target, _, with_ = name.partition(_WITH)
+        load_target(target)
+        raise GraphExportError(f"{target} cannot be exported with {with_!r}.")
+
+
+def _export(graph: Graph, chosen: str, catalog: Catalog, panel: DataPanel) -> Export:
+    """The export that an entry's name means."""
+    target, _, with_ = chosen.partition(_WITH)
+    data, facts = panel.datasets, panel.facts
+    return export(graph, target, catalog, with_=with_, data=data, facts=facts)
+
+
+def _no_code(fault: CodeFault) -> dict[str, Any]:
+    return {"files": [], "highlighted": {}, "fault": fault, "archive": b""}
+
+
+class Exports:
+    """The code of the present graph for each target that was looked at.
+
+    Where the graph cannot be exported there is no code: never that of an earlier graph.
+    """
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._tried: dict[str, tuple[tuple[object, ...], Export | str]] = {}
+        """Target -> what was exported, and the code or the reason why there is none."""
+        self._of: tuple[Any, ...] = (None,) * 6
+        """What the fields are of."""
+        self._fields = _no_code(NO_FAULT)
+
+    def fields(self, state: ViewState, layout: Layout, panel: DataPanel) -> dict[str, Any]:
+        """The panel's fields. While nobody looks, code that is out of date is dropped."""
+        of = state.target, state.checked, layout, state.inspected, panel.datasets, panel.facts
+        if any(a is not b for a, b in zip(of, self._of, strict=True)):
+            in_view = state.code_in_view
+            self._of = of if in_view else (None,) * len(of)
+            self._fields = self._look(state, layout, panel) if in_view else _no_code(NO_FAULT)
+        return self._fields
+
+    def _look(self, state: ViewState, layout: Layout, panel: DataPanel) -> dict[str, Any]:
+        found = self._export(state, layout, panel)
+        if isinstance(found, dict):
+            return _no_code(found)
+        found = with_frame_comments(found, layout.frames.values())
+        return {
+            "files": [{"path": path, "text": file.text} for path, file in found.files.items()],
+            "highlighted": _highlighted(state, found, self._catalog),
+            "fault": NO_FAULT,
+            "archive": zip_archive(found) if len(found.files) > 1 else b"",
+        }
+
+    def _export(self, state: ViewState, layout: Layout, panel: DataPanel) -> Export | CodeFault:
+        """The code of the present graph, or why it cannot go to the target."""
+        graph, checked = state.checked.graph, state.checked
+        faults = blocking_faults(state)
+        if checked.source is None or state.unread is not None:
+            first = on_drawn_nodes(graph, self._catalog, layout, faults)[0]
+            more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+            return {"message": f"{str(first).strip()}{more}", "node": first.node}
+        reason = self._try(graph, state.target, panel)
+        if isinstance(reason, Export):
+            return reason
+        # the message begins with the place: ``node: ...`` or ``node.arg: ...``
+        named = reason.partition(":")[0].partition(".")[0]
+        node = all_folded_generators(graph, self._catalog, layout).get(named, (named, ""))[0]
+        return {"message": reason, "node": node if graph.has(node) else ""}
+
+    def _try(self, graph: Graph, target: str, panel: DataPanel) -> Export | str:
+        """The code of a sound graph, or why it cannot go there."""
+        made_from = graph, panel.datasets, panel.facts
+        before = self._tried.get(target)
+        if before is not None and all(map(is_, before[0], made_from)):
+            return before[1]
+        found: Export | str
+        try:
+            found = _export(graph, target, self._catalog, panel)
+        except GraphExportError as error:
+            found = str(error)
+        self._tried[target] = made_from, found
+        return found
+
+
+def _highlighted(state: ViewState, found: Export, catalog: Catalog) -> dict[str, list[int]]:
+    """Lines of the selected node and of what feeds its arguments, for each file that has some."""
+    graph = state.checked.graph
+    if not graph.has(state.inspected):
+        return {}
+    inputs = graph.node(state.inspected).inputs.values()
+    feeding = [port.node for port in inputs if random_view(graph, catalog, port)]
+    nodes = [state.inspected, *feeding]
+    highlighted = {
+        path: sorted({line for node in nodes for line in file.lines.get(node, ())})
+        for path, file in found.files.items()
+    }
+    return {path: lines for path, lines in highlighted.items() if lines}
+
+
+def zip_archive(found: Export) -> bytes:
+    """All files of an export as a ZIP archive; the same files give the same bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        for path, file in found.files.items():
+            entry = zipfile.ZipInfo(path)  # of 1980, ZIP's first day
+            entry.external_attr = 0o644 << 16
+            packed.writestr(entry, file.text, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def save_as(
+    state: ViewState,
+    document: Document,
+    catalog: Catalog,
+    action: bar.SaveGraph | bar.ExportScript | bar.DownloadScript | panels.SaveCode,
+    roots: Roots | None,
+    panel: DataPanel,
+) -> str:
+    """Write the graph as JSON, as the script or as the chosen target. Returns what to tell.
+
+    A script to be downloaded goes to ``state.script``. Where a file is there already
+    ``state.overwrite`` asks whether it may be overwritten. Raises SaveError, GraphExportError, and
+    GraphEditError where the graph cannot run.
+    """
+    if isinstance(action, bar.DownloadScript):
+        frames = document.layout.frames.values()
+        (file,) = _exported(state.checked, "script", catalog, frames, panel).files.values()
+        state.script = TextFile(number=state.script["number"] + 1, text=file.text)
+        return ""
+    component = "code" if isinstance(action, panels.SaveCode) else "bar"
+    target = state.target if component == "code" else "script"
+
+    def write() -> str:
+        if isinstance(action, bar.SaveGraph):
+            output = OutputPath(action.path, ".json", roots, action.overwrite)
+            return f"Saved {output.write(encode_text(dump_document(document), action.path))}"
+        frames = document.layout.frames.values()
+        exported = _exported(state.checked, target, catalog, frames, panel)
+        return _save_code(exported, action.path, roots, action.overwrite)
+
+    return _ask_first(state, component, action, write)
+
+
+def save_file_list(
+    state: ViewState, found: FolderCheck | None, action: panels.SaveFileList, roots: Roots | None
+) -> str:
+    """Write DALI's ``file_list`` of what a check found good. As ``save_as``.
+
+    Raises DataError where no file is good, and GraphEditError where nothing was checked.
+    """
+    if found is None:
+        raise GraphEditError("Not written: check the files first, in the Data panel.")
+    listed = found.good_list()
+
+    def write() -> str:
+        path = OutputPath(action.path, ".txt", roots, action.overwrite).write(listed)
+        return f"Saved {path} with {listed.count(LINE_END):,} of {found.count:,} files"
+
+    return _ask_first(state, "code", action, write)
+
+
+def _ask_first(
+    state: ViewState,
+    component: str,
+    action: bar.SaveGraph | bar.ExportScript | panels.SaveCode | panels.SaveFileList,
+    write: Callable[[], str],
+) -> str:
+    """What ``write`` says; where a file is there already, the question whether to overwrite it."""
+    asked, state.overwrite = state.overwrite, {}
+    try:
+        return write()
+    except OverwriteError as error:
+        question = OverwriteQuestion(
+            number=max((each["number"] for each in asked.values()), default=0) + 1,
+            do=tag_of(type(action)),
+            path=action.path,
+            message=f"{error.path} is there already.",
+        )
+        state.overwrite = {component: question}
+        return str(error)
+
+
+def _save_code(exported: Export, path: str, roots: Roots | None, overwrite: bool) -> str:
+    """Write code: a file, or a new folder where a target has several.
+
+    Returns what to tell. Raises OverwriteError and as ``save_as``.
+    """
+    files = exported.files
+    if len(files) > 1:
+        folder = OutputPath(path, "", roots).write_folder(
+            {k: file.text for k, file in files.items()}
+        )
+        return f"Saved {len(files)} files in {folder}"
+    (name, file), *_ = files.items()
+    output = OutputPath(path, Path(name).suffix, roots, overwrite)
+    exported.require_name(output.path)
+    return f"Saved {output.write(encode_text(file.text, path))}"
+
+
+def _exported(
+    checked: Checked, target: str, catalog: Catalog, frames: Iterable[Frame], panel: DataPanel
+) -> Export:
+    if checked.source is None:
+        raise GraphEditError(f"Not exported: {checked.faults[0]}")
+    return with_frame_comments(_export(checked.graph, target, catalog, panel), frames)

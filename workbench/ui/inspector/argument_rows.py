@@ -1,0 +1,311 @@
+"""Graph -> the inspector: one row for each argument of the selected node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from workbench.catalog.spec import ArgSpec, Catalog, OpSpec
+from workbench.graph.checks.check import Fault
+from workbench.graph.control_flow.chance import probability_of
+from workbench.graph.control_flow.one_of import weights_of
+from workbench.graph.edits.connect import possible_feeders
+from workbench.graph.edits.generators import element_for
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.types.devices import gives_pixels, is_generator
+from workbench.ui.contract.inspector_views import ArgRow, InspectorView, RandomView
+from workbench.ui.inspector.condition_actions import condition_entry
+from workbench.ui.inspector.own_code_views import caution_of
+from workbench.ui.inspector.random_views import CHOICE as CHOICE
+from workbench.ui.inspector.random_views import (
+    consumers_of,
+    distributions_for,
+    draw_limits,
+    json_value,
+    limits_of_fed,
+    port_words,
+)
+from workbench.ui.inspector.random_views import random_view as random_view
+from workbench.ui.inspector.region_views import (
+    body_entries,
+    condition_of,
+    condition_port,
+    faulty_scopes,
+)
+
+Editor = Literal[
+    "check", "choice", "number", "text", "texts", "numbers",
+    "fields", "each", "colour", "range", "matrix", "shown", "policy",
+]  # fmt: skip
+
+NOTHING_SELECTED: InspectorView = {
+    "id": "",
+    "op": "",
+    "label": "",
+    "doc": "",
+    "device": "",
+    "devices": [],
+    "device_set": "",
+    "follows": "",
+    "known": True,
+    "feeds": [],
+    "caution": "",
+    "selected": 0,
+    "errors": [],
+    "muted": False,
+    "ports": {},
+    "rows": [],
+    "condition": "",
+    "control": "",
+    "condition_node": "",
+    "asks": None,
+    "probability": None,
+    "weights": [],
+    "numbered": False,
+    "bodies": [],
+}
+_OF_THE_DATA = {"file_root", "file_list", "files", "labels", "dir_filters"}
+_HIDDEN = {"preserve"}
+"""Keeps DALI from leaving an operator out whose output is not used: none here is."""
+_FIXED_ONLY = "One value for all samples: DALI takes no random or linked value here."
+_NO_SOURCE = "One value for all samples: no operator gives values of this kind."
+
+
+def inspector_view(
+    graph: Graph,
+    catalog: Catalog,
+    node_id: str,
+    device: str,
+    faults: Sequence[Fault],
+    selected: int = 1,
+    classes: Sequence[str] = (),
+) -> InspectorView:
+    """The node's arguments in the overlay's order; an empty view where there is no such node.
+
+    ``device`` is where it runs; ``selected`` is how many nodes are selected, this one the last;
+    ``classes`` are the names of the data's classes.
+    """
+    if not graph.has(node_id):
+        return NOTHING_SELECTED
+    graph = graph.at_scope(graph.scope_of(node_id))
+    node = graph.node(node_id)
+    spec = catalog.find(node.op)
+    rows = _known_rows(graph, catalog, node, spec, faults) if spec else []
+    rows += _kept_rows(node, spec, catalog.dali_version, faults)
+    named = {row["name"] for row in rows}
+    view: InspectorView = {
+        **NOTHING_SELECTED,
+        "id": node_id,
+        "op": node.op,
+        "device": device,
+        "device_set": node.device or "",
+        "selected": selected,
+        "known": spec is not None,
+        "errors": [f.words for f in faults if f.node == node_id and f.arg not in named],
+        "muted": node.muted,
+        "ports": port_words(graph, catalog, sorted({p for row in rows for p in row["links"]})),
+        "rows": rows,
+    }
+    if spec is None:
+        view["doc"] = (
+            f"The installed DALI ({catalog.dali_version}) has no such operator. "
+            "It is kept as it is and can be removed."
+        )
+        return view
+    view["label"], view["doc"] = spec.label, spec.summary
+    view["caution"] = caution_of(node)
+    if node.bodies:
+        source = condition_port(node, catalog)
+        view["condition"] = condition_of(graph, catalog, node, classes)
+        view["control"] = spec.inputs[0].name if spec.inputs else next(iter(spec.args), "")
+        view["numbered"] = spec.numbered_bodies
+        view["asks"] = condition_entry(graph, catalog, node)
+        view["probability"] = probability_of(graph, node)
+        view["weights"] = list(weights_of(graph, node) or ())
+        view["condition_node"] = source.node if source and graph.has(source.node) else ""
+        view["bodies"] = body_entries(node, faulty_scopes(graph, faults))
+        return view
+    view["devices"] = list(spec.devices)
+    view["follows"] = "follows the setting" if gives_pixels(node, catalog) else "follows its input"
+    if is_generator(spec) or spec.stays:
+        view["follows"] = "on the CPU"
+    if is_generator(spec):
+        view["feeds"] = consumers_of(graph, node.id)
+    return view
+
+
+def _known_rows(
+    graph: Graph, catalog: Catalog, node: Node, spec: OpSpec, faults: Sequence[Fault]
+) -> list[ArgRow]:
+    ports = possible_feeders(graph, catalog, node.id)
+    return [
+        _row(graph, catalog, node, arg, faults, ports.get(arg.name, []))
+        for arg in spec.args.values()
+        if arg.name in node.args or arg.name in node.inputs or not _is_hidden(spec, arg)
+    ]
+
+
+def _is_hidden(spec: OpSpec, arg: ArgSpec) -> bool:
+    """What the reader reads is the data folder: the workbench's own affair."""
+    of_the_data = spec.reads and arg.name in _OF_THE_DATA
+    return bool(arg.deprecated) or arg.name in _HIDDEN or of_the_data
+
+
+def _row(
+    graph: Graph,
+    catalog: Catalog,
+    node: Node,
+    arg: ArgSpec,
+    faults: Sequence[Fault],
+    ports: Sequence[Port],
+) -> ArgRow:
+    spec = catalog[node.op]
+    link = node.inputs.get(arg.name)
+    usual = arg.default if arg.start is None else arg.start
+    value = node.args.get(arg.name, arg.default)
+    off = _off(node, spec, arg)
+    limits = limits_of_fed(graph, catalog, node, arg)
+    drawn = random_view(graph, catalog, link, f"{node.id}.{arg.name}") if link else None
+    row: ArgRow = {
+        "name": arg.name,
+        "label": arg.label,
+        "unit": arg.unit,
+        "doc": arg.doc,
+        "kind": arg.kind,
+        "editor": editor_of(arg),
+        "parts": list(_parts(node, spec, arg)),
+        "mode": "random" if drawn else "linked" if link else "fixed",
+        "value": json_value(value),
+        "links": [str(port) for port in ports if drawn is None or port.node != drawn["node"]],
+        "low": limits[0],
+        "high": limits[1],
+        "step": arg.step,
+        "minimum": arg.minimum,
+        "maximum": arg.maximum,
+        "choices": [json_value(choice) for choice in arg.choices or arg.members],
+        "default": json_value(usual),
+        "changed": not off and arg.form != "shown" and (link is not None or value != usual),
+        "tensor": arg.tensor and element_for(arg) is not None,
+        "fixed_only": _fixed_only(arg),
+        "distributions": distributions_for(arg),
+        "off": off,
+        "locked": _locked(arg),
+        "required": arg.required,
+        "advanced": arg.advanced,
+        "deprecated": arg.deprecated or "",
+        "error": _error(node.id, arg.name, drawn, faults),
+    }
+    if drawn is not None:
+        row["random"] = drawn
+        row["low"], row["high"] = draw_limits(arg, drawn)
+    elif link is not None:
+        row["link"] = str(link)
+    return row
+
+
+def _fixed_only(arg: ArgSpec) -> str:
+    if not arg.tensor:
+        return _FIXED_ONLY
+    return "" if element_for(arg) else _NO_SOURCE
+
+
+def _locked(arg: ArgSpec) -> str:
+    if _is_object(arg):
+        return "A value from Python, which a graph cannot hold."
+    return f"{arg.doc} Not to be edited." if arg.form == "shown" else ""
+
+
+def _is_object(arg: ArgSpec) -> bool:
+    return arg.kind == "object"
+
+
+def editor_of(arg: ArgSpec) -> Editor:
+    """The control for a fixed value of an argument."""
+    if _is_object(arg) or arg.form == "shown":
+        return "shown"
+    if arg.kind == "policy":
+        return "policy"
+    if arg.kind == "bool" or (arg.form == "flag" and arg.kind == "int"):
+        return "check"
+    if not arg.kind.endswith("_list"):
+        if arg.choices or arg.members:
+            return "choice"
+        return "text" if arg.kind == "str" else "number"
+    if arg.kind not in ("int_list", "float_list"):
+        return "texts"
+    match arg.form:
+        case "" | "flag" | "index" | "shown":
+            return "numbers"
+        case form:
+            return form
+
+
+def _parts(node: Node, spec: OpSpec, arg: ArgSpec) -> tuple[str, ...]:
+    """The overlay's names, or where the node says which axes it means, those."""
+    axes = spec.args.get("axis_names")
+    given = node.args.get("axis_names", axes.default if axes else None)
+    if arg.parts == ("h", "w") and isinstance(given, str) and given.isalpha():
+        return tuple(given.lower())
+    return arg.parts
+
+
+def _off(node: Node, spec: OpSpec, arg: ArgSpec) -> str:
+    """Why an argument that usually counts is not in effect."""
+    if arg.name in node.args or arg.name in node.inputs or arg.start is None:
+        return ""
+    conflicting = spec.conflicts_with(arg.name) & (node.args.keys() | node.inputs.keys())
+    return f"Off: {min(conflicting)} is given in its place." if conflicting else ""
+
+
+def _error(node_id: str, arg: str, drawn: RandomView | None, faults: Sequence[Fault]) -> str:
+    """The first fault of an argument, or of its generator where that stands on its own."""
+    for fault in faults:
+        if (fault.node, fault.arg) == (node_id, arg):
+            return fault.words
+        if drawn is not None and fault.node == drawn["node"]:
+            return f"{fault.arg}: {fault.words}".removeprefix(": ")
+    return ""
+
+
+def _kept_rows(
+    node: Node, spec: OpSpec | None, version: str, faults: Sequence[Fault]
+) -> list[ArgRow]:
+    """Arguments that the installed DALI does not have: kept, shown, and not to be edited."""
+    what = "operator" if spec is None else "argument"
+    rows: list[ArgRow] = []
+    for name in (*node.args, *node.inputs):
+        link = node.inputs.get(name)
+        if (spec is None and link) or (spec is not None and (name in spec.args or link)):
+            continue
+        rows.append(
+            {
+                "name": name,
+                "label": "",
+                "unit": "",
+                "doc": "",
+                "kind": "object",
+                "editor": "shown",
+                "parts": [],
+                "mode": "fixed",
+                "value": json_value(node.args[name]),
+                "links": [],
+                "low": None,
+                "high": None,
+                "step": None,
+                "minimum": None,
+                "maximum": None,
+                "choices": [],
+                "default": None,
+                "changed": spec is not None,
+                "tensor": False,
+                "fixed_only": "",
+                "distributions": [],
+                "off": "",
+                "locked": f"DALI {version} has no such {what}: kept as it is.",
+                "required": False,
+                "advanced": False,
+                "deprecated": "",
+                "error": _error(node.id, name, None, faults),
+            }
+        )
+    return rows

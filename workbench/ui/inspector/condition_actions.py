@@ -1,0 +1,157 @@
+"""What an ``if`` asks: as the inspector shows it, and as it is asked for there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from workbench.catalog.spec import Catalog
+from workbench.errors import GraphEditError
+from workbench.graph.control_flow.chance import CONDITION
+from workbench.graph.control_flow.condition_sources import condition_sources
+from workbench.graph.control_flow.conditions import (
+    COMPARISONS,
+    KINDS,
+    MEASURES,
+    OP,
+    Chance,
+    Condition,
+    LabelIs,
+    NumberIs,
+    SizeIs,
+    condition_of,
+)
+from workbench.graph.control_flow.else_if import elif_of
+from workbench.graph.control_flow.set_condition import set_condition
+from workbench.graph.edits.lead_in import origin_of
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.types.devices import is_generator
+from workbench.graph.variants.fused import fused_refusal
+from workbench.ui.contract.actions.inspector import SetCondition
+from workbench.ui.contract.inspector_views import ConditionEntry
+
+_USUAL: Mapping[str, Condition] = {
+    "chance": Chance(),
+    "label": LabelIs((0,)),
+    "size": SizeIs(),
+    "comparison": NumberIs(),
+}
+"""Where nothing else is said: the first class, large photos, more than a half."""
+_ALLOWED = {"measure": MEASURES, "comparison": tuple(COMPARISONS)}
+
+
+def condition_entry(graph: Graph, catalog: Catalog, node: Node) -> ConditionEntry | None:
+    """The condition of an ``if`` for the inspector; None for other nodes.
+
+    ``graph`` is the body in which the node stands.
+    """
+    if node.op != OP:
+        return None
+    found = condition_of(graph, catalog, node)
+    sources = condition_sources(graph, catalog, node.id)
+    entry: ConditionEntry = {
+        "kind": "other" if node.inputs.get(CONDITION) else "",
+        "classes": [],
+        "measure": "",
+        "comparison": "",
+        "value": None,
+        "source": "",
+        "sources": {kind: [str(port) for port in ports] for kind, ports in sources.items()},
+        "has_elif": elif_of(node) is not None,
+        "fused": "" if fused_refusal(graph, catalog, node.id) else _operator_in(node, catalog),
+    }
+    if found is None:
+        return entry
+    condition, port = found
+    entry["kind"] = next(kind for kind, of in KINDS.items() if isinstance(condition, of))
+    if port is not None:
+        entry["source"] = str(origin_of(graph, catalog, port))
+    match condition:
+        case LabelIs(classes):
+            entry["classes"] = list(classes)
+        case SizeIs(measure, comparison, value):
+            entry["measure"] = measure
+            entry["comparison"], entry["value"] = comparison, value
+        case NumberIs(comparison, value):
+            entry["comparison"], entry["value"] = comparison, value
+    return entry
+
+
+def _operator_in(region: Node, catalog: Catalog) -> str:
+    """The operator that a region on a coin flip holds, by its name in the code."""
+    return next(
+        node.op for node in region.bodies["then"].nodes if not is_generator(catalog[node.op])
+    )
+
+
+def condition_words(graph: Graph, catalog: Catalog, node: Node, classes: Sequence[str] = ()) -> str:
+    """What an ``if`` asks in a few words, of its label, size or a number; else empty.
+
+    ``classes`` are the names of the data's classes; one without a name is told by its number.
+    """
+    found = condition_of(graph, catalog, node)
+    match found:
+        case (LabelIs(numbers), _):
+            named = (classes[n] if n < len(classes) else str(n) for n in numbers)
+            return f"label {' or '.join(named)}"
+        case (SizeIs(measure, comparison, value), _):
+            return f"{measure} {comparison} {value:g}"
+        case (NumberIs(comparison, value), Port() as port):
+            origin = origin_of(graph, catalog, port)
+            name = origin.node if origin.output == "output" else origin.output
+            return f"{name} {comparison} {value:g}"
+    return ""
+
+
+def usual_condition(kind: str) -> Condition:
+    """What is asked where only the kind is known. Raises GraphEditError for no kind."""
+    if kind not in _USUAL:
+        raise GraphEditError(
+            f"{kind[:40]!r} is no kind of condition. There is {', '.join(_USUAL)}."
+        )
+    return _USUAL[kind]
+
+
+def ask_condition(graph: Graph, catalog: Catalog, action: SetCondition) -> Graph:
+    """The graph after the action. Raises GraphEditError for values that there are not."""
+    condition = usual_condition(action.kind)
+    node = graph.node(action.region)
+    before = condition_of(graph.at_scope(graph.scope_of(node.id)), catalog, node)
+    if before is not None and isinstance(before[0], type(condition)):
+        condition = before[0]
+    source = None
+    if action.source:
+        owner, _, output = action.source.rpartition(".")
+        source = Port(owner, output)
+    return set_condition(graph, catalog, node.id, _changed(condition, action), source)
+
+
+def _class(number: int | str) -> int:
+    if isinstance(number, str):
+        raise GraphEditError(f"{number[:40]!r} is no class. Give numbers of classes, such as 0, 3.")
+    return number
+
+
+def _changed(condition: Condition, action: SetCondition) -> Condition:
+    given: dict[str, Any] = {}
+    for name, allowed in _ALLOWED.items():
+        value = getattr(action, name)
+        if value and value not in allowed:
+            raise GraphEditError(
+                f"{value[:40]!r} is no {name} of a condition. There is {', '.join(allowed)}."
+            )
+        if value:
+            given[name] = value
+    if isinstance(action.value, str):
+        raise GraphEditError(f"{action.value[:40]!r} is no number. Give a number to compare with.")
+    if action.value is not None:
+        given["value"] = action.value
+    if action.classes is not None:
+        given["classes"] = tuple(_class(number) for number in action.classes)
+    known = {name: value for name, value in given.items() if hasattr(condition, name)}
+    if "measure" in known and "value" not in known and isinstance(condition, SizeIs):
+        aspects = "aspect" in (condition.measure, known["measure"])
+        if aspects and condition.measure != known["measure"]:  # 500 is no aspect
+            known["value"] = 1.0 if known["measure"] == "aspect" else SizeIs().value
+    return replace(condition, **known)

@@ -1,0 +1,140 @@
+"""Graph -> how the inspector and the canvas show an argument that is drawn."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
+from workbench.graph.edits.generators import generators_for
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.types.devices import is_generator
+from workbench.ui.contract.inspector_views import RandomView
+from workbench.ui.contract.views import Json
+
+CHOICE = "random.choice"
+"""What ``random.uniform`` with ``values`` is called here: the word that a person looks for."""
+
+
+def random_view(graph: Graph, catalog: Catalog, link: Port, into: str = "") -> RandomView | None:
+    """The generator behind a link, or None where another kind of node stands there.
+
+    ``into`` is the ``node.argument`` that is looked at, so that ``shared`` can name the others
+    that it feeds; without it, they are not looked for.
+    """
+    if not graph.has(link.node):
+        return None
+    node = graph.node(link.node)
+    spec = catalog.find(node.op)
+    if spec is None or not is_generator(spec):
+        return None
+    if node.op == "random.uniform" and "values" in node.args:
+        op, args = CHOICE, {"values": json_value(node.args["values"])}
+    else:
+        op, args = node.op, _generator_args(node, spec)
+    others = [port for port in consumers_of(graph, node.id) if port != into] if into else []
+    return {"op": op, "args": args, "node": node.id, "shared": others}
+
+
+def _generator_args(node: Node, spec: OpSpec) -> dict[str, Json]:
+    values: Mapping[str, Value | None] = {
+        name: node.args.get(name, arg.default)
+        for name, arg in spec.args.items()
+        if not arg.advanced
+    }
+    return {name: json_value(value) for name, value in values.items() if value is not None}
+
+
+def consumers_of(graph: Graph, node_id: str) -> list[str]:
+    """What a node feeds: ``node.input``, then ``output name``."""
+    outputs = [f"output {name}" for name, port in graph.outputs.items() if port.node == node_id]
+    return [f"{edge.target}.{edge.input}" for edge in graph.consumers(node_id)] + outputs
+
+
+def port_words(graph: Graph, catalog: Catalog, ports: Iterable[str]) -> dict[str, str]:
+    """``node.output`` in words; a generator folded away on the canvas goes by what it feeds."""
+    fed: dict[str, str] = {}
+    for edge in graph.edges:
+        fed.setdefault(edge.source.node, f"{edge.target}.{edge.input}")
+    words: dict[str, str] = {}
+    for port in ports:
+        node, _, output = port.rpartition(".")
+        drawn = node in fed and random_view(graph, catalog, Port(node, output))
+        words[port] = f"the draw of {fed[node]}" if drawn else port
+    return words
+
+
+def distributions_for(arg: ArgSpec) -> list[str]:
+    """What it may be drawn from; the first is what "make it random" begins with.
+
+    Nothing where the catalogue does not say how many numbers there must be.
+    """
+    if arg.kind.endswith("_list") and not arg.parts and not isinstance(arg.start, tuple):
+        return []
+    drawn = list(generators_for(arg))
+    if arg.step == 2:  # odd sizes of a window: a range would give even ones too
+        return [CHOICE] if "random.uniform" in drawn else []
+    if "random.uniform" in drawn:
+        drawn.append(CHOICE)
+    if (arg.low, arg.high) != (0, 1):
+        drawn.sort(key=lambda op: op == "random.coin_flip")
+    return drawn
+
+
+def draw_limits(arg: ArgSpec, drawn: RandomView) -> tuple[float | None, float | None]:
+    """The usual range four times over, on which two thumbs can be told apart; else all of it."""
+    wanted = drawn["args"].get("range")
+    if arg.draw is None or arg.low is None or arg.high is None or not isinstance(wanted, list):
+        return arg.low, arg.high
+    margin = 1.5 * (arg.draw[1] - arg.draw[0])
+    low, high = max(arg.low, arg.draw[0] - margin), min(arg.high, arg.draw[1] + margin)
+    inside = all(isinstance(end, int | float) and low <= end <= high for end in wanted)
+    return (low, high) if inside else (arg.low, arg.high)
+
+
+def limits_of_fed(
+    graph: Graph, catalog: Catalog, node: Node, arg: ArgSpec
+) -> tuple[float | None, float | None]:
+    """An argument's usual range; of a generator's range, that of what it feeds."""
+    if node.op == "random.uniform" and arg.name == "range":
+        for edge in graph.consumers(node.id):
+            spec = catalog.find(graph.node(edge.target).op)
+            fed = spec.args.get(edge.input) if spec else None
+            if fed is not None and fed.low is not None and fed.high is not None:
+                drawn = random_view(graph, catalog, edge.source)
+                return draw_limits(fed, drawn) if drawn else (fed.low, fed.high)
+    return arg.low, arg.high
+
+
+def json_value(value: Value | None) -> Json:
+    """A graph's value as JSON: tuples become lists."""
+    return [json_value(item) for item in value] if isinstance(value, tuple) else value
+
+
+def distribution(op: str, args: Mapping[str, Json]) -> str:
+    """A generator in a few characters: ``−10 … 10``, ``0.5 yes``."""
+    word = op.removeprefix("random.")
+    if op == "random.uniform":
+        low, high = (*_numbers(args.get("range")), "?", "?")[:2]
+        return f"{low} … {high}"
+    if op == "random.normal":
+        return f"{_number(args.get('mean', 0))} ± {_number(args.get('stddev', 1))}"
+    if op == "random.coin_flip":
+        return f"{_number(args.get('probability', 0.5))} yes"
+    if op == CHOICE:
+        if "population" in args:
+            return ", ".join(_numbers(args["p"])) if "p" in args else f"any of {args['population']}"
+        return "one of " + ", ".join(_numbers(args.get("values")))
+    return f"{word} {', '.join(_number(value) for value in args.values())}"
+
+
+def _numbers(value: Json) -> list[str]:
+    return [_number(item) for item in value] if isinstance(value, list) else [_number(value)]
+
+
+def _number(value: Json) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        large = isinstance(value, int) and abs(value) > sys.float_info.max
+        return f"{Decimal(value) if large else value:.6g}".replace("-", "\N{MINUS SIGN}")
+    return str(value)

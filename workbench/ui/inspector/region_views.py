@@ -1,0 +1,137 @@
+"""Regions as the canvas and the inspector show them: what decides, their bodies, the breadcrumb."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from workbench.catalog.spec import Catalog
+from workbench.graph.checks.check import Fault
+from workbench.graph.control_flow import some_of
+from workbench.graph.control_flow.repeat import OP as REPEAT
+from workbench.graph.control_flow.repeat import TIMES, most_turns
+from workbench.graph.model import Body, Graph, Node, Port, region_of
+from workbench.graph.storage.layout import Layout
+from workbench.ui.contract.views import BodyEntry, ScopeBody, ScopeEntry
+from workbench.ui.inspector.condition_actions import condition_words
+from workbench.ui.inspector.random_views import distribution, random_view
+
+
+def drawn_around(graph: Graph, node_id: str) -> str:
+    """What stands for a node in the body that is drawn: itself, or the region around it.
+
+    Empty where it stands outside.
+    """
+    whole = graph.whole
+    while whole.has(node_id):
+        scope = whole.scope_of(node_id)
+        if scope == graph.scope:
+            return node_id
+        if not scope:
+            break
+        node_id = region_of(scope)
+    return ""
+
+
+def expanded_bodies(graph: Graph, node: Node, layout: Layout) -> list[Graph]:
+    """The bodies of a region that are drawn where it stands: none of one that is a card."""
+    if node.id in layout.collapsed:
+        return []
+    return [graph.whole.at_scope(node.scope(name)) for name in node.bodies]
+
+
+def is_drawn(graph: Graph, layout: Layout, node_id: str, shown: str) -> bool:
+    """Whether a node stands in the shown body, or in one that is drawn in it."""
+    scope = graph.scope_of(node_id)
+    while scope and scope != shown:
+        if region_of(scope) in layout.collapsed:
+            return False
+        scope = graph.scope_of(region_of(scope))
+    return scope == shown
+
+
+def body_entries(node: Node, faulty: Collection[str]) -> list[BodyEntry]:
+    """The bodies of a region, to be opened; ``faulty`` are the scopes in which something is."""
+    return [
+        {
+            "name": name,
+            "title": body.title,
+            "scope": node.scope(name),
+            "nodes": sum(1 for each in body.nodes if not each.op.startswith("random.")),
+            "faulty": any(
+                scope == node.scope(name) or _is_inside(body, scope) for scope in faulty if scope
+            ),
+        }
+        for name, body in node.bodies.items()
+    ]
+
+
+def _is_inside(body: Body, scope: str) -> bool:
+    """Whether a scope is that of a region of a body, at any depth."""
+    return any(
+        node.id == region_of(scope) or any(_is_inside(b, scope) for b in node.bodies.values())
+        for node in body.nodes
+    )
+
+
+def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
+    """The breadcrumb from the graph into a body: at each region its bodies, one of them shown."""
+    breadcrumb: list[ScopeEntry] = []
+    while scope:
+        region, _, shown = scope.rpartition(".")
+        node = graph.node(region)
+        names: list[ScopeBody] = [
+            {
+                "name": name,
+                "title": body.title,
+                "scope": node.scope(name),
+                "shown": name == shown,
+            }
+            for name, body in node.bodies.items()
+        ]
+        breadcrumb.insert(0, {"region": region, "op": node.op, "bodies": names})
+        scope = graph.scope_of(region)
+    return breadcrumb
+
+
+def condition_of(graph: Graph, catalog: Catalog, node: Node, classes: Sequence[str] = ()) -> str:
+    """What decides in a region: what a generator draws, else the output that feeds it.
+
+    ``classes`` are the names of the data's classes.
+    """
+    if node.op == some_of.OP:
+        order = ", in any order" if some_of.is_shuffled(node) else ""
+        return f"{some_of.count_of(node)} of {len(node.bodies)}{order}"
+    if words := condition_words(graph, catalog, node, classes):
+        return words
+    source = node.inputs.get(TIMES) if node.op == REPEAT else condition_port(node, catalog)
+    if source is None:
+        return f"{most_turns(node)} times" if node.op == REPEAT else ""
+    view = random_view(graph, catalog, source)
+    return distribution(view["op"], view["args"]) if view else source.node
+
+
+def condition_port(node: Node, catalog: Catalog) -> Port | None:
+    """What feeds the input of a region that decides; None for what is no region."""
+    spec = catalog.find(node.op)
+    return node.inputs.get(spec.inputs[0].name) if spec and spec.bodies and spec.inputs else None
+
+
+def faulty_scopes(graph: Graph, faults: Sequence[Fault]) -> set[str]:
+    """The scopes of the nodes that are at fault, and of the bodies that a region's fault names."""
+    whole = graph.whole
+    found = [fault for fault in faults if whole.has(fault.node)]
+    named = {fault.about for fault in found if region_of(fault.about) == fault.node}
+    return named.union(whole.scope_of(fault.node) for fault in found)
+
+
+def nearest_existing_scope(graph: Graph, before: Graph, scope: str) -> str:
+    """The scope, or where a graph lacks it, the nearest around it that it has.
+
+    ``before`` is a graph that had it.
+    """
+    while scope:
+        region, _, body = scope.rpartition(".")
+        if graph.has(region) and body in graph.node(region).bodies:
+            return scope
+        scope = before.scope_of(region) if before.has(region) else ""
+    return ""

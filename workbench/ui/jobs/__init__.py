@@ -1,0 +1,1 @@
+"""Work in the background: queues, threads and results."""

@@ -1,0 +1,94 @@
+"""The measurement of an ``if`` against one operator that does the same, for the inspector."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+from workbench.bench import Measurement, Report
+from workbench.bench.experiments.fused_speed import FusedSpeedExperiment
+from workbench.bench.measuring.measurement_config import QUICK_CONFIG
+from workbench.graph.model import Graph
+from workbench.roots import Roots
+from workbench.sources import Datasets
+from workbench.ui.contract.speed_views import FusedRow, FusedSpeedEntry
+from workbench.ui.jobs.measurement_job import JobListener, MeasurementJob
+from workbench.ui.jobs.measurement_queue import SHARED_QUEUE, MeasurementQueue
+
+NOTHING: FusedSpeedEntry = {
+    "state": "none",
+    "region": "",
+    "text": "",
+    "share": 0.0,
+    "rows": [],
+    "ratio": [],
+    "stale": False,
+}
+
+
+class FusedSpeed:
+    """The last such measurement of a page, which ends with it.
+
+    ``changed`` is called after every change. Every method is called with ``lock`` held.
+    """
+
+    def __init__(
+        self,
+        lock: threading.RLock,
+        changed: Callable[[], None],
+        roots: Roots | None = None,
+        queue: MeasurementQueue = SHARED_QUEUE,
+    ) -> None:
+        self._listener: JobListener[Report] = JobListener(lock, changed, lambda found, wrong: None)
+        self._roots = roots
+        self._queue = queue
+        self._job: MeasurementJob[Report] | None = None
+        self._of: tuple[Graph, Datasets, str] | None = None
+
+    def start(self, region: str, graph: Graph, data: Datasets) -> None:
+        """Measure a sound graph on these data, unless that is being done."""
+        if self._job is not None and self._job.outcome is None:
+            return
+        experiment = FusedSpeedExperiment(graph, data, region, measurement_config=QUICK_CONFIG)
+        experiment.usable.roots = self._roots
+        self._of = _unnamed(graph), data, region
+        self._job = MeasurementJob(experiment, self._listener, self._queue)
+        self._job.start()
+
+    def cancel(self) -> None:
+        """Stop, if one runs."""
+        if self._job is not None and self._job.outcome is None:
+            self._job.cancel()
+
+    def entry(self, graph: Graph, data: Datasets) -> FusedSpeedEntry:
+        """What is known, and whether it is of this graph and these data."""
+        job = self._job
+        if job is None or self._of is None:
+            return NOTHING
+        stale = (_unnamed(graph), data) != self._of[:2]
+        base: FusedSpeedEntry = {**NOTHING, "region": self._of[2], "stale": stale}
+        if job.outcome is None:
+            return {**base, "state": "running", "text": job.text, "share": job.share}
+        found, wrong = job.outcome
+        reason = next((row.reason for row in found.measurements if row.reason), "") if found else ""
+        if found is None or reason:
+            return {**base, "state": "failed" if wrong or reason else "stopped",
+                    "text": wrong or reason or "stopped"}  # fmt: skip
+        for row in found.measurements:
+            if row.interval is not None:
+                each = row.interval
+                base["rows"] = [*base["rows"], _row(row, each.median, each.low, each.high)]
+        measured = found.extra.get("fused_over_if")
+        if isinstance(measured, list):
+            base["ratio"] = [float(number) for number in measured]
+        return {**base, "state": "done"}
+
+
+def _row(row: Measurement, median: float, low: float, high: float) -> FusedRow:
+    frames = row.config.frames
+    return {"name": row.name, "median": median, "low": low, "high": high, "frames": frames}
+
+
+def _unnamed(graph: Graph) -> Graph:
+    return replace(graph, name="", about="")

@@ -1,0 +1,199 @@
+"""The background thread that turns requests into pictures: the newest request wins.
+
+What else is looked at (steps, statistics, one tile closely) runs in the same thread: what is
+``interactive`` in turns with the pictures, all else while no picture is due.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.engine.protocol.call_handle import Caller, CallHandle
+from workbench.engine.protocol.process import Engine
+from workbench.errors import CancelledError, EngineError, WorkbenchError
+from workbench.preview import PreviewRequest, PreviewResult, preview_batch
+from workbench.ui.jobs.slow_alarm import SlowAlarm
+
+PATIENCE = 0.2
+"""Seconds before a request counts as slow: the screen says that it is being computed, and a newer
+one ends it."""
+
+GRACE = 5.0
+"""Seconds that a worker has to give way: then it hangs, or is at work on something far too large,
+and the newer request gets a fresh one."""
+
+Outcome = PreviewResult | WorkbenchError
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundJob:
+    """Something to compute besides the picture.
+
+    Of those of one ``name`` only the newest is run; of several, the first in the order of
+    ``rank``. One that is ``interactive`` follows each picture, also while the next one waits.
+    ``done`` is called, from the thread, with what ``run`` gave or raised.
+    """
+
+    name: str
+    rank: int
+    interactive: bool
+    run: Callable[[Caller], Any]
+    done: Callable[[Any], None]
+
+
+class Previewer:
+    """Renders one request at a time; of those that wait, only the latest is rendered."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        on_done: Callable[[PreviewRequest, Outcome], None],
+        on_slow: Callable[[], None],
+        on_making: Callable[[str], None] | None = None,
+    ) -> None:
+        """All are called from threads of this object.
+
+        ``on_making`` hears what is being built, and which functions of the user run.
+        """
+        self._engine = engine
+        self._on_done = on_done
+        self._on_slow = on_slow
+        self._on_making = on_making
+        self._condition = threading.Condition()
+        self._waiting: PreviewRequest | None = None
+        self._background_jobs: dict[str, BackgroundJob] = {}
+        self._background_job: BackgroundJob | None = None
+        self._slow = self._interrupted = self._gave_way = False
+        self._turn = False
+        """Whether what is interactive may run before the next picture."""
+        self._proven: int | None = None
+        """Process id of the worker that gave the last picture."""
+        self._closed = False
+        self.running: PreviewRequest | None = None
+        """What is being rendered now."""
+        self._alarm: SlowAlarm[PreviewRequest] = SlowAlarm(self._is_slow)
+        self._handle = engine.handle()
+        """That of the calls which the present rendering or job makes."""
+        self._thread = threading.Thread(target=self._work, name="workbench-preview", daemon=True)
+        self._thread.start()
+
+    def ask(self, request: PreviewRequest | None) -> None:
+        """Render this next, in place of any request that waits; None only drops that one.
+
+        A background job that is not interactive ends at its next stage, and so does a rendering
+        that has become slow. Of two in a row only one: else a long drag would show nothing until
+        its end.
+        """
+        with self._condition:
+            self._waiting = request
+            self._condition.notify()
+            self._make_way()
+
+    def submit_background(self, job: BackgroundJob) -> None:
+        """Compute this too, as soon as no picture is due."""
+        with self._condition:
+            self._background_jobs[job.name] = job
+            self._condition.notify()
+
+    def drop_background(self, name: str) -> None:
+        """It is looked at no more. One that runs goes on."""
+        with self._condition:
+            self._background_jobs.pop(name, None)
+
+    def close(self) -> None:
+        """End the thread; a rendering that runs is given up by closing the engine."""
+        with self._condition:
+            self._closed = True
+            self._condition.notify()
+        self._alarm.close()
+
+    def _make_way(self) -> None:
+        late = self.running is not None and self._slow and not self._gave_way
+        background = self._background_job is not None and not self._background_job.interactive
+        if self._waiting is None or self._interrupted or not (late or background):
+            return
+        self._interrupted = True
+        self._handle.interrupt()
+        grace = threading.Timer(GRACE, self._lose_patience, [self._handle])
+        grace.daemon = True
+        grace.start()
+
+    def _lose_patience(self, handle: CallHandle) -> None:
+        with self._condition:
+            runs = handle is self._handle and (self.running or self._background_job)
+            if runs and self._engine.pid == self._proven:  # one that starts needs its time
+                handle.cancel()
+
+    def _work(self) -> None:
+        while True:
+            with self._condition:
+                self._condition.wait_for(
+                    lambda: self._closed or self._waiting or self._background_jobs
+                )
+                if self._closed:
+                    return
+                self._slow = self._interrupted = False
+                self._handle = self._engine.handle()
+                self._choose()
+            if self.running is not None:
+                self._render(self.running)
+            elif self._background_job is not None:
+                self._look(self._background_job)
+
+    def _is_due(self) -> bool:
+        return self._closed or self._waiting is not None or bool(self._background_jobs)
+
+    def _choose(self) -> None:
+        """What runs next: the picture that waits, or interactive jobs after the last picture."""
+        interactive = self._turn and any(job.interactive for job in self._background_jobs.values())
+        if self._waiting is not None and not interactive:
+            self.running, self._waiting = self._waiting, None
+            self._turn = True
+            return
+        first = min(self._background_jobs.values(), key=lambda job: (not job.interactive, job.rank))
+        self._background_job = self._background_jobs.pop(first.name)
+        # as many as there are interactive ones now: none that is asked for while they run
+        self._turn = interactive and any(job.interactive for job in self._background_jobs.values())
+
+    def _render(self, request: PreviewRequest) -> None:
+        self._alarm.watch(request, PATIENCE)
+        outcome = self._attempt(lambda: preview_batch(self._handle, request, self._on_making))
+        self._alarm.clear()
+        if isinstance(outcome, PreviewResult):
+            self._proven = self._engine.pid
+        with self._condition:
+            self._gave_way = self._interrupted and isinstance(outcome, CancelledError)
+            self.running = None
+        if not self._closed:
+            self._on_done(request, outcome)
+
+    def _look(self, job: BackgroundJob) -> None:
+        outcome = self._attempt(lambda: job.run(self._handle))
+        with self._condition:
+            self._background_job = None
+            gave_way = self._interrupted and isinstance(outcome, CancelledError)
+            if gave_way:
+                self._background_jobs.setdefault(job.name, job)
+        if not gave_way and not self._closed:
+            job.done(outcome)
+
+    def _attempt(self, run: Callable[[], Any]) -> Any:
+        try:
+            return run()
+        except WorkbenchError as error:
+            return error
+        except Exception as error:
+            logging.getLogger(__name__).exception("The preview failed")
+            return EngineError(f"The preview failed: {type(error).__name__}: {error}")
+
+    def _is_slow(self, request: PreviewRequest) -> None:
+        with self._condition:
+            if self.running is not request:
+                return
+            self._slow = True
+            self._make_way()
+        self._on_slow()

@@ -1,0 +1,1 @@
+"""The workbench in a notebook: the widget, its parts, cells and completion."""

@@ -1,0 +1,116 @@
+"""``%%dali``: a cell with a pipeline written by hand becomes a graph and a workbench.
+
+``%load_ext workbench`` brings it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import tempfile
+from pathlib import Path
+from typing import Any, NoReturn
+
+from IPython.display import display
+
+from workbench.emit.pipeline_import.graph import ImportedGraph
+from workbench.engine.importing import from_file
+from workbench.errors import ImportFailedError
+from workbench.graph.execution.dataset_parameters import parameters
+from workbench.sources import Datasets, load_source, open_datasets, taken_as
+from workbench.ui.notebook.widget import Workbench
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ImportFailedError(f"%%dali: {message}. {self.format_usage().strip()}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="%%dali", add_help=False)
+    parser.add_argument("data", nargs="?", help="what is read: a folder, a list")
+    parser.add_argument("--pipeline", help="which one, where the cell has several")
+    parser.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--name", default="w", help="the variable that holds the workbench")
+    return parser
+
+
+def dali(line: str, cell: str) -> None:
+    """Show a workbench of the pipeline that a cell defines.
+
+    ``%%dali photos`` reads photos, ``%%dali`` alone the folder that the pipeline names itself, and
+    says so; ``--pipeline NAME`` chooses one of several, ``--arg NAME=VALUE``
+    gives its function an argument, ``--name w`` names the variable that holds the workbench and,
+    with ``_graph`` behind it, the graph. The cell is run in a process of its own, as ``from_file``
+    runs a script. Raises WorkbenchError; then the variables of an earlier ``%%dali`` are deleted,
+    so that no later cell uses the earlier graph.
+    """
+    try:
+        _show(line, cell)
+    except BaseException:
+        _delete_earlier(line)
+        raise
+
+
+def _delete_earlier(line: str) -> None:
+    """Delete the workbench and the graph that an earlier ``%%dali`` left under the same names."""
+    from IPython.core.getipython import get_ipython
+
+    shell: Any = get_ipython()
+    found = re.search(r"--name[ =](\S+)", line)
+    name = found[1] if found else "w"
+    names = shell.user_ns if shell is not None else {}
+    if isinstance(names.get(name), Workbench) and names.pop(f"{name}_graph", None) is not None:
+        del names[name]
+
+
+def _show(line: str, cell: str) -> None:
+    try:
+        given = _parser().parse_args(shlex.split(line))
+    except ValueError as error:
+        raise ImportFailedError(f"%%dali {line}: {error}.") from None
+    if not given.name.isidentifier():
+        raise ImportFailedError(f"--name {given.name!r} is no Python name. Give one such as w.")
+    args = dict(pair.partition("=")[::2] for pair in given.arg)
+    if args and given.data is not None:
+        args = {"data": given.data, **args}
+    with tempfile.TemporaryDirectory(prefix="workbench-cell-") as folder:
+        path = Path(folder, "cell.py")
+        path.write_text(cell, encoding="utf-8")
+        found = from_file(path, given.pipeline, args or None)
+    if found.report.entries or found.report.faults:
+        print(found.report)
+    shown = Workbench(_data(given.data, found), found.document)
+    from IPython.core.getipython import get_ipython
+
+    shell: Any = get_ipython()
+    if shell is not None:
+        shell.user_ns |= {given.name: shown, f"{given.name}_graph": found.graph}
+    display(shown)
+
+
+def _data(given: str | None, found: ImportedGraph) -> Datasets:
+    """What the workbench reads, told where the line does not say it. Raises ImportFailedError."""
+    if given is None and not parameters(found.graph.sources):
+        print("The pipeline names its files itself: it reads no folder that is given.")
+        return open_datasets(".")
+    if given is None and not os.path.exists(found.data):
+        named = f" {found.data}, which is not there" if found.data else " no folder"
+        raise ImportFailedError(
+            f"%%dali: no data is given, and the pipeline names{named}. Give what it is to read: "
+            "%%dali photos."
+        )
+    datasets = open_datasets(found.data if given is None else given)
+    (dataset,) = datasets.values()
+    if given is None:
+        print(f"It reads {dataset}, which the pipeline names: a {taken_as(dataset)}.")
+    elif load_source(dataset.kind).guessed:
+        print(f"{dataset} is read as a {taken_as(dataset)}.")
+    return datasets
+
+
+def register(shell: Any) -> None:
+    """Give a shell the magic."""
+    shell.register_magic_function(dali, magic_kind="cell", magic_name="dali")

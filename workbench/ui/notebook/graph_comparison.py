@@ -1,0 +1,191 @@
+"""Two graphs on the same photos and draws, as one object: ``workbench.compare``."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from workbench.arguments import WHOLE, checked
+from workbench.engine import Engine
+from workbench.engine.protocol.progress_bar import one_line_interrupt
+from workbench.errors import ArgumentError, DataError
+from workbench.figures import plot_values
+from workbench.graph.model import Graph
+from workbench.graph.variants.difference import GraphDifference, graph_differences
+from workbench.graph.variants.shared_seeds import with_seeds_of
+from workbench.preview import (
+    PreviewRequest,
+    PreviewResult,
+    TileDistance,
+    preview_batch,
+    preview_distances,
+)
+from workbench.preview.pictures.contact_sheet import small_jpeg
+from workbench.sources import Data, open_datasets
+from workbench.ui.state.graph_argument import GraphLike, to_graph
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MOST_PICTURE = 35_000
+"""Bytes of each of the two pictures in a notebook."""
+_MOST_ROWS = 40
+_TILE = 112
+"""Pixels."""
+
+
+@dataclass(frozen=True, repr=False)
+class GraphComparison:
+    """What two graphs make of the same samples, and in what they differ.
+
+    Attributes
+    ----------
+    names:
+        Of the two graphs.
+    differences:
+        What leads from the first graph to the second: nodes, arguments, edges, settings.
+    previews:
+        The batch of each.
+    distances:
+        For each sample the mean absolute difference of the shown pixels, 0 to 255, for each image
+        output of the first graph; None where the other has none of that size.
+
+    ::
+
+        found = wb.compare(graph, graph["rotate"].set(angle=20), samples=2)
+        assert [each.node for each in found.differences] == ["rotate"]
+        print(found.to_frame())
+    """
+
+    names: tuple[str, str]
+    differences: tuple[GraphDifference, ...]
+    previews: tuple[PreviewResult, PreviewResult]
+    distances: tuple[TileDistance, ...]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The file of each sample.
+
+        ::
+
+            files = wb.compare(graph, graph, samples=2).files
+        """
+        return tuple(tile.sample.file for tile in self.previews[0].tiles)
+
+    def to_frame(self) -> Any:
+        """A pandas frame: the file of each sample and its mean difference, a column an output.
+
+        ::
+
+            frame = wb.compare(graph, graph["rotate"].set(angle=20), samples=2).to_frame()
+            assert frame["images"].min() > 0
+
+        Raises ImportError where pandas is not installed.
+        """
+        import pandas
+
+        columns: dict[str, Any] = {"file": self.files}
+        for index, name in enumerate(self.previews[0].outputs):
+            columns[name] = [each.means[index] for each in self.distances]
+        return pandas.DataFrame(columns)
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: the mean difference of each sample, of the first image output.
+
+        ::
+
+            figure = wb.compare(graph, graph["rotate"].set(angle=20), samples=2).plot()
+        """
+        means = {
+            f"{number}: {file}": each.means[0]
+            for number, (file, each) in enumerate(zip(self.files, self.distances, strict=True))
+        }
+        known = {name: mean for name, mean in means.items() if mean is not None}
+        return plot_values(known, "mean difference, of 255", " and ".join(self.names))
+
+    def __repr__(self) -> str:
+        means = [mean for each in self.distances for mean in each.means if mean is not None]
+        apart = f"{sum(means) / len(means):.3g} of 255 on average" if means else "not comparable"
+        return (
+            f"<{self.names[0]} and {self.names[1]}: {len(self.differences)} differences, pixels "
+            f"of {len(self.distances)} samples {apart}>"
+        )
+
+    def _repr_html_(self) -> str:
+        pictures = "".join(
+            f'<td><b>{escape(name)}</b><br><img alt="{escape(name)}" '
+            f'src="data:image/jpeg;base64,{_jpeg(preview)}"></td>'
+            for name, preview in zip(self.names, self.previews, strict=True)
+        )
+        rows = "".join(
+            f"<tr><td>{escape(each.node)}</td><td>{escape(each.what or each.change)}</td>"
+            f"<td>{escape(each.before[:80])}</td><td>{escape(each.after[:80])}</td></tr>"
+            for each in self.differences[:_MOST_ROWS]
+        )
+        more = len(self.differences) - _MOST_ROWS
+        rest = f"<p>and {more} more differences</p>" if more > 0 else ""
+        head = "<tr><th>node</th><th>what</th>" + "".join(
+            f"<th>{escape(name)}</th>" for name in self.names
+        )
+        return (
+            f"<table><tr>{pictures}</tr></table><p>{escape(repr(self)[1:-1])}</p>"
+            f"<table>{head}</tr>{rows}</table>{rest}"
+        )
+
+
+def _reading_as(graph: Graph, leading: Graph) -> Graph:
+    """The graph with the order of another's reader, where each has one, of encoded images."""
+    mine, its = graph.sources, leading.sources
+    if len(mine) != 1 or len(its) != 1 or mine[0].decodes or mine[0].op != its[0].op:
+        return graph
+    return graph.replace_node(replace(mine[0], args=its[0].args, seed=its[0].seed))
+
+
+def _jpeg(preview: PreviewResult) -> str:
+    small = small_jpeg(preview.image, preview.mime, preview.size, _MOST_PICTURE)
+    return base64.b64encode(small).decode()
+
+
+@checked(batch=WHOLE, samples=WHOLE)
+@one_line_interrupt()
+def compare(
+    first: GraphLike, second: GraphLike, data: Data | None = None, batch: int = 0, samples: int = 8
+) -> GraphComparison:
+    """Two graphs on the same photos and draws: pictures beside each other, and what differs.
+
+    Parameters
+    ----------
+    first, second:
+        Graphs, names of recipes, or paths of graph files. The second one runs with the seeds and
+        the batch size of the first, and reads in its order; ``differences`` are of what was given.
+    data:
+        What ``Workbench`` takes; by default what the first graph was made to read.
+    batch, samples:
+        Which batch, from 0, and how many samples of it.
+
+    Raises GraphFormatError for what is no graph, GraphFaultsError where one cannot run, DataError
+    for the data, GraphError for a batch or samples out of their range, and PipelineError where DALI
+    refuses.
+
+    ::
+
+        found = wb.compare(graph, "rotate-jitter", data="photos", samples=2)
+    """
+    if samples < 1:
+        raise ArgumentError(f"compare: samples is {samples}. Give 1 or more.")
+    one, other = to_graph(first), to_graph(second)
+    given = one.datasets or other.datasets if data is None else open_datasets(data)
+    if given is None:
+        raise DataError("compare is given no data. Give a folder: data='photos'.")
+    following = _reading_as(with_seeds_of(other, one), one)
+    requests = [
+        PreviewRequest(graph, given, batch, samples, _TILE, "augmented")
+        for graph in (one, following)
+    ]
+    with Engine() as engine:
+        here, there = (preview_batch(engine, request) for request in requests)
+        distances = preview_distances(engine, requests[0], requests[1])
+    names = (one.name, other.name if other.name != one.name else f"{other.name} (second)")
+    return GraphComparison(names, graph_differences(one, other), (here, there), distances)

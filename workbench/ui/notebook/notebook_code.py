@@ -1,0 +1,412 @@
+"""What a cell does with a workbench: nodes, parameters to link, batches, loaders, code."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+
+from workbench.arguments import TEXT, WHOLE, checked, told_as
+from workbench.emit.targets import export
+from workbench.engine.build.kernel_program import KernelLoader, build_pipeline, make_loader
+from workbench.engine.protocol.progress_bar import one_line_interrupt
+from workbench.engine.resources.missing_gpu import require_gpu_where_asked
+from workbench.errors import EngineClosedError, GraphEditError, UnknownNameError
+from workbench.graph.builder.data_node import plain_value
+from workbench.graph.builder.node_handle import NodeHandle
+from workbench.graph.model.bounds import SETTINGS
+from workbench.preview import OutputBatch, PreviewRequest, preview_outputs
+from workbench.ui.export.cell_source import cell_source
+from workbench.ui.notebook.notebook_runs import RunAccess
+
+if TYPE_CHECKING:
+    from workbench.graph.model import Graph
+    from workbench.ui.app.view_model import ViewModel
+
+CLOSED = "This workbench is closed. Make another one: workbench.Workbench(data, w.graph)."
+_SMALLEST_TILE = 8
+
+
+class KnownAttributes:
+    """Mixin that raises AttributeError when a cell sets an attribute that does not exist."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        by_library = name.startswith("_") or name == "notify_change"  # traitlets replaces it
+        if not by_library and not hasattr(getattr(type(self), name, None), "__set__"):
+            raise UnknownNameError(self._why_not_set(name))
+        super().__setattr__(name, value)
+
+    def _why_not_set(self, name: str) -> str:
+        owner = type(self).__name__
+        if name in dir(self):
+            return f"{owner}.{name} cannot be set."
+        if name in SETTINGS:
+            return (
+                f"{owner} has no attribute {name!r}: it is a setting of the graph. "
+                f"Use w.graph = w.graph.with_settings({name}=...)."
+            )
+        known = [each for each in dir(self) if not each.startswith("_")]
+        near = get_close_matches(name, known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        return f"{owner} has no attribute {name!r}, so it cannot be set.{hint}"
+
+
+class LiveNode:
+    """A node of the graph on the screen: ``w["rotate"].angle = 5`` is an edit that can be undone.
+
+    Reading gives what ``graph["rotate"]`` gives. Raises GraphEditError where the node is gone.
+
+    ::
+
+        w["rotate"].angle = 10
+        w["rotate"].set(angle=5, fill_value=0)
+    """
+
+    def __init__(self, workbench: CodeAccess, node_id: str) -> None:
+        object.__setattr__(self, "_workbench", workbench)
+        object.__setattr__(self, "_node_id", node_id)
+
+    @property
+    def _now(self) -> NodeHandle:
+        handle: NodeHandle = self._workbench.graph[self._node_id]
+        return handle
+
+    _written = "w[node]"
+
+    @checked()
+    def set(self, **arguments: Any) -> None:
+        """Give arguments other values, or feed them from nodes, in one step of undo.
+
+        Raises as ``NodeHandle.set``, and EngineClosedError on a closed workbench.
+
+        ::
+
+            w["rotate"].set(angle=wb.random.uniform(range=(-10, 10)), fill_value=0)
+        """
+        self._workbench.graph = self._now.set(**arguments)
+
+    def reset(self, *names: str) -> None:
+        """Reset these arguments, or all, to their defaults, in one step of undo.
+
+        Raises GraphEditError for an unknown argument.
+
+        ::
+
+            w["rotate"].reset("angle")
+        """
+        self._workbench.graph = self._now.reset(*names)
+
+    def remove(self) -> None:
+        """Remove the node from the graph; its input feeds its consumers.
+
+        ::
+
+            w["rotate"].remove()
+        """
+        self._workbench.graph = self._now.remove()
+
+    def mute(self, muted: bool = True) -> None:
+        """Exclude the node from what runs, or include it again with ``muted=False``.
+
+        ::
+
+            w["rotate"].mute()
+        """
+        self._workbench.graph = self._now.mute(muted)
+
+    def rename(self, new_id: str) -> None:
+        """Change the id of the node; this handle follows. Raises GraphEditError for a used id.
+
+        ::
+
+            w["rotate"].rename("turned")
+        """
+        self._workbench.graph = self._now.rename(new_id)
+        object.__setattr__(self, "_node_id", new_id)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._now, name)
+        # A random argument is a node too: its handle must act on the workbench as well.
+        is_node = isinstance(value, NodeHandle)
+        return LiveNode(self._workbench, value.node.id) if is_node else value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.set(**{name: value})
+
+    def __dir__(self) -> list[str]:
+        return dir(self._now)
+
+    def __repr__(self) -> str:
+        return repr(self._now)
+
+
+_ECHO_SECONDS = 2.0
+"""How long after an update a browser may send the value back, rounded to the slider's step."""
+
+
+class Parameter(KnownAttributes, traitlets.HasTraits):
+    """One argument of one node as a trait, to be linked with any widget and observed.
+
+    ``value`` follows the graph; while the argument is random or fed by a node it keeps its last
+    value. Moves of one parameter are one step of undo. A slider that rounds a value to its step
+    because it was displayed or updated changes nothing.
+    """
+
+    value = traitlets.Any(None, allow_none=True)
+
+    def __init__(self, workbench: CodeAccess, node_id: str, argument: str) -> None:
+        super().__init__()
+        self._workbench, self._node_id, self._argument = workbench, node_id, argument
+        self._updates: deque[tuple[float, Any]] = deque(maxlen=100)
+        """When the graph changed the value, and to what."""
+        self._read()
+        workbench.observe(self._read, "graph")
+        self.observe(self._write, "value")
+
+    def __repr__(self) -> str:
+        return f"<{self._node_id}.{self._argument} = {self.value!r}>"
+
+    def _present(self) -> Any:
+        graph = self._workbench.graph
+        if not graph.has(self._node_id) or self._argument in graph.node(self._node_id).inputs:
+            return None
+        return getattr(graph[self._node_id], self._argument)
+
+    def _read(self, _: object = None) -> None:
+        present = self._present()
+        if present is not None and present != self.value:
+            self._updates.append((time.monotonic(), present))
+            self.value = present
+
+    @traitlets.validate("value")
+    def _without_rounding(self, proposal: Any) -> Any:
+        """The present value in place of what a slider made of it, or of an update just before."""
+        value, present = proposal["value"], self._present()
+        if present is None:  # random, or fed by a node
+            present = self.value
+        step = self._browser_step()
+        if _is_close(value, present, step):
+            return present
+        recent = time.monotonic() - _ECHO_SECONDS
+        if step and any(when > recent and _is_close(value, v, step) for when, v in self._updates):
+            return present
+        return value
+
+    def _browser_step(self) -> float:
+        """The step of the linked slider that the browser is setting just now; 0: none is."""
+        handlers = self._trait_notifiers.get("value", {}).get("change", [])
+        links = [getattr(handler, "__self__", None) for handler in handlers]
+        ends = [each.source for each in links if isinstance(each, _LINKS)]
+        ends += [each.target for each in links if isinstance(each, _LINKS)]
+        steps = [
+            getattr(widget, "step", None)
+            for widget, _ in ends
+            if getattr(widget, "_property_lock", None)
+        ]
+        return max((step for step in steps if isinstance(step, int | float)), default=0.0)
+
+    def _write(self, change: Any) -> None:
+        value = change["new"]
+        if value is None or plain_value(value) == self._present():
+            return
+        edited = self._workbench.graph[self._node_id].set(**{self._argument: value})
+        group = f"{self._node_id}.{self._argument}"
+        self._workbench._live.set_graph(edited, group)
+
+
+_LINKS = (traitlets.link, traitlets.directional_link)
+
+
+def _is_close(value: Any, other: Any, step: float) -> bool:
+    """Whether two numbers, or sequences of numbers, differ by rounding to ``step`` only."""
+    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
+        pairs = zip(value, other, strict=False)
+        return len(value) == len(other) and all(_is_close(a, b, step) for a, b in pairs)
+    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (value, other))
+    return numbers and math.isclose(value, other, rel_tol=1e-9, abs_tol=step * 0.4999)
+
+
+class CodeAccess(KnownAttributes, RunAccess):
+    """The part of a workbench that code uses; ``Workbench`` is one."""
+
+    graph: Any
+    _model: ViewModel
+    _parameters: dict[str, Parameter]
+    _closed = False
+
+    @property
+    def _live(self) -> ViewModel:
+        """What is on the screen. Raises EngineClosedError where it was closed."""
+        if self._closed:
+            raise EngineClosedError(CLOSED)
+        return self._model
+
+    def observe(self, handler: Any, names: Any = ..., type: str = "change") -> None:
+        """Call a function when a trait changes (see ``traitlets``)."""
+        super().observe(handler, names, type)  # type: ignore[misc]
+
+    def __getitem__(self, node_id: str) -> LiveNode:
+        self.graph.node(node_id)
+        return LiveNode(self, node_id)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [node.id for node in self.graph.walk()]
+
+    @checked(name=TEXT)
+    def param(self, name: str) -> Parameter:
+        """An argument as a trait: ``w.param("rotate.angle")``.
+
+        ::
+
+            slider = ipywidgets.FloatSlider(min=-30, max=30)
+            ipywidgets.link((w.param("rotate.angle"), "value"), (slider, "value"))
+
+        The first of the two is copied to the second: name the parameter first, or the slider's
+        value replaces that of the graph.
+
+        Raises GraphEditError for a node or argument that is not there, with those that are.
+        """
+        self._live  # noqa: B018
+        node_id, _, argument = name.rpartition(".")
+        if not node_id:
+            raise GraphEditError(f"{name!r} names no argument. Give node.argument: rotate.angle.")
+        if name not in self._parameters:
+            try:
+                getattr(self.graph[node_id], argument)
+            except AttributeError as error:
+                raise GraphEditError(str(error)) from None
+            self._parameters[name] = Parameter(self, node_id, argument)
+        return self._parameters[name]
+
+    @checked()
+    def undo(self) -> bool:
+        """Take the last edit back. Returns whether there was one.
+
+        ::
+
+            w["rotate"].angle = 20
+            assert w.undo()
+        """
+        return self._step("undo")
+
+    @checked()
+    def redo(self) -> bool:
+        """Make the edit again that was taken back. Returns whether there was one.
+
+        ::
+
+            if w.redo():
+                print(w["rotate"].angle)
+        """
+        return self._step("redo")
+
+    def _step(self, which: str) -> bool:
+        before = self._live.history.document
+        self._model.act("bar", {"do": which})
+        self.graph = self._model.graph
+        return self._model.history.document is not before
+
+    @checked(number=WHOLE, samples=WHOLE)
+    @one_line_interrupt()
+    def batch(self, number: int = 0, samples: int | None = None) -> OutputBatch:
+        """Batch ``number`` (from 0) as arrays: ``.images``, ``.labels``, ``.files``, ``.draws``.
+
+        Bit for bit that of the exported script; run in the worker. ``samples`` is how many of it,
+        all by default. Raises GraphFaultsError where the graph cannot run, DataError for the data
+        and PipelineError where DALI refuses.
+
+        ::
+
+            images = w.batch(0, samples=4).images
+            assert images.shape == (4, 224, 224, 3)
+        """
+        graph: Graph = self.graph
+        size = graph.settings.batch_size
+        if samples is not None and not 1 <= samples <= size:
+            raise GraphEditError(f"samples is {samples}. Give 1 to {size}, the batch size.")
+        count = size if samples is None else samples
+        data = self._live.data_panel.datasets
+        require_gpu_where_asked(graph, self._live.machine)
+        request = PreviewRequest(graph, data, number, count, _SMALLEST_TILE)
+        return preview_outputs(self._model.engine, request)
+
+    @checked()
+    def pipeline(self, **options: Any) -> Any:
+        """The graph as ``nvidia.dali.Pipeline``, built, in this process: what ends it ends both.
+
+        ``options`` are those of ``build_pipeline`` in the exported script: ``batch_size``,
+        ``num_threads``, ``device``, ``seed``. Raises ArgumentError for others, GraphFaultsError
+        where the graph cannot run and for values out of their range, DataError for the data.
+
+        ::
+
+            images, labels = w.pipeline(batch_size=4).run()
+        """
+        data = self._live.data_panel.datasets
+        with told_as("w.pipeline", "build_pipeline"):
+            return build_pipeline(self.graph, data, **options)
+
+    @checked(library=TEXT)
+    def loader(
+        self, library: str = "torch", epochs: int | None = 1, **options: Any
+    ) -> KernelLoader:
+        """Batches as tensors of ``torch`` or ``jax``, in this process: what ends it ends both.
+
+        ::
+
+            for images, labels in w.loader("torch", epochs=1):
+                print(images.shape)
+
+        A tuple has the graph's outputs in order. ``options`` are as of ``pipeline``. Raises as that
+        does, GraphExportError where the graph cannot go there, and ImportError where the library is
+        not installed.
+        """
+        data = self._live.data_panel.datasets
+        with told_as("w.loader", "build_pipeline"):
+            return make_loader(self.graph, data, library, epochs, **options)
+
+    @checked(target=TEXT, with_=TEXT)
+    def to_code(self, target: str = "script", *, with_: str = "") -> str:
+        """The source for a target as the Code panel has it: its main file, for the present data.
+
+        ``with_="training"``: with a training loop. ``w.code.source`` is the script for any data.
+
+        Raises GraphExportError for another target and where the graph cannot go there.
+
+        ::
+
+            assert "def build_pipeline" in w.to_code()
+            print(w.to_code("pytorch"))
+        """
+        panel = self._model.data_panel
+        # None: they are read here if the panel has not finished counting the data
+        facts = panel.facts or None
+        made = export(self.graph, target, with_=with_, data=panel.datasets, facts=facts)
+        return made.main.text
+
+    @checked()
+    def to_cell(self) -> None:
+        """Put a cell below that shows this workbench: the graph as method calls.
+
+        They give the same graph, ids and seeds too. What no calls give, such as a graph of two
+        readers, is written as in a file, with the reason. Raises GraphEditError outside of a
+        notebook.
+
+        ::
+
+            if "get_ipython" in globals():
+                w.to_cell()
+        """
+        from IPython.core.getipython import get_ipython
+
+        document = replace(self._model.history.document, graph=self.graph)
+        source = cell_source(self._model.data_panel.datasets, document)
+        shell = get_ipython()
+        if shell is None:
+            raise GraphEditError("There is no notebook to put a cell into. Use to_code().")
+        shell.set_next_input(source)

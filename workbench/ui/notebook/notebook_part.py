@@ -1,0 +1,178 @@
+"""One part of the workbench as a widget: canvas, inspector, preview and the others."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import anywidget
+import traitlets
+from IPython.display import display
+
+from workbench.errors import EngineClosedError, GraphEditError
+from workbench.ui.app.view_model import ViewModel
+from workbench.ui.contract.bundles import bundle_path
+from workbench.ui.contract.components import COMPONENTS, LINK_FIELDS, Component, Field
+from workbench.ui.notebook.notebook_code import CLOSED, KnownAttributes
+from workbench.ui.notebook.static_snapshot import StaticSnapshot
+
+_UNECHOED = ("outbox", "watched")
+
+_TRAITS: dict[type, Any] = {
+    str: traitlets.Unicode,
+    bool: traitlets.Bool,
+    int: traitlets.Int,
+    float: traitlets.Float,
+    list: traitlets.List,
+    dict: traitlets.Dict,
+    bytes: traitlets.Bytes,
+}
+
+
+class Part(KnownAttributes, anywidget.AnyWidget):
+    """One component. Its traits are the fields of the table; observe and link them as any other.
+
+    What the browser sends is taken under the view-model's lock: while a cell runs, Lab delivers it
+    on a second thread.
+    """
+
+    _component: str
+    _model: ViewModel | None = None
+    _static_snapshot: StaticSnapshot | None = None
+    _browser: int | None = None
+    """The thread on which the browser sets a field just now."""
+    _waiting: list[str] | None = None
+    """Fields that are to go in one message."""
+    _publisher: int | None = None
+    """The thread that sets them."""
+    _shower: int | None = None
+    """The thread on which the view-model sets a field just now."""
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        if self._model is None:
+            super().set_state(sync_data)
+            return
+        with self._model.lock:
+            self._browser = threading.get_ident()
+            try:
+                super().set_state(sync_data)
+            finally:
+                self._browser = None
+
+    def take(self, component: str, field: str, value: Any) -> None:
+        """Hand a field to the view-model. Raises GraphEditError where a cell set what cannot be."""
+        assert self._model is not None
+        if self._model.closed and self._browser != threading.get_ident():
+            raise EngineClosedError(CLOSED)
+        refused = self._model.receive(component, field, value)
+        if refused and self._browser != threading.get_ident():
+            raise GraphEditError(refused)
+
+    def show(self, field: str, value: Any) -> None:
+        """Set a field to what the view-model has."""
+        before, self._shower = self._shower, threading.get_ident()
+        try:
+            setattr(self, field, value)
+        finally:
+            self._shower = before
+
+    def _only_shown(self, proposal: Any) -> Any:
+        """Refuse what a cell sets a field to that shows what is; samples are selected by place."""
+        field, value = proposal["trait"].name, proposal["value"]
+        if self._model is None or threading.get_ident() in (self._shower, self._browser):
+            return value
+        if field != "selected":
+            raise GraphEditError(f"w.{self._component}.{field} shows what is, and cannot be set.")
+        places = getattr(value, "places", value)
+        self.set_trait("marked", [*places] if isinstance(places, Sequence) else places)
+        return self.selected
+
+    @contextmanager
+    def one_message(self) -> Iterator[None]:
+        """Send all fields that are set meanwhile together: the browser draws once for them.
+
+        Unlike ``hold_sync`` it bears that the heartbeat sets its field from another thread.
+        """
+        if self._waiting is not None:
+            yield
+            return
+        self._waiting, self._publisher = [], threading.get_ident()
+        try:
+            yield
+        finally:
+            waiting, self._waiting = self._waiting, None
+            self.send_state(dict.fromkeys(waiting))
+
+    def _should_send_property(self, key: str, value: Any) -> bool:
+        if not super()._should_send_property(key, value):
+            return False
+        if self._waiting is None or self._publisher != threading.get_ident():
+            return True
+        self._waiting.append(key)
+        return False
+
+    def _ipython_display_(self, **kwargs: Any) -> None:
+        """Show the widget and, where it has pictures, the last of them for the saved notebook."""
+        if self._model is not None and self._model.closed:
+            display({"text/plain": repr(self)}, raw=True)
+            return
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is not None:
+            display(bundle[0], metadata=bundle[1], raw=True)
+        if self._component == "preview":
+            self.show_static_snapshot()
+
+    def show_static_snapshot(self) -> None:
+        """Put the last picture into an output of its own, for the saved notebook."""
+        if self._static_snapshot and self._model and not self._model.data_panel.error:
+            self._static_snapshot.show()
+
+    def __repr__(self) -> str:
+        if self._model is not None and self._model.closed:
+            return f"<{self._component} panel, closed>"
+        data = f" of {self._model.data_panel.chip}" if self._model else ""
+        return f"<{self._component} panel{data}>"
+
+    def open(self) -> None:
+        super().open()
+        self._let_browser_choose()
+
+    def _send(self, msg: Any, buffers: Any = None) -> None:
+        super()._send(msg, buffers)
+        self._let_browser_choose()
+
+    def _let_browser_choose(self) -> None:
+        """Let the browser say on which of the kernel's threads its messages are taken.
+
+        ipykernel 7 otherwise takes them where this widget last spoke from. If that is the main
+        thread, they wait for the cell that runs there; Lab itself names a thread that is free.
+        """
+        comm: Any = self.comm
+        if comm is not None:
+            vars(comm).pop("_reply_subshell_id", None)
+
+
+def _part_class(component: Component) -> type[Part]:
+    """The widget class of a component, made from its row of the table."""
+    fields = [*component.fields, *LINK_FIELDS]
+    traits = {field.name: _trait(field) for field in fields}
+    members = {"__doc__": component.doc, "_esm": bundle_path(component), **traits}
+    shown = [field.name for field in fields if field.direction != "both"]
+    members["_refuse"] = traitlets.validate(*shown)(Part._only_shown)
+    return type(component.name.capitalize(), (Part,), {**members, "_component": component.name})
+
+
+def _trait(field: Field) -> Any:
+    default = field.default
+    if field.choices:
+        trait = traitlets.Enum(field.choices, default, help=field.doc)
+    else:
+        trait = _TRAITS.get(type(default), traitlets.Any)(default, help=field.doc)
+    # No view waits for what ipywidgets sends back of what it has set, which each key pays for.
+    return trait.tag(sync=field.direction != "python", echo_update=field.name not in _UNECHOED)
+
+
+PARTS = {component.name: _part_class(component) for component in COMPONENTS}
+"""Widget class of each component."""

@@ -1,0 +1,146 @@
+"""What a cell has measured and compared: runs of minutes, with a bar of progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from inspect import signature
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from workbench.arguments import WHOLE, checked, require_names, told_as
+from workbench.bench import Benchmark, Report
+from workbench.bench.experiments.speed_experiment import SpeedExperiment
+from workbench.bench.experiments.stages import StageCostExperiment
+from workbench.bench.experiments.tune import TuningExperiment
+from workbench.engine.protocol.progress_bar import share_bar
+from workbench.optimiser import Optimisation, optimise
+from workbench.preview.verification.verify import Verification, verify
+
+if TYPE_CHECKING:
+    from workbench.graph.model import DecodeDevice
+    from workbench.sources import Datasets
+    from workbench.ui.app.view_model import ViewModel
+
+
+E = TypeVar("E", bound=SpeedExperiment)
+_GIVEN = ("graph", "data", "on_progress")
+
+
+def _made(written: str, make: Callable[..., E], options: Mapping[str, Any], *given: Any) -> E:
+    """An experiment with the options of ``written``, which is what messages call it."""
+    _require_options(written, make, options)
+    with told_as(written, make.__name__):
+        return make(*given, **options)
+
+
+def _require_options(written: str, made: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    """Raise ArgumentError for an option that is none; graph and data are those on the screen."""
+    taken = signature(made)
+    own = [each for each in taken.parameters.values() if each.name not in _GIVEN]
+    require_names(written, options, taken.replace(parameters=own))
+
+
+def run_with_bar(experiment: SpeedExperiment) -> Report:
+    """Run with a bar. An interrupt gives what is measured so far, else one line."""
+    with share_bar() as on_progress:
+        try:
+            return experiment.run(on_progress)
+        except KeyboardInterrupt:
+            experiment.cancel()
+            so_far = experiment.interrupted_report() or experiment.partial_report
+            if so_far is None:
+                raise
+            return so_far
+
+
+class RunAccess:
+    """The part of a workbench that measures; ``Workbench`` is one.
+
+    Each run shows its progress. An interrupt gives what is measured until then, or is one line.
+    """
+
+    graph: Any
+    _written = "w"
+    """What messages call it."""
+
+    @property
+    def _live(self) -> ViewModel:
+        raise NotImplementedError
+
+    @property
+    def _read_data(self) -> Datasets:
+        return self._live.data_panel.datasets
+
+    @checked()
+    def bench(self, **options: Any) -> Report:
+        """imgs/s of the exported script, CPU and mixed decoding in turns, with a bar of progress.
+
+        ``options`` are those of ``Benchmark``. Raises as that and its ``run`` do::
+
+            report = w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG)
+        """
+        return run_with_bar(_made("w.bench", Benchmark, options, self.graph, self._read_data))
+
+    @checked()
+    def stages(self, **options: Any) -> Report:
+        """Where the time goes: what each stage costs, and the slowest files.
+
+        ``options`` are ``measurement_config``, ``cache`` (``"warm"`` or ``"cold"``) and ``name``.
+        Raises DataError for the data and EngineError where nothing can be measured.
+
+        ::
+
+            report = w.stages(measurement_config=COARSE_CONFIG)
+            print(report.to_frame())
+        """
+        return run_with_bar(
+            _made("w.stages", StageCostExperiment, options, self.graph, self._read_data)
+        )
+
+    @checked()
+    def tune(self, device: DecodeDevice | None = None, **options: Any) -> Report:
+        """The fastest number of threads, batch size and queue on this machine, in minutes.
+
+        ``device`` is ``"cpu"`` or ``"mixed"``, by default the graph's; ``options`` are ``grid``,
+        ``seconds`` (how long it may take), ``host_limit`` and ``gpu_limit`` (bytes),
+        ``measurement_config``, ``cache`` and ``name``.
+        Raises DataError for the data and EngineError where nothing can be measured.
+
+        ::
+
+            from workbench.bench.analysis.grid import Grid
+
+            grid = Grid(threads=(1, 2), batch_size=(8,), prefetch=(2,))
+            report = w.tune("cpu", grid=grid, measurement_config=COARSE_CONFIG)
+        """
+        data = self._read_data
+        return run_with_bar(
+            _made("w.tune", TuningExperiment, {"device": device, **options}, self.graph, data)
+        )
+
+    @checked()
+    def optimise(self, **options: Any) -> Optimisation:
+        """Rewrites that make the graph faster: ``workbench.optimise`` of the present graph.
+
+        Takes its ``rewrites``, ``seconds`` and ``config``, and raises as that does. To take them:
+        ``w.graph = found.apply("exact")``.
+
+        ::
+
+            found = w.optimise(rewrites=("crop-in-decoder",), config=COARSE_CONFIG)
+        """
+        _require_options("w.optimise", optimise, options)
+        with told_as("w.optimise", "optimise"):
+            return optimise(self.graph, self._read_data, **options)
+
+    @checked(batches=WHOLE)
+    def verify(self, batches: int = 3) -> Verification:
+        """Compare the preview with the exported script, bit for bit, on the data without bad files.
+
+        Raises GraphFaultsError where the graph cannot run and DataError for the data.
+
+        ::
+
+            assert w.verify(batches=1).exact
+        """
+        with told_as("w.verify", "verify"):
+            return verify(self.graph, self._read_data, batches)

@@ -1,0 +1,149 @@
+"""A workbench of Python in a person's own Panel app: the same panels, beside theirs.
+
+Each page that shows it has components of its own, which follow the widgets' traits: what is changed
+on one page, in a cell or by another page is seen on all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
+import param
+from panel.custom import AnyWidgetComponent
+from panel.viewable import Child, Children
+
+from workbench.errors import ArgumentError
+from workbench.ui.contract.components import COMPONENTS, LINK_FIELDS, TABS
+from workbench.ui.web.web_app import PageParts
+
+if TYPE_CHECKING:
+    from workbench.ui.notebook.widget import Workbench
+
+WHOLE = "all"
+
+_FOLLOWED = {
+    component.name: [
+        field.name
+        for field in (*component.fields, *LINK_FIELDS)
+        if field.direction != "python" and field.name not in ("outbox", "watched", "workbench")
+    ]
+    for component in COMPONENTS
+}
+"""Component -> its traits that pages show."""
+
+
+class Screen(AnyWidgetComponent):
+    """Bar, panes and status as the web app has them: edges are dragged, a narrow one is a column.
+
+    The panes lie in one document: the bar's script, which arranges them, finds them there. Panel
+    1.9 renders the components of a page as it does the first of them: this is what the parts are.
+    """
+
+    bar = Child()
+    canvas = Child()
+    inspector = Child()
+    panels = Children()
+    status = Child()
+    tall = param.Integer(doc="Pixels.")
+    stacked = param.Boolean()
+
+    _esm = """
+    export default {
+      render({ view, el }) {
+        const given = view.model_proxy; // only what it hands out is rendered
+        const box = (name, ...children) => {
+          const made = document.createElement("div");
+          made.className = name;
+          made.append(...children);
+          return made;
+        };
+        const screen = box(
+          given.stacked ? "wb-screen wb-screen-stacked" : "wb-screen",
+          given.get_child("bar"),
+          box(
+            "wb-screen-panes",
+            box("wb-pane wb-pane-canvas", given.get_child("canvas")),
+            box("wb-pane wb-pane-inspector", given.get_child("inspector")),
+            box("wb-pane wb-pane-panels", ...given.get_child("panels")),
+          ),
+          given.get_child("status"),
+        );
+        screen.style.height = `${given.tall}px`;
+        el.append(screen);
+      },
+    };
+    """
+
+
+class PanelView(PageParts):
+    """The components of one page for a workbench that lives in Python."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        super().__init__()
+        self._workbench = workbench
+        self._applying = False
+        for name, fields in _FOLLOWED.items():
+            part = workbench._parts[name]
+            for field in fields:
+                self.publish(name, field, getattr(part, field))
+            part.observe(self._follow, fields)
+        model = workbench._model
+        self.listen(model.take, model.heartbeat.watch, self._set)
+        self._apply()
+        pn.state.onload(self.on_load)
+        if self._document is not None and self._document.session_context is not None:
+            pn.state.on_session_destroyed(self._end)
+
+    def _follow(self, change: Any) -> None:
+        self.publish(change["owner"]._component, change["name"], change["new"])
+        if self._document is None and self._loaded:  # no server, whose thread would do it
+            self._apply()
+
+    def _set(self, component: str, field: str, value: Any) -> None:
+        if self._applying:
+            return
+        part = self._workbench._parts[component]
+        part.set_state({field: value})
+        if getattr(part, field) != value:  # refused: traitlets tells nobody that it is back
+            self._follow({"owner": part, "name": field, "new": getattr(part, field)})
+
+    def _apply(self) -> None:
+        self._applying = True
+        try:
+            super()._apply()
+        finally:
+            self._applying = False
+
+    def _end(self, _: object) -> None:
+        """The page is gone. The worker gives its memory back; the next change starts another."""
+        if self._workbench._closed:
+            return
+        for name, fields in _FOLLOWED.items():
+            self._workbench._parts[name].unobserve(self._follow, fields)
+        self._workbench._model.rest()
+
+
+def panel_view(workbench: Workbench, part: str, height: int) -> Any:
+    """All of a workbench, or one part of it, for a page of Panel."""
+    if part != WHOLE and part not in _FOLLOWED:
+        raise ArgumentError(
+            f"panel is given the part {part!r}. Give one of: {WHOLE}, {', '.join(_FOLLOWED)}."
+        )
+    view = PanelView(workbench)
+    if part != WHOLE:
+        return view.parts[part]
+    view.open_chosen_tab()
+    parts = view.parts
+    screen: Any = Screen  # Panel's constructors have no types
+    return screen(
+        bar=parts["bar"],
+        canvas=parts["canvas"],
+        inspector=parts["inspector"],
+        panels=[parts[name] for name in ("tabs", *TABS)],
+        status=parts["status"],
+        tall=height,
+        stacked=workbench._stacked,
+        sizing_mode="stretch_width",
+        margin=0,
+    )

@@ -1,0 +1,383 @@
+"""The workbench as a widget: in JupyterLab, and wherever anywidget runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import ipywidgets
+import traitlets
+from IPython.core.getipython import get_ipython
+from IPython.display import display
+
+from workbench.arguments import PATH, PATHS, TEXT, checked
+from workbench.errors import ArgumentError, UnknownNameError
+from workbench.graph.execution.dataset_parameters import parameters
+from workbench.graph.model import Graph
+from workbench.graph.storage.io import dump_graph
+from workbench.graph.user_functions.own_code import trust_graph
+from workbench.roots import Roots
+from workbench.sources import Data, Datasets, open_datasets, require_dataset
+from workbench.sources.kinds.images.file_list import require_files
+from workbench.ui.app.view_model import ViewModel
+from workbench.ui.contract.components import COMPONENTS, TABS
+from workbench.ui.export.exports import entry_names
+from workbench.ui.notebook import node_completion
+from workbench.ui.notebook.notebook_code import CodeAccess
+from workbench.ui.notebook.notebook_part import PARTS, Part
+from workbench.ui.notebook.static_snapshot import StaticSnapshot
+from workbench.ui.state.graph_argument import GraphLike, to_document, to_graph
+from workbench.ui.state.owner import notebook_owner, notebook_path, running_cell
+
+LAYOUTS = ("side", "stacked")
+HEIGHT = 620
+"""Pixels."""
+LEAST_HEIGHT = 320
+"""Pixels."""
+
+_open: weakref.WeakSet[Workbench] = weakref.WeakSet()
+
+
+def _require_arrangement(layout: object, height: object) -> None:
+    if layout not in LAYOUTS:
+        raise ArgumentError(f"layout is {layout!r}; give one of: {', '.join(LAYOUTS)}.")
+    whole = isinstance(height, int) and not isinstance(height, bool)
+    if not whole or height < LEAST_HEIGHT:  # type: ignore[operator]
+        raise ArgumentError(
+            f"height is {height!r}; give whole pixels, {LEAST_HEIGHT} or more: height={HEIGHT}."
+        )
+
+
+def show_pictures_of_boxes() -> None:
+    """Let IPython show a picture beside a box into which a person has put panels.
+
+    The box is of ipywidgets and knows nothing of saved notebooks. May be called again.
+    """
+    shell = get_ipython()
+    if shell is not None and shell.display_formatter is not None:
+        formatter = shell.display_formatter.ipython_display_formatter
+        formatter.for_type(ipywidgets.Box, _show_box)
+
+
+def complete_arguments() -> None:
+    """Let IPython complete the arguments of a node: ``w["rotate"].an``. May be called again."""
+    shell: Any = get_ipython()
+    if shell is not None:
+        node_completion.register(shell)
+
+
+def _show_box(box: Any) -> None:
+    if isinstance(box, Workbench):
+        box._ipython_display_()
+        return
+    bundle = box._repr_mimebundle_()
+    if bundle is not None:
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        display(data, metadata=metadata, raw=True)
+    parts = [each for each in _within(box) if isinstance(each, Part | Workbench)]
+    for part in {id(each._static_snapshot): each for each in parts}.values():
+        part.show_static_snapshot()
+
+
+def _within(box: ipywidgets.Box) -> Iterator[ipywidgets.Widget]:
+    for child in box.children:
+        yield child
+        if isinstance(child, ipywidgets.Box) and not isinstance(child, Workbench):
+            yield from _within(child)
+
+
+def _owner(datasets: Datasets, graph: Graph) -> str:
+    """Whose work the cell that runs begins; empty where the kernel cannot tell its notebook."""
+    path = notebook_path()
+    given = ((name, dataset.identity) for name, dataset in datasets.items())
+    start = json.dumps([*given, dump_graph(graph)])
+    return notebook_owner(path, running_cell(), start) if path else ""
+
+
+class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
+    """A folder of images and a graph, to compose, see, measure and ship.
+
+    Parameters
+    ----------
+    data:
+        A folder of images, flat or with one folder for each class; a file of another kind; a list
+        of paths or (path, label) pairs; a pandas or Polars frame with a column of paths. By default
+        what the graph was made to read (``workbench.read``); without a graph, the working folder.
+    graph:
+        A ``Graph``, the name of a recipe, a path to a graph file or its parsed JSON.
+    restore:
+        What happens to earlier edits of the same cell of the same notebook, if the data and the
+        graph of the call are the same. By default edits are saved to disk, and earlier ones are
+        offered, never applied: the workbench shows exactly what the call says. ``True`` applies
+        them, ``False`` saves nothing. Where the kernel cannot tell its notebook, edits are saved
+        for the list of recent work.
+    trust:
+        Whether functions that the graph carries (``python_function``) may run: they run with your
+        rights. Those made by ``workbench.node`` in this process may in any case.
+    layout:
+        ``"side"``: canvas, inspector and panels side by side, as far as the cell is wide enough.
+        ``"stacked"``: all in one column, the panels first and held in sight.
+    height:
+        Pixels that the whole takes in its cell, 320 at least, whatever it shows; its lower edge can
+        be dragged.
+    roots:
+        Folders below which its screen opens and saves; by default anywhere that the kernel may.
+
+    ``canvas``, ``inspector``, ``preview``, ``speed``, ``code``, ``data``, ``bar``, ``tabs`` and
+    ``status`` are widgets of their own that can be laid out anew, linked and observed:
+    ``w.code.source`` is the script for any data of the kind, ``w.to_code()`` that for the present
+    data, which the Code panel shows. ``graph`` is a trait: it may be set from a cell to a
+    Graph, a recipe's name, a path or parsed JSON (undo leads back), and observed. So is ``target``:
+    what the code panel shows the graph as. A field that a cell sets to what cannot be, such as
+    ``w.preview.batch = 5000``, keeps its value and raises GraphEditError with the reason.
+
+    It opens and saves wherever the kernel may: who may use the kernel, Jupyter decides.
+
+    Raises GraphFormatError for a graph that cannot be read, DataError for data that are not there,
+    and ArgumentError for a graph without data or another layout or height. Once it is closed,
+    whatever runs or edits raises EngineClosedError.
+
+    ::
+
+        w = wb.Workbench("photos", "imagenet-train", restore=False)
+        w.close()
+    """
+
+    graph = traitlets.Any(help="The present graph.")
+    target = traitlets.Enum(entry_names(), "script", help="What the graph is shown as.")
+
+    @checked(roots=PATHS)
+    def __init__(
+        self,
+        data: Data | Graph | None = None,
+        graph: GraphLike = None,
+        *,
+        restore: bool | None = None,
+        trust: bool = False,
+        layout: str = "side",
+        height: int = HEIGHT,
+        roots: Sequence[str | Path] | None = None,
+    ) -> None:
+        _require_arrangement(layout, height)
+        self._parameters = {}
+        self._height, self._stacked = height, layout == "stacked"
+        if isinstance(data, Graph):
+            if graph is not None:
+                raise ArgumentError("Workbench is given two graphs. Give data, then a graph.")
+            data, graph = None, data
+        given = to_document(graph)
+        if data is None:
+            if not given.graph.datasets and graph is not None and parameters(given.graph.sources):
+                raise ArgumentError(
+                    "The graph names no data. Give it: Workbench('photos', graph), or '.' for the "
+                    f"working folder ({os.getcwd()})."
+                )
+            data = given.graph.datasets or "."
+        datasets = open_datasets(data)
+        if trust:
+            given = replace(given, graph=trust_graph(given.graph))
+        for dataset in datasets.values():
+            require_dataset(dataset)
+            require_files(dataset)
+        for other in list(_open):
+            other._model.rest()  # one worker at a time: a cell that is run again leaves no other
+        id_here = secrets.token_hex(8)
+        self._parts: dict[str, Part] = {
+            name: part(workbench=id_here) for name, part in PARTS.items()
+        }
+        self._static_snapshot = StaticSnapshot(lambda: self._model.state.preview)
+        self._model: ViewModel = ViewModel(
+            datasets,
+            given,
+            self._publish,
+            together=lambda component: self._parts[component].one_message(),
+            restore=restore is not False,
+            owner="" if restore is False else _owner(datasets, given.graph),
+            apply_kept=restore is True,
+            cell=running_cell(),
+            roots=None if roots is None else Roots.of(roots),
+        )
+        for component in COMPONENTS:
+            part = self._parts[component.name]
+            part._model, part._static_snapshot = self._model, self._static_snapshot
+            part.observe(partial(self._on_outbox, component.name), "outbox")
+            part.observe(partial(self._on_watched, component.name), "watched")
+            for field in component.fields:
+                if field.direction == "both":
+                    part.observe(partial(self._on_field, component.name), field.name)
+        super().__init__(self._arranged())
+        self.graph = self._model.graph
+        if self.bar.restored.get("offered"):
+            print(f"{self.bar.restored['text']} Pass restore=True to apply them.")
+        traitlets.link((self, "target"), (self.code, "target"))
+        self._layout_self()
+        _open.add(self)
+        show_pictures_of_boxes()
+        complete_arguments()
+
+    # What stands where
+
+    def _arranged(self) -> list[ipywidgets.Widget]:
+        for part in self._parts.values():
+            part.layout = ipywidgets.Layout(width="100%", margin="0", overflow="visible")
+            part.layout.min_width = "0"  # beside another in a box, each takes its share
+        # A panel hides with its box: shown in a cell of its own, it is there whatever tab is open.
+        self._panels = {name: ipywidgets.VBox([self._parts[name]]) for name in TABS}
+        boxes = {
+            "canvas": ipywidgets.VBox([self.canvas]),
+            "inspector": ipywidgets.VBox([self.inspector]),
+            "panels": ipywidgets.VBox([self.tabs, *self._panels.values()]),
+        }
+        panes = ipywidgets.HBox(list(boxes.values())).add_class("wb-screen-panes")
+        for box in [*boxes.values(), *self._panels.values(), panes]:
+            box.layout = ipywidgets.Layout(width="100%", margin="0")
+        for name, box in boxes.items():
+            box.add_class("wb-pane").add_class(f"wb-pane-{name}")
+        self.tabs.observe(self._show_tab, "tab")
+        self._show_tab()
+        return [self.bar, panes, self.status]
+
+    def _layout_self(self) -> None:
+        self.layout = ipywidgets.Layout(width="100%", height=f"{self._height}px", margin="0")
+        self.add_class("wb-screen")
+        if self._stacked:
+            self.add_class("wb-screen-stacked")
+
+    def _show_tab(self, change: object = None) -> None:
+        for name in TABS:
+            self._panels[name].layout.display = None if name == self.tabs.tab else "none"
+
+    # Between the view-model and the widgets
+
+    def _publish(self, component: str, field: str, value: Any) -> None:
+        self._parts[component].show(field, value)
+        if (component, field) == ("bar", "saved") and hasattr(self, "_model") and not self._closed:
+            self.graph = self._model.graph
+        if field == "picture" and value:
+            self._static_snapshot.changed()
+
+    def _on_outbox(self, component: str, change: Any) -> None:
+        self._model.take(component, change["new"])
+
+    def _on_watched(self, component: str, change: Any) -> None:
+        self._model.heartbeat.watch(component)
+
+    def _on_field(self, component: str, change: Any) -> None:
+        self._parts[component].take(component, change["name"], change["new"])
+
+    # What Python code uses
+
+    def __getattr__(self, name: str) -> Part:
+        """The component of that name, as ``__dir__`` lists them."""
+        if name not in PARTS:
+            public = [each for each in dir(self) if not each.startswith("_")]
+            near = [] if name.startswith("_") else get_close_matches(name, public, n=1, cutoff=0.7)
+            hint = f". Did you mean {near[0]}?" if near else ""
+            raise UnknownNameError(f"{type(self).__name__} has no attribute {name!r}{hint}")
+        return self._parts[name]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *PARTS]
+
+    def __repr__(self) -> str:
+        if self._closed or not hasattr(self, "_model"):
+            return "<workbench, closed>"
+        graph = self._model.graph
+        data = self._model.data_panel.chip
+        return f"<workbench of {data}: {graph.name}, {len(graph.nodes)} nodes>"
+
+    @traitlets.validate("graph")
+    def _to_graph(self, proposal: Any) -> Graph:
+        self._live  # noqa: B018
+        return to_graph(proposal["value"])
+
+    @traitlets.observe("graph")
+    def _on_graph(self, change: Any) -> None:
+        if hasattr(self, "_model"):
+            self._model.set_graph(change["new"])
+
+    @checked(path=PATH)
+    def share(self, path: str | Path) -> Path:
+        """Write a PNG: a contact sheet of the present batch that carries the graph.
+
+        Dropped on a workbench it opens the graph again. Returns where it was written. Raises
+        SaveError, GraphFaultsError where the graph cannot run, and as ``preview_batch`` does.
+
+        ::
+
+            picture = w.share("mine.png")
+        """
+        return self._live.share(path)
+
+    @checked(part=TEXT)
+    def panel(self, part: str = "all") -> Any:
+        """The same panels for a Panel app of your own: all of them, or one part.
+
+        ``part`` is ``"all"``, ``"canvas"``, ``"inspector"``, ``"preview"``, ``"speed"``,
+        ``"code"``, ``"data"``, ``"bar"``, ``"tabs"`` or ``"status"``. What is changed on the page
+        is changed here, and the other way round; edges between the panels are dragged, and a narrow
+        page has them in one column. When a page is closed the worker gives its memory back. Who
+        reaches your app may open and save where this process may, unless ``roots`` were given.
+        Raises ArgumentError for another part, EngineClosedError on a closed workbench.
+
+        ::
+
+            import panel as pn
+
+            app = pn.Column("# My photos", w.panel("preview"))
+            # app.servable(), and in a shell: panel serve app.py
+        """
+        self._live  # noqa: B018
+        from workbench.ui.notebook.panel_view import panel_view
+
+        return panel_view(self, part, self._height)
+
+    @checked()
+    def compare(self, other: GraphLike) -> None:
+        """Show another graph beside the present one, on the same photos and draws.
+
+        ``other`` is what ``Workbench`` takes: a graph, a recipe's name or a path. Raises
+        GraphFormatError for what is no graph.
+
+        ::
+
+            w.compare("simclr")
+        """
+        self._live.compare(other)
+
+    def close(self) -> None:
+        """End the worker process, give its memory back and take the widgets off the page.
+
+        ::
+
+            other = wb.Workbench(graph, restore=False)
+            other.close()
+        """
+        if hasattr(self, "_model"):  # ipywidgets closes a half-made widget too
+            self._static_snapshot.close()
+            self._model.close()
+            self._closed = True
+            for part in self._parts.values():
+                part.close()
+        super().close()
+
+    def _ipython_display_(self, **kwargs: Any) -> None:
+        """Show the widget and, in an output of its own, the last picture for the saved notebook."""
+        if self._closed:  # the page has no widget of it any more
+            display({"text/plain": repr(self)}, raw=True)
+            return
+        display(super()._repr_mimebundle_(**kwargs), raw=True)
+        self.show_static_snapshot()
+
+    def show_static_snapshot(self) -> None:
+        """Put the last picture into an output of its own, for the saved notebook."""
+        if not self._model.data_panel.error:
+            self._static_snapshot.show()

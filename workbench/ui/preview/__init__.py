@@ -1,0 +1,1 @@
+"""The preview: contact sheet, close-up, effects, comparison, statistics, verification."""

@@ -1,0 +1,288 @@
+"""Views besides the contact sheet: statistics, one tile closely, one sample at each node.
+
+Each is computed only while it is on the screen, after the picture of the same request and in the
+same worker, where the outputs of every node are kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from workbench.catalog.spec import Catalog
+from workbench.engine.protocol.call_handle import Caller
+from workbench.errors import GraphError, WorkbenchError
+from workbench.graph.execution.step_followers import with_step_followers
+from workbench.preview import (
+    CardPictures,
+    Pixels,
+    PreviewRequest,
+    Steps,
+    preview_card_pictures,
+    preview_picture,
+    preview_pixels,
+    preview_statistics,
+    preview_steps,
+)
+from workbench.ui.contract.preview_views import StatisticsEntry
+from workbench.ui.jobs.background_results import BackgroundResults
+from workbench.ui.preview.branch_share_job import BranchShareJob
+from workbench.ui.preview.card_payload import cards_bytes, detail_bytes, no_detail_bytes
+from workbench.ui.preview.effect_job import EffectJob
+from workbench.ui.preview.policy_job import PolicyJob
+from workbench.ui.preview.statistics_views import statistics_entries
+from workbench.ui.state.closeup import (
+    NARROW_REGION,
+    REGION,
+    CloseupSample,
+    closeup_bytes,
+    closeup_choices,
+    no_values_bytes,
+    region_around,
+    values_bytes,
+)
+from workbench.ui.state.view_state import ViewState
+
+DETAIL_SIZE = 224
+"""Side of a picture in pixels that is looked at."""
+CARD_SIZE, CARD_SIZE_OF_MANY, MANY = 96, 64, 40
+"""Side of a card's picture in pixels, sharp on a fine screen; and where there are many nodes."""
+_NAMES = ("closeup", "values", "detail", "cards", "card_targets", "statistics", "times")
+
+
+class BackgroundPreviews:
+    """The latest of each."""
+
+    def __init__(self, background: BackgroundResults, catalog: Catalog) -> None:
+        self._background = background
+        self._catalog = catalog
+        self._statistics: list[StatisticsEntry] = []
+        self._measured_of: PreviewRequest | None = None
+        self._unmeasured = ""
+        self._closeup = self._values = self._cards = self._detail = b""
+        self._opened: CloseupSample | None = None
+        """What ``_closeup`` shows."""
+        self._probed_at: tuple[int, int] | None = None
+        self._cards_fault = ""
+        self._chosen_of = 0
+        """Samples of which the cards may show one."""
+        self._effect = EffectJob(background, catalog)
+        self._policy = PolicyJob(background)
+        self._branch_shares = BranchShareJob(background)
+
+    def fields(self, state: ViewState, stale: str) -> dict[str, dict[str, Any]]:
+        """The fields that are made here, by component; ``stale`` is the preview's."""
+        measuring = self._background.asked("statistics") is not None
+        return {
+            "preview": {
+                "statistics": self._statistics if state.show_statistics else [],
+                "statistics_pending": state.show_statistics and measuring and not self._counted,
+                "statistics_error": "" if measuring else self._unmeasured,
+                "closeup": self._closeup if state.closeup else b"",
+                "values": self._values if state.closeup else b"",
+                **self._branch_shares.fields(state),
+            },
+            "canvas": {
+                "pictures": self._cards,
+                "stale": stale or self._cards_fault or ("computing" if state.slow else ""),
+                "detail": self._detail if state.detail_of else b"",
+            },
+            "inspector": {
+                **self._effect.fields(state, stale),
+                **self._policy.fields(state),
+                **self._branch_shares.inspected(state),
+            },
+        }
+
+    def follow(self, state: ViewState, request: PreviewRequest | None) -> None:
+        """Compute what is on the screen and not yet of this request, whose picture is there.
+
+        None: there is no picture of the present graph. What was there before stays, and what was
+        asked for since is dropped.
+        """
+        if request is None:
+            if not self._counted:
+                self._clear_statistics()
+            self._background.forget(*_NAMES)
+            self._branch_shares.follow(state, None)
+            self.drop_unseen(state)
+            return
+        base = closeup_request(request)
+        self._look_closely(state, base)
+        self._effect.follow(state, request)
+        self._policy.follow(state, request)
+        self._measure(state, base)
+        self._branch_shares.follow(state, base)
+        sample = min(state.sample, base.tiles - 1)
+        self._show_cards(state, base, sample)
+        self._show_detail(state, base, sample)
+
+    def _show_cards(self, state: ViewState, base: PreviewRequest, sample: int) -> None:
+        if not state.canvas_in_view:
+            self._background.forget("cards", "card_targets")
+            return
+        side = CARD_SIZE if len(base.graph.nodes) <= MANY else CARD_SIZE_OF_MANY
+        small = replace(base, tile_size=side)
+        key = small, sample, state.show_targets
+        cards = partial(preview_card_pictures, index=sample, targets=state.show_targets)
+        run = partial(cards, request=small, between=False)
+
+        def first(outcome: Any) -> None:
+            """Targets on the images between take longer, and of no more samples than are shown."""
+            self._carded(outcome)
+            more = with_step_followers(base.graph, self._catalog) if state.show_targets else None
+            lie_between = more and any(not base.graph.whole.has(node.id) for node in more.nodes)
+            if lie_between and self._background.asked("cards") == key:
+                few = replace(small, tiles=sample + 1)
+                again = partial(cards, request=few)
+                self._background.ask("card_targets", key, again, self._with_targets)
+
+        self._background.ask("cards", key, run, first)
+
+    def _show_detail(self, state: ViewState, base: PreviewRequest, sample: int) -> None:
+        """The node's pictures first, then its time, which takes longer."""
+        node = state.detail_of
+        if not node:
+            self._background.forget("detail", "times")
+            self._detail = b""
+            return
+        key = base, sample, node, state.show_targets
+        steps = partial(preview_steps, request=base, index=sample, node=node)
+        steps = partial(steps, targets=state.show_targets)
+        run = partial(steps, times=False, between=False)
+        timed = partial(steps, times=True)
+
+        def first(outcome: Any) -> None:
+            self._detailed(node, outcome)
+            if isinstance(outcome, Steps) and self._background.asked("detail") == key:
+                self._background.ask("times", key, timed, partial(self._detailed, node))
+
+        self._background.ask("detail", key, run, first)
+
+    def _measure(self, state: ViewState, base: PreviewRequest) -> None:
+        """Figures stay, marked, only until those of other values of the same nodes are there."""
+        old = self._measured_of
+        if not state.show_statistics:
+            self._background.forget("statistics")
+        if not state.show_statistics or (old is not None and not _akin(old, base)):
+            self._clear_statistics()
+        if not state.show_statistics:
+            return
+        run = partial(preview_statistics, request=base)
+        self._background.ask("statistics", base, run, partial(self._measured, base))
+
+    @property
+    def _counted(self) -> bool:
+        """Whether the figures are those that were last asked for."""
+        asked = self._background.asked("statistics")
+        return asked is not None and self._measured_of == asked
+
+    def _clear_statistics(self, reason: str = "") -> None:
+        self._statistics, self._measured_of, self._unmeasured = [], None, reason
+
+    def drop_unseen(self, state: ViewState) -> None:
+        """Take back what a fault keeps from opening, with a message: no later surprise."""
+        self._effect.forget()
+        self._policy.forget()
+        if state.closeup is None:
+            self._close()
+        elif state.closeup != self._opened:
+            index, state.closeup = state.closeup.index, self._opened
+            state.message = (
+                f"Sample {index} was not opened: the pictures are of an earlier graph or folder. "
+                "Mend the fault first."
+            )
+        elif state.probe is not None and state.probe != self._probed_at:
+            reason = "No values: this picture is of an earlier graph or folder."
+            self._probed(state.closeup, state.probe, GraphError(reason))
+
+    def _close(self) -> None:
+        self._background.forget("closeup", "values")
+        self._closeup = self._values = b""
+        self._opened = self._probed_at = None
+
+    def _look_closely(self, state: ViewState, base: PreviewRequest) -> None:
+        if state.closeup is not None and state.closeup.index >= base.tiles:
+            state.closeup = None
+        if state.closeup is None:
+            self._close()
+            return
+        choices = closeup_choices(base.graph, self._catalog)
+        of = state.closeup.of if state.closeup.of in choices else choices[0]
+        state.closeup = look = replace(state.closeup, of=of)
+
+        def painted(outcome: Any) -> None:
+            self._closeup, self._opened = closeup_bytes(look, choices, outcome), look
+
+        picture = partial(preview_picture, request=base, index=look.index, of=of, frame=look.frame)
+        self._background.ask("closeup", (base, look), picture, painted)
+        if state.probe is not None:
+            at = state.probe
+            values = partial(_region, request=base, look=look, at=at)
+            probed = partial(self._probed, look, at)
+            self._background.ask("values", (base, look, at), values, probed)
+
+    def _measured(self, base: PreviewRequest, outcome: Any) -> None:
+        if isinstance(outcome, WorkbenchError):
+            self._clear_statistics(str(outcome))
+        else:
+            self._statistics = statistics_entries(outcome)
+            self._measured_of, self._unmeasured = base, ""
+
+    def _probed(self, look: CloseupSample, at: tuple[int, int], outcome: Any) -> None:
+        self._probed_at = at
+        if isinstance(outcome, Pixels):
+            self._values = values_bytes(look, outcome)
+        else:
+            self._values = no_values_bytes(look, at, str(outcome))
+
+    def _carded(self, outcome: Any) -> None:
+        if isinstance(outcome, CardPictures):
+            self._chosen_of = outcome.samples
+            self._cards, self._cards_fault = cards_bytes(outcome), ""
+        else:
+            self._cards_fault = str(outcome)
+
+    def _with_targets(self, outcome: Any) -> None:
+        """Of fewer samples than may be chosen; where it failed, the cards stay as they are."""
+        if isinstance(outcome, CardPictures):
+            self._carded(replace(outcome, samples=max(outcome.samples, self._chosen_of)))
+
+    def _detailed(self, node: str, outcome: Any) -> None:
+        shown = isinstance(outcome, Steps)
+        self._detail = detail_bytes(outcome) if shown else no_detail_bytes(node, str(outcome))
+
+
+def closeup_request(request: PreviewRequest) -> PreviewRequest:
+    """The same batch for a view of one sample, however the tiles are shown."""
+    return replace(
+        request,
+        shown="both",
+        baseline="",
+        lossless=False,
+        raw=False,
+        tile_size=DETAIL_SIZE,
+        tiles=min(request.tiles, request.graph.settings.batch_size),
+    )
+
+
+def _akin(one: PreviewRequest, other: PreviewRequest) -> bool:
+    """Whether all but the nodes' values is the same: what a drag of a slider changes."""
+    nodes = [[(node.id, node.op) for node in each.graph.nodes] for each in (one, other)]
+    return nodes[0] == nodes[1] and replace(one, graph=other.graph) == other
+
+
+def _region(
+    engine: Caller, request: PreviewRequest, look: CloseupSample, at: tuple[int, int]
+) -> Pixels:
+    for side in (REGION, NARROW_REGION):
+        x, y = region_around(*at, side)
+        try:
+            return preview_pixels(
+                engine, request, look.index, look.of, x, y, side, side, look.frame
+            )
+        except GraphError:
+            if side == NARROW_REGION:
+                raise
+    raise AssertionError

@@ -1,0 +1,126 @@
+"""The job that counts how often each body of the regions runs, while the statistics are shown.
+
+In calls of a fifth of a second, between which what was counted so far is shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.preview import PreviewRequest, preview_branch_shares
+from workbench.preview.facts.branch_shares import BranchShares, RegionShares, wilson_interval
+from workbench.ui.contract.preview_views import BranchSharesEntry, RegionSharesEntry
+from workbench.ui.jobs.background_results import BackgroundResults
+from workbench.ui.state.inspected_shares import inspected_shares
+from workbench.ui.state.view_state import ViewState
+
+NAME = "branch_shares"
+USUAL_BATCHES = 1000
+"""Some 0.2 s for a region where draws decide. Where data decide, this is only done when asked."""
+_NONE = BranchShares(0, (), False)
+
+
+class BranchShareJob:
+    """The latest counts. Every method is called with the lock held."""
+
+    def __init__(self, background: BackgroundResults) -> None:
+        self._background = background
+        self._shares = _NONE
+        self._of: PreviewRequest | None = None
+        """What they are of."""
+        self._wanted: PreviewRequest | None = None
+        """What is counted, or was last."""
+        self._error = ""
+
+    def fields(self, state: ViewState) -> dict[str, Any]:
+        """The field of the preview that is made here."""
+        counting = self._background.asked(NAME) is not None and not self._is_done(state)
+        return {"branch_shares": self._entry(state, counting) if state.show_statistics else {}}
+
+    def inspected(self, state: ViewState) -> dict[str, Any]:
+        """The field of the inspector that is made here."""
+        counting = self._background.asked(NAME) is not None and not self._is_done(state)
+        return {"shares": inspected_shares(state, self._entry(state, counting))}
+
+    def follow(self, state: ViewState, request: PreviewRequest | None) -> None:
+        """Count those of a request whose picture is there. None: there is no present picture."""
+        if request is None or not state.show_statistics:
+            self._background.forget(NAME)
+            if request is None or self._of != self._wanted:
+                self._shares, self._of, self._wanted, self._error = _NONE, None, None, ""
+            return
+        wanted = replace(request, batch=0, tiles=1, repeat=None)
+        if wanted != self._wanted:
+            self._wanted, self._error = wanted, ""
+        self._count(state)
+
+    def _count(self, state: ViewState) -> None:
+        if self._wanted is None or self._is_done(state) or not state.show_statistics:
+            return
+        counted = self._shares.batches if self._of == self._wanted else 0
+        target = state.branch_batches or USUAL_BATCHES
+        run = partial(preview_branch_shares, request=self._wanted, batches=target)
+        done = partial(self._counted, state, self._wanted)
+        self._background.ask(NAME, (self._wanted, target, counted), run, done)
+
+    def _counted(self, state: ViewState, of: PreviewRequest, outcome: Any) -> None:
+        if of != self._wanted:
+            return
+        self._of = of
+        if isinstance(outcome, WorkbenchError):
+            self._shares, self._error = _NONE, str(outcome)
+        else:
+            self._shares, self._error = outcome, ""
+            self._count(state)
+
+    def _is_done(self, state: ViewState) -> bool:
+        """Whether as much was counted as is wanted."""
+        if self._of is None or self._of != self._wanted:
+            return False
+        shares, asked = self._shares, state.branch_batches
+        if self._error or not shares.regions or (shares.reads and asked is None):
+            return True
+        return shares.batches >= (asked or USUAL_BATCHES)
+
+    def _entry(self, state: ViewState, counting: bool) -> BranchSharesEntry:
+        shares = self._shares
+        size = state.checked.active.settings.batch_size
+        return {
+            "regions": [_region(region) for region in shares.regions],
+            "batches": shares.batches,
+            "samples": shares.batches * size,
+            "wanted": state.branch_batches or USUAL_BATCHES,
+            "reads": shares.reads,
+            "counting": counting,
+            "error": self._error,
+        }
+
+
+def _region(region: RegionShares) -> RegionSharesEntry:
+    total = region.samples
+    made: RegionSharesEntry = {
+        "region": region.region,
+        "scope": region.scope,
+        "samples": total,
+        "bodies": [],
+        "in_turns": region.in_turns,
+    }
+    for body in region.bodies:
+        low, high = wilson_interval(body.count, total)
+        agrees = body.asked is None or low <= body.asked <= high
+        made["bodies"].append(
+            {
+                "body": body.name,
+                "text": body.text,
+                "count": body.count,
+                "share": body.count / total if total else None,
+                "low": low,
+                "high": high,
+                "asked": body.asked,
+                "agrees": agrees,
+            }
+        )
+    return made

@@ -1,0 +1,257 @@
+"""The mode Compare of the preview: another graph on the same photos and draws, and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from workbench.catalog.spec import Catalog
+from workbench.engine.resources.machine import Machine
+from workbench.errors import DataError, GraphEditError, WorkbenchError
+from workbench.graph.checks.check import Fault, stopping_faults
+from workbench.graph.execution.dataset_parameters import with_datasets
+from workbench.graph.model import Graph
+from workbench.graph.storage.layout import Document
+from workbench.graph.variants.difference import GraphDifference, graph_differences
+from workbench.graph.variants.shared_seeds import differing_random_nodes, with_seeds_of
+from workbench.preview import PreviewRequest, PreviewResult, preview_batch, preview_distances
+from workbench.preview.facts.distance import TileDistance
+from workbench.roots import Roots
+from workbench.sources import Datasets
+from workbench.ui.contract.actions.panels import CompareWithFile
+from workbench.ui.contract.preview_views import ComparisonChoice, ComparisonEntry, DifferenceEntry
+from workbench.ui.jobs.background_results import BackgroundResults
+from workbench.ui.preview.compared_closeup import ComparedCloseup
+from workbench.ui.preview.presenters import picture_bytes
+from workbench.ui.state.compared_graph import LONGEST_NAME, ComparedGraphs
+from workbench.ui.state.identity_memo import IdentityMemo
+from workbench.ui.state.open_actions import open_document, opening_of
+from workbench.ui.state.view_state import Checked, ViewState, check_before_run
+
+MOST_ROWS = 200
+"""Differences that are listed."""
+NOTHING = ComparisonEntry(
+    name="", error="", rows=[], more=0, remarks=[], distances=[], pending=False
+)
+_PICTURE, _DISTANCES = "compared", "distances"
+
+
+class ComparisonViews:
+    """The other graph's sheet, the table and the distances, while the mode is ``compare``.
+
+    Every method is called with the lock held. What cannot run says so in ``error``; the present
+    pictures stay.
+    """
+
+    def __init__(
+        self,
+        graphs: ComparedGraphs,
+        background: BackgroundResults,
+        catalog: Catalog,
+        machine: Machine,
+        roots: Roots | None = None,
+    ) -> None:
+        """``roots``: as the view-model's."""
+        self._graphs = graphs
+        self._background = background
+        self._catalog = catalog
+        self._machine = machine
+        self._roots = roots
+        self._memo = IdentityMemo()
+        self._checked: Checked | None = None
+        self._other: Graph | None = None
+        """As it is kept, with its own seeds, reading the present data."""
+        self._shown = False
+        self._reason = self._failure = ""
+        self._picture = b""
+        self._distances: tuple[TileDistance, ...] = ()
+        self._closeup = ComparedCloseup(background, catalog)
+
+    def open_file(self, state: ViewState, action: CompareWithFile) -> None:
+        """Compare with a graph file or a shared picture.
+
+        Raises GraphEditError, naming it, where it cannot be read.
+        """
+        try:
+            document = open_document(opening_of(action))
+        except WorkbenchError as error:
+            name = action.name[:LONGEST_NAME]
+            raise GraphEditError(f"{name} cannot be compared with. {error}") from None
+        self.open(state, document, action.name)
+
+    def open(self, state: ViewState, document: Document, name: str = "") -> None:
+        """Compare with a document that comes from outside, which is not opened otherwise."""
+        self._graphs.file = name[:LONGEST_NAME] or document.graph.name, document
+        state.against, state.mode, state.tab = "file", "compare", "preview"
+
+    def follow(self, state: ViewState, datasets: Datasets, request: PreviewRequest | None) -> None:
+        """Look anew at what is to be compared; ``request``, whose picture is there, comes first.
+
+        None: there is no picture of the present graph, or not yet.
+        """
+        if state.mode != "compare":
+            self._clear()
+            self._other, self._checked, self._shown = None, None, False
+            return
+        if not self._shown:
+            self._shown = True
+            self._graphs.refresh()
+        try:
+            found = self._graphs.find(state.against).graph
+        except GraphEditError as error:
+            self._clear(str(error))
+            self._other = None
+            return
+        try:
+            other = with_datasets(found, datasets)
+        except DataError as error:
+            self._clear(
+                f"It cannot run on the present data. {error} Or choose a graph that reads what the "
+                "present one reads."
+            )
+            self._other = found
+            return
+        if other != self._other:
+            self._other = other
+            self._picture, self._distances = b"", ()
+            self._closeup.clear()
+        running = self._runnable(with_seeds_of(other, state.checked.graph))
+        if self._checked is None or running != self._checked.graph:
+            self._checked = check_before_run(running, self._catalog, self._machine, self._roots)
+        faults = self._checked.faults
+        self._reason = self._why_not(other, faults) if faults else ""
+        if faults:
+            self._clear(self._reason)
+        elif request is not None:
+            running_request = replace(request, graph=self._checked.active)
+            self._ask_both(request, running_request)
+            self._closeup.follow(state.closeup, request, running_request, _file_of(state))
+
+    def _runnable(self, graph: Graph) -> Graph:
+        """Decoding on the CPU where there is no GPU: the pictures are the same up to rounding."""
+        if not self._machine.no_gpu or graph.settings.device == "cpu":
+            return graph
+        return replace(graph, settings=replace(graph.settings, device="cpu"))
+
+    def _why_not(self, other: Graph, faults: Sequence[Fault]) -> str:
+        """One sentence; what is sound but for the lack of a GPU is not to be mended."""
+        if self._runnable(other) is not other and not stopping_faults(other, self._catalog):
+            node = faults[0].node
+            named = f"{node} ({other.node(node).op})" if other.has(node) else "one of its nodes"
+            return (
+                f"It cannot run here: {named} needs a GPU, and {self._machine.no_gpu}. Compare on "
+                "a machine with a GPU, or choose a graph without this node."
+            )
+        return f"It cannot run here: {faults[0]}"
+
+    def fields(self, state: ViewState) -> dict[str, Any]:
+        """Those of the preview."""
+        if state.mode != "compare":
+            return {
+                "comparison": NOTHING,
+                "comparison_choices": [],
+                "compared": b"",
+                "compared_closeup": b"",
+            }
+        choices = self._graphs.choices()
+        return {
+            "comparison": self._entry(state, choices),
+            "comparison_choices": choices,
+            "compared": self._picture,
+            "compared_closeup": self._closeup.picture if state.closeup else b"",
+        }
+
+    def _entry(self, state: ViewState, choices: Sequence[ComparisonChoice]) -> ComparisonEntry:
+        names = {each["id"]: each["label"] for each in choices}
+        graph, other = state.checked.graph, self._other
+        found = self._memo(graph_differences, other, graph) if other is not None else ()
+        remarks = self._memo(_remarks, other, graph, self._catalog) if other is not None else []
+        elsewhere = sum(not tile.same_photo for tile in self._distances)
+        photos = [f"Other photos at {elsewhere} of the tiles: the readers differ."]
+        on_cpu = other is not None and self._runnable(other) is not other
+        decoded = [
+            "The other graph decodes on the GPU (mixed). It is compared on the CPU, where pixels "
+            f"may differ slightly: {self._machine.no_gpu}."
+        ]
+        return {
+            "name": names.get(state.against, state.against),
+            "error": self._reason or self._failure,
+            "rows": [_row(each) for each in found[:MOST_ROWS]],
+            "more": max(0, len(found) - MOST_ROWS),
+            "remarks": [
+                *(decoded if on_cpu else []),
+                *remarks,
+                *(photos if elsewhere else []),
+            ],
+            "distances": [_distance_text(tile) for tile in self._distances],
+            "pending": not self._failure
+            and self._background.asked(_PICTURE) is not None
+            and not self._picture,
+        }
+
+    def _clear(self, reason: str = "") -> None:
+        self._background.forget(_PICTURE, _DISTANCES)
+        self._closeup.clear()
+        self._reason, self._failure, self._picture, self._distances = reason, "", b"", ()
+
+    def _ask_both(self, request: PreviewRequest, other: PreviewRequest) -> None:
+        if self._background.asked(_PICTURE) != other:
+            self._failure = ""
+        picture = partial(preview_batch, request=other)
+        self._background.ask(_PICTURE, other, picture, partial(self._pictured, other))
+        if not self._failure:
+            distances = partial(preview_distances, request=request, other=other)
+            self._background.ask(_DISTANCES, (request, other), distances, self._measured)
+
+    def _pictured(self, request: PreviewRequest, outcome: Any) -> None:
+        """What failed is not tried again before something changes: it may end the worker."""
+        if isinstance(outcome, PreviewResult):
+            self._picture = picture_bytes(outcome, request)
+        else:
+            self._picture, self._distances, self._failure = b"", (), f"It did not run: {outcome}"
+            self._background.forget(_DISTANCES)
+
+    def _measured(self, outcome: Any) -> None:
+        self._distances = () if isinstance(outcome, WorkbenchError) else tuple(outcome)
+
+
+def _file_of(state: ViewState) -> str:
+    """The file of the sample that is looked at closely, or empty."""
+    tiles = state.preview.tiles if state.preview and state.closeup else ()
+    at = state.closeup.index if state.closeup else 0
+    return tiles[at].sample.file if at < len(tiles) else ""
+
+
+def _row(found: GraphDifference) -> DifferenceEntry:
+    return {
+        "change": found.change,
+        "node": found.node,
+        "what": found.what,
+        "before": found.before,
+        "after": found.after,
+    }
+
+
+def _remarks(other: Graph, graph: Graph, catalog: Catalog) -> list[str]:
+    """What is not as it stands in the files, and where draws cannot be the same."""
+    remarks = []
+    if with_seeds_of(other, graph) != other:
+        settings = graph.settings
+        remarks.append(
+            f"Both run with seed {settings.seed}, batches of {settings.batch_size} and the nodes' "
+            "seeds of the present graph."
+        )
+    if apart := differing_random_nodes(other, graph, catalog):
+        named = ", ".join(apart[:4]) + (f" and {len(apart) - 4} more" if len(apart) > 4 else "")
+        remarks.append(f"Draws in one of the graphs alone: {named}. What is in both draws alike.")
+    return remarks
+
+
+def _distance_text(tile: TileDistance) -> str:
+    """``Δ 3.2`` for each output, or why there is none."""
+    means: Sequence[float | None] = tile.means
+    if not tile.same_photo:
+        return "another photo"
+    return ", ".join("other size" if mean is None else f"Δ {mean:.1f}" for mean in means)

@@ -1,0 +1,114 @@
+"""The job that pictures the sub-policies of one's own policy: those on the screen, at rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.catalog.spec import Value
+from workbench.emit.core.policies import has_policy
+from workbench.engine.protocol.call_handle import Caller
+from workbench.graph.model import Graph, Port
+from workbench.graph.model.policy import forced
+from workbench.preview import Effect, PreviewRequest, preview_effect
+from workbench.ui.contract.binary_payload import pack_payload
+from workbench.ui.contract.preview_views import PolicyHeader, PolicyPicture
+from workbench.ui.inspector.random_views import json_value
+from workbench.ui.jobs.background_results import BackgroundResults
+from workbench.ui.jobs.debounced_job import DebouncedJob, shown_sample, small_pictures
+from workbench.ui.state.view_state import ViewState
+
+NAME = "policy"
+PICTURE_SIZE = 96
+"""Side of a picture in pixels, sharp on a fine screen."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    request: PreviewRequest
+    node: str
+    sub_policies: tuple[Value, ...]
+    sample: int
+
+
+class PolicyJob:
+    """The latest sheet. Every method is called with the lock held."""
+
+    def __init__(self, background: BackgroundResults) -> None:
+        self._debounced = DebouncedJob(background, NAME, self._begin)
+        self._sheet = b""
+
+    def fields(self, state: ViewState) -> dict[str, Any]:
+        """The fields of the inspector that are made here."""
+        shown = _policy_of(state.checked.graph, state.inspected) is not None
+        rows = state.policy_rows if shown else []
+        return {"policy_rows": rows, "policy_pictures": self._sheet if shown else b""}
+
+    def follow(self, state: ViewState, request: PreviewRequest) -> None:
+        """Have the rows on the screen pictured for this request, once it rests.
+
+        The request's own picture is there already.
+        """
+        policy = _policy_of(request.graph, state.inspected)
+        rows = [row for row in state.policy_rows if policy is not None and row < len(policy)]
+        if policy is None or not rows:
+            self.forget()
+            return
+        chosen = tuple(dict.fromkeys(policy[row] for row in rows))
+        base, sample = small_pictures(request, PICTURE_SIZE), shown_sample(state, request)
+        self._debounced.want(_Wanted(base, state.inspected, chosen, sample))
+
+    def forget(self) -> None:
+        """Compute nothing any more; what is shown stays."""
+        self._debounced.forget()
+
+    def _begin(self, wanted: _Wanted) -> None:
+        def run(engine: Caller) -> Effect:
+            graphs = [
+                _pictured(wanted.request.graph, wanted.node, sub_policy)
+                for sub_policy in wanted.sub_policies
+            ]
+            return preview_effect(engine, wanted.request, graphs, wanted.sample)
+
+        def done(outcome: Any) -> None:
+            self._sheet = policy_bytes(wanted.node, wanted.sub_policies, outcome)
+
+        self._debounced.ask(wanted, run, done)
+
+
+def _policy_of(graph: Graph, node_id: str) -> tuple[Value, ...] | None:
+    """The sub-policies of a node that has any."""
+    node = graph.node(node_id) if graph.has(node_id) else None
+    policy = node.args["policy"] if node is not None and has_policy(node) else None
+    return policy if isinstance(policy, tuple) else None
+
+
+def _pictured(graph: Graph, node_id: str, sub_policy: Value) -> Graph:
+    """The graph up to the node, of which every sample gets this sub-policy, all of it.
+
+    Of a node inside a region the whole graph: what is inside one is no output.
+    """
+    node = graph.node(node_id)
+    made = graph.replace_node(replace(node, args={**node.args, "policy": forced(sub_policy)}))
+    if graph.scope_of(node_id):
+        return made
+    return replace(made, outputs={"images": Port(node_id, "output")})
+
+
+def policy_bytes(node: str, sub_policies: tuple[Value, ...], outcome: Effect | Exception) -> bytes:
+    """A ``PolicyHeader`` and the sheet."""
+    found = outcome if isinstance(outcome, Effect) else None
+    pictures: list[PolicyPicture] = []
+    for sub_policy, box, error in zip(
+        sub_policies, found.boxes if found else (), found.errors if found else (), strict=False
+    ):
+        held: Any = json_value(sub_policy)
+        pictures.append({"sub_policy": held, "box": list(box or ()), "error": error})
+    header: PolicyHeader = {
+        "mime": found.mime if found else "image/jpeg",
+        "sheet": list(found.size) if found else [0, 0],
+        "node": node,
+        "pictures": pictures,
+        "error": "" if found else str(outcome),
+    }
+    return pack_payload(header, found.image if found else b"")

@@ -1,0 +1,134 @@
+"""Graph and results -> what the components show. Pure functions, no toolkit."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+
+from workbench.engine.resources.machine import Machine
+from workbench.graph.checks.check import Fault
+from workbench.graph.storage.recipes import load_recipes, sample_words
+from workbench.preview import PreviewRequest, PreviewResult, Tile
+from workbench.preview.pictures.marks import TargetMark
+from workbench.ui.contract.binary_payload import pack_payload
+from workbench.ui.contract.preview_views import MarkEntry, SheetHeader, TileEntry
+from workbench.ui.contract.views import DeviceChoice, FaultEntry, RecipeEntry
+from workbench.ui.preview.thumbnails import picture_url
+
+
+def device_choices(machine: Machine) -> list[DeviceChoice]:
+    """CPU and mixed; mixed with the GPU's name, or why it cannot be chosen."""
+    gpu = machine.gpu.replace("NVIDIA ", "")
+    return [
+        {"id": "cpu", "label": "CPU", "disabled": ""},
+        {
+            "id": "mixed",
+            "label": f"Mixed · {gpu}" if gpu else "Mixed",
+            "disabled": f"Mixed decoding needs a GPU: {machine.no_gpu}." if machine.no_gpu else "",
+        },
+    ]
+
+
+def recipe_entries() -> list[RecipeEntry]:
+    """Every recipe with its line and its picture."""
+    return [
+        {"name": name, "line": graph.about + sample_words(graph), "picture": picture_url(name)}
+        for name, graph in load_recipes().items()
+    ]
+
+
+def fault_entries(
+    faults: Sequence[Fault], fixes: Sequence[Sequence[str]], warnings: int = 0
+) -> list[FaultEntry]:
+    """The faults with their places in the message, and what can be done about each.
+
+    The last ``warnings`` of them stop nothing.
+    """
+    return [
+        {
+            "node": fault.node,
+            "arg": fault.arg,
+            "message": ": ".join(
+                filter(None, [".".join(filter(None, [fault.node, fault.arg])), fault.message])
+            ),
+            "remedy": fault.remedy,
+            "fixes": list(labels),
+            "warning": place >= len(faults) - warnings,
+        }
+        for place, (fault, labels) in enumerate(zip(faults, fixes, strict=True))
+    ]
+
+
+def picture_bytes(preview: PreviewResult, request: PreviewRequest) -> bytes:
+    """A ``SheetHeader`` and the contact sheet."""
+    header: SheetHeader = {
+        "mime": preview.mime,
+        "sheet": list(preview.size),
+        "tiles": [_tile(tile) for tile in preview.tiles],
+        "outputs": list(preview.outputs),
+        "note": preview.note,
+        "batch": preview.batch,
+        "milliseconds": round(preview.milliseconds, 2),
+        "of": request.graph.settings.batch_size,
+        "repeat": -1 if request.repeat is None else request.repeat,
+        "baseline": list(preview.baseline),
+        "reran": list(preview.reran),
+        "tile": request.tile_size,
+        "branches": [
+            {"scope": each.scope, "region": each.region, "body": each.body, "text": each.text}
+            for each in preview.branches
+        ],
+        "augmentations": [
+            {"key": each.key, "node": each.node, "name": each.name}
+            for each in preview.augmentations
+        ],
+    }
+    if preview.memory is not None:
+        memory = preview.memory
+        header["memory"] = {
+            "host": memory.host,
+            "host_budget": memory.host_budget,
+            "gpu": memory.gpu,
+            "gpu_budget": memory.gpu_budget,
+            "resident": memory.resident,
+        }
+    return pack_payload(header, preview.image)
+
+
+def _tile(tile: Tile) -> TileEntry:
+    return {
+        "index": tile.index,
+        "file": tile.sample.file,
+        "label": tile.label,
+        "class_name": tile.class_name,
+        "shape": tile.shape,
+        "draws": list(tile.draws),
+        "notes": list(tile.notes),
+        "branches": list(tile.branches),
+        "augmentations": list(tile.augmentations),
+        "applied": list(tile.applied),
+        "targets": list(tile.targets),
+        "error": tile.sample.error,
+        "warning": tile.sample.warning,
+        "original": list(tile.original or ()),
+        "augmented": [list(box) for box in tile.augmented],
+        "marks": [[_mark(mark) for mark in marks] for marks in tile.marks]
+        if any(tile.marks)
+        else [],
+    }
+
+
+def _mark(mark: TargetMark) -> MarkEntry:
+    mask = b64encode(mark.mask).decode()
+    return {
+        "corners": list(mark.corners),
+        "text": mark.text,
+        "colour": mark.colour,
+        "mask": f"data:image/png;base64,{mask}" if mask else "",
+        "outline": list(mark.outline),
+        "left": mark.left,
+        "names": [
+            {"text": each.text, "colour": each.colour, "x": each.x, "y": each.y}
+            for each in mark.names
+        ],
+    }

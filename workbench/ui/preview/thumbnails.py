@@ -1,0 +1,120 @@
+"""A small picture of every recipe: what the engine makes of four of the samples that it reads.
+
+``python -m workbench.ui.preview.thumbnails`` draws them anew, into ``pictures`` here; a test fails
+when one is missing or no longer shows what its recipe does.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from workbench.engine import Engine
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.model import Graph
+from workbench.graph.storage.recipes import load_recipes
+from workbench.preview import PreviewRequest, PreviewResult, preview_batch
+from workbench.preview.pictures.marks import Marks, draw_marks
+from workbench.samples import write_samples
+from workbench.sources import load_source, open_datasets
+
+SHOWN = ("flower", "cat", "temple", "retina")
+"""Classes of the sample photos, one tile each; of a recipe with several outputs, fewer photos."""
+TILE = 96
+"""Pixels; the menu shows them at about half, sharp on a fine screen too."""
+QUALITY = 60
+FOLDER = Path(str(files("workbench.ui"))) / "preview" / "pictures"
+
+
+def picture_url(recipe: str) -> str:
+    """The picture as a ``data:`` URL, or empty where there is none."""
+    path = FOLDER / f"{recipe}.webp"
+    if not path.is_file():
+        return ""
+    return "data:image/webp;base64," + base64.b64encode(path.read_bytes()).decode()
+
+
+@contextmanager
+def samples_shown() -> Iterator[Callable[[Graph], Path]]:
+    """What a graph is drawn on: the photos of ``SHOWN``, in that order, or samples with targets."""
+    with tempfile.TemporaryDirectory() as folder:
+        samples, shown, shapes = (Path(folder, name) for name in ("samples", "shown", "shapes"))
+        write_samples(samples)
+        write_samples(shapes, targets=True)
+        shown.mkdir()
+        for number, name in enumerate(SHOWN):
+            first = min((samples / name).iterdir())
+            (shown / f"{number}{first.suffix}").write_bytes(first.read_bytes())
+
+        def data_of(graph: Graph) -> Path:
+            sample = load_source(graph.sources[0].kind).sample
+            return shapes / sample if sample else shown
+
+        yield data_of
+
+
+def draw_thumbnail(engine: Engine, graph: Graph, data: Path) -> Image.Image:
+    """Four tiles side by side, RGB: the augmented photos, those of one photo together.
+
+    With the boxes and masks that follow them. Raises as ``preview_batch`` does.
+    """
+    request = PreviewRequest(
+        set_setting(_in_order(graph), batch_size=len(SHOWN)),
+        open_datasets(data),
+        tiles=len(SHOWN),
+        tile_size=TILE,
+        shown="augmented",
+        lossless=True,
+    )
+    preview = preview_batch(engine, request)
+    strip = Image.new("RGB", (len(SHOWN) * TILE, TILE))
+    for place, tile in enumerate(_tiles(preview)[: len(SHOWN)]):
+        strip.paste(ImageOps.pad(tile, (TILE, TILE)), (place * TILE, 0))
+    return strip
+
+
+def _in_order(graph: Graph) -> Graph:
+    nodes = []
+    for node in graph.nodes:
+        args = {name: value for name, value in node.args.items() if name != "random_shuffle"}
+        nodes.append(replace(node, args=args))
+    return replace(graph, nodes=tuple(nodes))
+
+
+def _tiles(preview: PreviewResult) -> list[Image.Image]:
+    with Image.open(io.BytesIO(preview.image)) as sheet:
+        return [
+            _drawn(sheet.crop((x, y, x + width, y + height)), marks)
+            for tile in preview.tiles
+            for (x, y, width, height), marks in zip(
+                tile.augmented, tile.marks or ((),) * len(tile.augmented), strict=True
+            )
+        ]
+
+
+def _drawn(tile: Image.Image, marks: Marks) -> Image.Image:
+    return Image.fromarray(draw_marks(np.asarray(tile), marks))
+
+
+def main() -> None:
+    """Draw the picture of every recipe."""
+    FOLDER.mkdir(exist_ok=True)
+    for old in FOLDER.glob("*.webp"):
+        old.unlink()
+    with Engine() as engine, samples_shown() as data_of:
+        for name, graph in load_recipes().items():
+            picture = draw_thumbnail(engine, graph, data_of(graph))
+            picture.save(FOLDER / f"{name}.webp", quality=QUALITY, method=6)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""One tile looked at closely -> its picture and its values, as the browser takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from workbench.catalog.spec import Catalog
+from workbench.errors import WorkbenchError
+from workbench.graph.model import Graph, Source
+from workbench.graph.types.devices import decodes, image_outputs
+from workbench.preview import Picture, Pixels
+from workbench.sources import load_source
+from workbench.ui.contract.binary_payload import pack_payload
+from workbench.ui.contract.preview_views import CloseupHeader, ValuesHeader
+
+REGION = 256
+"""Side in pixels of the region whose values are sent: all of a usual output, 0.8 MB as floats."""
+NARROW_REGION = 32
+"""The same for images of many channels."""
+_STORES = ("u1", "i1", "u2", "i2", "u4", "i4", "f4", "f8")
+
+
+@dataclass(frozen=True, slots=True)
+class CloseupSample:
+    """Sample ``index`` of the output ``of``: ``original``, or an output's name."""
+
+    index: int
+    of: str
+    frame: int | None = None
+    """Of a sequence; None: all side by side."""
+
+
+def closeup_choices(graph: Graph, catalog: Catalog) -> list[str]:
+    """What of a sample may be looked at: the image outputs, then the original."""
+    original = any(
+        (node.op in catalog and decodes(catalog[node.op]))
+        or (isinstance(node, Source) and "frames" in load_source(node.kind).outputs)
+        for node in graph.nodes
+    )
+    return [*image_outputs(graph, catalog), *(["original"] if original else [])]
+
+
+def closeup_bytes(
+    closeup: CloseupSample, choices: list[str], outcome: Picture | WorkbenchError
+) -> bytes:
+    """A ``CloseupHeader`` and the PNG; without one where there is an error."""
+    picture = outcome if isinstance(outcome, Picture) else None
+    error = picture.sample.error if picture else str(outcome)
+    header: CloseupHeader = {
+        "index": closeup.index,
+        "of": closeup.of,
+        "choices": choices,
+        "size": list(picture.size) if picture else [0, 0],
+        "full": list(picture.full) if picture else [0, 0],
+        "note": picture.note if picture else "",
+        "frames": picture.frames if picture else 0,
+        "frame": -1 if closeup.frame is None else closeup.frame,
+        "error": error,
+    }
+    return pack_payload(header, picture.image if picture and not error else b"")
+
+
+def region_around(x: int, y: int, side: int) -> tuple[int, int]:
+    """The left upper corner of a region that holds a pixel; never left of or above the image."""
+    return max(0, x - side // 2), max(0, y - side // 2)
+
+
+def values_bytes(closeup: CloseupSample, pixels: Pixels) -> bytes:
+    """A ``ValuesHeader`` and the values.
+
+    Half floats, truth values and 64-bit whole numbers become types that a browser has.
+    """
+    values = pixels.values
+    if values.dtype == np.float16:
+        values = values.astype(np.float32)
+    elif values.dtype == np.bool_:
+        values = values.astype(np.uint8)
+    elif values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+        values = values.astype(np.float64)
+    store = values.dtype.str[1:]
+    assert store in _STORES, store
+    header: ValuesHeader = {
+        "index": closeup.index,
+        "of": closeup.of,
+        "frame": -1 if closeup.frame is None else closeup.frame,
+        "x": pixels.x,
+        "y": pixels.y,
+        "region": [values.shape[1], values.shape[0]],
+        "channels": values.shape[2],
+        "store": cast(Any, store),
+        "dtype": pixels.dtype,
+        "error": "",
+    }
+    little = values.astype(values.dtype.newbyteorder("<"), copy=False)
+    return pack_payload(header, little.tobytes())
+
+
+def no_values_bytes(closeup: CloseupSample, at: tuple[int, int], reason: str) -> bytes:
+    """A ``ValuesHeader`` that says why there are none about a pixel (x, y)."""
+    header: ValuesHeader = {
+        "index": closeup.index,
+        "of": closeup.of,
+        "frame": -1 if closeup.frame is None else closeup.frame,
+        "x": at[0],
+        "y": at[1],
+        "region": [0, 0],
+        "channels": 0,
+        "store": "u1",
+        "dtype": "",
+        "error": reason,
+    }
+    return pack_payload(header, b"")

@@ -1,0 +1,222 @@
+"""Undo and redo: a list of documents, in which the steps of one drag are one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from workbench.graph.model import Graph
+from workbench.graph.storage.layout import Document, Layout
+from workbench.ui.state.step_labels import step_label
+
+LIMIT = 1000
+"""Steps kept. Graphs share what did not change, so a step costs about a kilobyte."""
+BURST = 1.0
+"""Seconds within which changes of one setting count as one step."""
+
+
+View = tuple[int, int]
+"""What a step may change besides the document: the batch that is shown, and the photo that stands
+at every place (-1: none)."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryStep:
+    """The document that undo or redo leads to.
+
+    ``views`` are those before and after the change, where it was one of the view too.
+    """
+
+    document: Document
+    views: tuple[View, View] | None = None
+
+
+class History:
+    """The present document, those before it and those undone."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        layout: Layout | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.document = Document(graph, layout or Layout())
+        self._before: list[HistoryStep] = []
+        self._undone: list[HistoryStep] = []
+        self._group = ""
+        self._clock = clock
+        self._burst = ("", 0.0, 0)
+        self._labels: dict[tuple[int, int], tuple[Document, Document, str]] = {}
+        self._left: list[Document] = []
+        """Those in place of which others were opened."""
+
+    @classmethod
+    def of(cls, document: Document) -> History:
+        """That of a document, with nothing to undo."""
+        made = cls(document.graph)
+        made.document = document
+        return made
+
+    @property
+    def now(self) -> Graph:
+        """The present graph."""
+        return self.document.graph
+
+    @property
+    def layout(self) -> Layout:
+        """Where its nodes stand."""
+        return self.document.layout
+
+    def push(self, graph: Graph, group: str = "") -> None:
+        """Make ``graph`` the present one. Pushes in a row that share a group are one step."""
+        self.push_document(self.document.with_graph(graph), group)
+
+    def push_layout(self, layout: Layout, group: str = "") -> None:
+        """Arrange the present graph otherwise."""
+        self.push_document(replace(self.document, layout=layout.within(self.now)), group)
+
+    def push_document(
+        self,
+        document: Document,
+        group: str = "",
+        views: tuple[View, View] | None = None,
+        label: str = "",
+    ) -> None:
+        """As ``push``, for graph and layout, and with ``views`` for what is to be seen of them.
+
+        A group that ends where it began is no step.
+
+        ``label`` names what cannot be read off the documents; after a reload it is not known.
+        """
+        if document == self.document and views is None:
+            return
+        if group and group == self._group and document == self._before[-1].document:
+            self.document = self._before.pop().document  # back where it began: no step at all
+            self._group = ""
+            return
+        if not group or group != self._group:
+            self._before.append(HistoryStep(self.document, views))
+            del self._before[:-LIMIT]
+        if label:
+            self._remember(self.document, document, label)
+        self._group = group
+        self._undone.clear()
+        self.document = document
+
+    def open(self, document: Document) -> None:
+        """Make another document the present one, which is opened and not edited."""
+        left = self.document
+        self.push_document(document)
+        if left is not self.document:
+            self._left = [*self._left[-LIMIT:], left]
+
+    def take_back(self, document: Document) -> None:
+        """Make an earlier document the present one, without a step to the one that is left."""
+        if self._before and self._before[-1].document is document:
+            self._before.pop()
+        self._group = ""
+        self.document = document
+
+    @property
+    def opened(self) -> Document:
+        """The present document before its edits: as it was opened, or the oldest there is."""
+        line = [*(step.document for step in self._before), self.document]
+        places = [at for at, one in enumerate(line[:-1], 1) if any(one is x for x in self._left)]
+        return line[places[-1] if places else 0]
+
+    @property
+    def line(self) -> tuple[Document, ...]:
+        """All documents, the oldest first: ``before``, the present one, those undone."""
+        done = [step.document for step in self._before]
+        return (*done, self.document, *(step.document for step in reversed(self._undone)))
+
+    @property
+    def before(self) -> tuple[HistoryStep, ...]:
+        """What undo leads to, the next one last."""
+        return tuple(self._before)
+
+    @property
+    def undone(self) -> tuple[HistoryStep, ...]:
+        """What redo leads to, the next one last."""
+        return tuple(self._undone)
+
+    def restore(
+        self, document: Document, before: Iterable[HistoryStep], undone: Iterable[HistoryStep]
+    ) -> None:
+        """Go on where another history ended."""
+        self._before, self._undone, self._group = list(before)[-LIMIT:], list(undone), ""
+        self.document = document
+
+    def burst(self, name: str) -> str:
+        """A group for changes of ``name`` that follow each other within a second."""
+        last, when, number = self._burst
+        now = self._clock()
+        if name != last or now - when > BURST:
+            number += 1
+        self._burst = (name, now, number)
+        return f"{name} {number}"
+
+    def labels(self, most: int) -> list[str]:
+        """What each step did, the oldest first: of those done and of those undone ``most`` each."""
+        done = [step.document for step in self._before[-most:]]
+        undone = [step.document for step in self._undone[-most:]]
+        line = [*done, self.document, *reversed(undone)]
+        return [self._label(one, other) for one, other in pairwise(line)]
+
+    @property
+    def undo_label(self) -> str:
+        """What undo takes back; empty where there is nothing."""
+        return self._label(self._before[-1].document, self.document) if self._before else ""
+
+    @property
+    def redo_label(self) -> str:
+        """What redo makes again; empty where there is nothing."""
+        return self._label(self.document, self._undone[-1].document) if self._undone else ""
+
+    def _label(self, before: Document, after: Document) -> str:
+        key = id(before), id(after)
+        known = self._labels.get(key)
+        if known is None:
+            return self._remember(before, after, step_label(before, after))
+        return known[2]
+
+    def _remember(self, before: Document, after: Document, label: str) -> str:
+        if len(self._labels) > LIMIT:
+            self._labels.clear()
+        self._labels[id(before), id(after)] = before, after, label
+        return label
+
+    @property
+    def can_undo(self) -> bool:
+        return bool(self._before)
+
+    @property
+    def can_redo(self) -> bool:
+        return bool(self._undone)
+
+    def target(self, back: bool) -> tuple[Document, View | None] | None:
+        """What undo (``back``) or redo leads to, with the view where it takes that along."""
+        source = self._before if back else self._undone
+        if not source:
+            return None
+        step = source[-1]
+        return step.document, step.views and step.views[0 if back else 1]
+
+    def undo(self) -> bool:
+        """Back by one step; whether there was one."""
+        return self._step(self._before, self._undone)
+
+    def redo(self) -> bool:
+        """Forward by one undone step; whether there was one."""
+        return self._step(self._undone, self._before)
+
+    def _step(self, source: list[HistoryStep], target: list[HistoryStep]) -> bool:
+        if not source:
+            return False
+        step = source.pop()
+        target.append(HistoryStep(self.document, step.views))
+        self.document = step.document
+        self._group = ""
+        return True

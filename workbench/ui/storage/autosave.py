@@ -1,0 +1,302 @@
+"""Sessions kept on disk while they go on, and found again after a restart or a reload.
+
+Each has a file of its own, named after its owner (see ``owner.py``)::
+
+    $XDG_STATE_HOME/dali-workbench/sessions/<owner>.json   the session (see ``session_file.py``)
+                                           /<owner>.webp   its last picture
+                                           /<owner>.lock   locked while the session is open
+
+A lock ends with its process, so a file whose session is open is told from one that was left, in
+whatever process. ``DALI_WORKBENCH_STATE`` names another folder than
+``$XDG_STATE_HOME/dali-workbench`` (XDG Base Directory Specification 0.8).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+from workbench.errors import GraphFormatError, SaveError
+from workbench.files import write_bytes, write_text
+from workbench.ui.state.owner import is_owner, new_owner
+from workbench.ui.storage.session_file import Session, SessionSerializer, load_session
+from workbench.ui.storage.session_lock import holding_lock, take_lock
+
+DELAY = 0.3
+"""Seconds from a change until it is on the disk; changes in between go with it."""
+PICTURE_DELAY = 3.0
+"""Seconds from a picture until a small one of it is on the disk."""
+KEPT_DAYS = 90
+"""A session that nobody has open and nobody has changed for so long is removed."""
+
+_open: weakref.WeakValueDictionary[str, Autosave] = weakref.WeakValueDictionary()
+"""Owner -> its session in this process, which may have yet to write its file."""
+_open_lock = threading.RLock()
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What an owner left, and when it was last changed (local time)."""
+
+    session: Session
+    when: datetime
+
+    def __str__(self) -> str:
+        count = f" with {self._count} to undo" if self.session.before else ""
+        return f"Restored: your work of {datetime_text(self.when)}{count}."
+
+    @property
+    def offer(self) -> str:
+        """What to report where it is not applied."""
+        return (
+            f"Not applied: {self._count} of {datetime_text(self.when)} made in this cell's output."
+        )
+
+    @property
+    def _count(self) -> str:
+        edits = len(self.session.before)
+        return f"{edits} edit{'s' * (edits != 1)}"
+
+
+def datetime_text(when: datetime) -> str:
+    """``09:05`` for today, else ``4 Mar, 17:30``."""
+    today = when.date() == datetime.now().date()
+    return f"{when:%H:%M}" if today else f"{when:%d %b, %H:%M}".lstrip("0")
+
+
+def state_folder() -> Path:
+    """Where the workbench keeps what should outlive a session; it need not exist."""
+    if named := os.environ.get("DALI_WORKBENCH_STATE"):
+        return Path(named).expanduser().absolute()
+    base = os.environ.get("XDG_STATE_HOME", "")
+    root = Path(base) if os.path.isabs(base) else Path.home() / ".local" / "state"
+    return root / "dali-workbench"
+
+
+def sessions_folder() -> Path:
+    """Where sessions are kept; it need not exist."""
+    return state_folder() / "sessions"
+
+
+def is_open(path: Path) -> bool:
+    """Whether any process has the session of a file open."""
+    with _open_lock:
+        if path.stem in _open:
+            return True
+    with holding_lock(path.with_suffix(".lock")) as free:
+        return not free
+
+
+class Autosave:
+    """The file of one session. May be called from any thread."""
+
+    def __init__(
+        self,
+        owner: str = "",
+        tell: Callable[[str], None] = lambda words: None,
+        delay: float = DELAY,
+    ) -> None:
+        """``tell`` hears why something is not kept. Without an owner it is a new one."""
+        self.folder = sessions_folder()
+        self.owner = owner or new_owner()
+        self.failure = ""
+        """Why the last change could not be written; empty where it was, or waits."""
+        self._tell = tell
+        self._delay = delay
+        self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        self._timer: threading.Timer | None = None
+        self._picture_timer: threading.Timer | None = None
+        self._waiting: Session | None = None
+        self._picture: Callable[[], bytes] | None = None
+        self._writer = SessionSerializer()
+        self._file_lock: IO[bytes] | None = None
+        self._closed = False
+
+    def attach(self, owner: str, copy_of: str = "") -> Restored | None:
+        """Write to the file of ``owner`` from now on; returns what it holds.
+
+        ``copy_of`` is the owner whose work is found, where that is another. A session of this
+        process that writes this file is brought to its end first and goes on as a new one;
+        where another process has it open, this one goes on as a new one.
+        """
+        with _open_lock:
+            holders = {each: _open.get(each) for each in (owner, copy_of)}
+        for each, holder in holders.items():
+            if holder is not None and holder is not self:
+                holder._write()
+                if each == owner:
+                    holder._hand_over()
+        self._hand_over()
+        with self._writing, _open_lock:
+            self.owner = owner
+            _open[owner] = self
+            path = self.folder / f"{copy_of or owner}.json"
+            if not path.exists():
+                return None
+            claimed = False
+            with suppress(OSError):  # that nothing can be written is told with the first change
+                claimed = self._claim()
+            found = self.read(path)  # nobody else writes it any more
+            if not claimed:
+                self._leave()
+            return found
+
+    def copy_aside(self) -> None:
+        """Copy the file to a new owner, so that the next change does not overwrite its edits.
+
+        The owner is a hash of the content: the same edits are copied once.
+        """
+        with self._writing, suppress(OSError, SaveError):
+            path = self.folder / f"{self.owner}.json"
+            content = path.read_bytes()
+            other = self.folder / hashlib.sha256(content).hexdigest()[:16]
+            write_bytes(other.with_suffix(".json"), content)
+            picture = path.with_suffix(".webp").read_bytes()
+            write_bytes(other.with_suffix(".webp"), picture)
+
+    def changed(self, session: Session) -> None:
+        """Write this soon, in place of anything that waits."""
+        with self._lock:
+            if self._closed:
+                return
+            self._waiting = session
+            if self._timer is None:
+                self._timer = self._start(self._delay, self._write)
+
+    def pictured(self, picture: Callable[[], bytes]) -> None:
+        """Keep a small picture soon; ``picture`` makes it (WebP), when it is time."""
+        with self._lock:
+            if self._closed:
+                return
+            self._picture = picture
+            if self._picture_timer is None:
+                self._picture_timer = self._start(PICTURE_DELAY, self._write_picture)
+
+    def close(self) -> None:
+        """Write what waits, and nothing after it."""
+        with self._lock:
+            self._closed = True
+            timers = self._timer, self._picture_timer
+        for timer in timers:
+            if timer is not None:
+                timer.cancel()
+        self._write()
+        self._write_picture()
+        with _open_lock:
+            self._unlock()
+
+    def read(self, path: Path) -> Restored | None:
+        """The session of a file; one that cannot be read is set aside under another name."""
+        if not is_owner(path.stem):
+            return None
+        try:
+            when = datetime.fromtimestamp(path.stat().st_mtime)
+            return Restored(load_session(path.read_text(encoding="utf-8")), when)
+        except OSError:
+            return None
+        except (GraphFormatError, UnicodeDecodeError):
+            aside = path.with_suffix(".damaged")
+            with suppress(OSError):
+                path.replace(aside)
+            self._tell(f"Edits that were kept are damaged and were set aside: {aside}")
+            return None
+
+    def set_aside(self) -> None:
+        """Rename the session's file, where there is one, before another graph replaces it."""
+        path = self.folder / f"{self.owner}.json"
+        with suppress(OSError):
+            path.replace(path.with_suffix(".damaged"))
+
+    @staticmethod
+    def _start(delay: float, run: Callable[[], None]) -> threading.Timer:
+        timer = threading.Timer(delay, run)
+        timer.name, timer.daemon = "workbench-autosave", True
+        timer.start()
+        return timer
+
+    def _claim(self) -> bool:
+        """Whether the file is this session's now; ``_open_lock`` is held."""
+        if self._file_lock is not None:
+            return True
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._file_lock = take_lock(self.folder / f"{self.owner}.lock")
+        if self._file_lock is None:
+            return False
+        _open[self.owner] = self
+        return True
+
+    def _hand_over(self) -> None:
+        with self._writing, _open_lock:
+            self._leave()
+
+    def _leave(self) -> None:
+        """Let go of the file; ``_open_lock`` is held. What comes later goes to a new one."""
+        self._unlock()
+        self.owner = new_owner()
+
+    def _unlock(self) -> None:
+        if _open.get(self.owner) is self:
+            del _open[self.owner]
+        if self._file_lock is not None:
+            self._file_lock.close()
+            self._file_lock = None
+
+    def _write(self) -> None:
+        with self._writing:
+            with self._lock:
+                session, self._waiting = self._waiting, None
+                self._timer = None
+            if session is None:
+                return
+            try:
+                with _open_lock:
+                    first = self._file_lock is None
+                    path = self.folder / f"{self.owner}.json"
+                    if not self._claim() or (first and path.exists()):
+                        self._leave()  # another process has it, or had it since this one looked
+                        self._claim()
+                        path = self.folder / f"{self.owner}.json"
+                write_text(path, self._writer.dump(session))
+                self.failure = ""
+                if first:
+                    remove_old(self.folder)
+            except (OSError, SaveError) as error:
+                self.failure = str(error)
+                tell, self._tell = self._tell, lambda words: None  # once is enough
+                tell(f"Your edits are not kept for a restart: {error}")
+
+    def _write_picture(self) -> None:
+        with self._writing:
+            with self._lock:
+                picture, self._picture = self._picture, None
+                self._picture_timer = None
+            if picture is not None and self._file_lock is not None:
+                with suppress(OSError, SaveError):
+                    write_bytes(self.folder / f"{self.owner}.webp", picture())
+
+
+def remove_old(folder: Path) -> None:
+    """Remove what nobody has had for long, also what was set aside; never one that is open."""
+    oldest = time.time() - KEPT_DAYS * 86_400
+    for path in folder.glob("*.json"):
+        with suppress(OSError):  # another process may have removed it just now
+            if path.stat().st_mtime >= oldest:
+                continue
+            with _open_lock, holding_lock(path.with_suffix(".lock")) as free:
+                if free and path.stem not in _open:
+                    for suffix in (".json", ".webp", ".lock"):
+                        path.with_suffix(suffix).unlink(missing_ok=True)
+    for path in folder.glob("*.damaged"):
+        with suppress(OSError):
+            if path.stat().st_mtime < oldest:
+                path.unlink()

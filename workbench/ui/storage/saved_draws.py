@@ -1,0 +1,112 @@
+"""Draws worth keeping: what the preview may ask to be done with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.errors import GraphEditError
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.storage.layout import Document
+from workbench.graph.storage.saved_draws import MOST_SAVED, SavedDraw
+from workbench.preview import PreviewResult
+from workbench.ui.contract.preview_views import SavedDrawEntry
+from workbench.ui.state.closeup import CloseupSample
+from workbench.ui.state.view_state import MOST_BATCH, ViewState
+
+
+def save_draw(document: Document, state: ViewState, sample: int | None) -> Document:
+    """Keep the batch that is shown, or one sample of it."""
+    draw = _shown(document, state, sample)
+    if any(replace(kept, note="") == draw for kept in document.draws):
+        raise GraphEditError("This draw is kept already.")
+    if len(document.draws) >= MOST_SAVED:
+        raise GraphEditError(f"{MOST_SAVED} draws are kept. Remove one first.")
+    return replace(
+        document, draws=(*document.draws, replace(draw, note=_file(state.preview, draw)))
+    )
+
+
+def delete_draw(document: Document, number: int) -> Document:
+    """Keep a draw no longer."""
+    gone = _saved(document, number)
+    return replace(document, draws=tuple(draw for draw in document.draws if draw is not gone))
+
+
+def replay_draw(document: Document, state: ViewState, number: int) -> Document:
+    """Show a draw again: its seed, batch size and batch, and where one is meant, its sample."""
+    draw = _saved(document, number)
+    if draw.repeat is not None and draw.repeat >= draw.batch_size:
+        raise GraphEditError(
+            f"This draw is of the photo at place {draw.repeat}, and its batches have "
+            f"{draw.batch_size}. Forget it, or mend its repeat in the file."
+        )
+    if draw.batch > MOST_BATCH:
+        raise GraphEditError(
+            f"This draw is of batch {draw.batch}; 0 to {MOST_BATCH} can be shown. Forget it, or "
+            "mend its batch in the file."
+        )
+    held = document.graph.settings.seed, state.batch
+    if state.pinned and held != (draw.seed, draw.batch):
+        raise GraphEditError("The draws are pinned: unpin them to see this one again.")
+    state.batch = draw.batch
+    state.repeat = -1 if draw.repeat is None else draw.repeat
+    state.closeup = None
+    if draw.sample is not None:
+        state.show(draw.sample)
+        state.closeup = CloseupSample(draw.sample, "")
+    graph = set_setting(document.graph, seed=draw.seed, batch_size=draw.batch_size)
+    return document.with_graph(graph)
+
+
+def saved_draw_entries(
+    document: Document, batch: int, repeated: int | None, preview: PreviewResult | None
+) -> list[SavedDrawEntry]:
+    """The saved draws in words; ``shown`` where seed, batch and photo are those on the screen.
+
+    The note of a shown draw also names the photo that other data have at its place.
+    """
+    on_screen = _draw(document, batch, repeated, None)
+
+    def entry(draw: SavedDraw) -> SavedDrawEntry:
+        shown = replace(draw, note="", sample=None) == on_screen
+        file = _file(preview, draw) if shown and draw.note else ""
+        same = file in draw.note or file.startswith(draw.note)  # long notes are cut
+        other = "" if same else f" (these data have {file} here)"
+        whole = draw.sample is None
+        return {"text": _words(draw), "note": draw.note + other, "whole": whole, "shown": shown}
+
+    return [entry(draw) for draw in document.draws]
+
+
+def _shown(document: Document, state: ViewState, sample: int | None) -> SavedDraw:
+    repeated = state.repeated(document.graph.settings.batch_size)
+    return _draw(document, state.batch, repeated, sample)
+
+
+def _draw(document: Document, batch: int, repeated: int | None, sample: int | None) -> SavedDraw:
+    settings = document.graph.settings
+    return SavedDraw(settings.seed, batch, settings.batch_size, sample, repeated)
+
+
+def _file(preview: PreviewResult | None, draw: SavedDraw) -> str:
+    """The file of the draw's sample, or of the photo that is repeated at every place."""
+    tiles = preview.tiles if preview else ()
+    everywhere = None if draw.repeat is None else 0
+    place = everywhere if draw.sample is None else draw.sample
+    found = [tile.sample.file for tile in tiles if tile.index == place]
+    return found[0] if found else ""
+
+
+def _words(draw: SavedDraw) -> str:
+    parts = [f"seed {draw.seed}", f"batch {draw.batch} of {draw.batch_size}"]
+    if draw.sample is not None:
+        parts.append(f"sample {draw.sample}")
+    if draw.repeat is not None:
+        parts.append("one photo")
+    return ", ".join(parts)
+
+
+def _saved(document: Document, number: int) -> SavedDraw:
+    if not 0 <= number < len(document.draws):
+        raise GraphEditError(f"There is no draw {number}; {len(document.draws)} are kept.")
+    return document.draws[number]

@@ -1,0 +1,136 @@
+"""What is kept of a session, as a file: a graph file with one more entry.
+
+Any workbench opens it as the graph that it holds. ``session`` has the rest::
+
+    "session": {"data": {"data": "/photos"}, "selected": ["rotate"], "scope": "", "edits": 12,
+                "view": {"tab": "preview", "batch": 3, ...},
+                "history": "<base64 of zlib of JSON: the documents of undo and redo>"}
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.errors import GraphFormatError
+from workbench.graph.storage.io import dump_json, parse_json
+from workbench.graph.storage.layout import Document, dump_document, load_document
+from workbench.ui.state.history import HistoryStep
+
+STEPS = 100
+"""Steps of undo and of redo that are kept: all are read when a page is loaded anew."""
+_MOST = 64_000_000
+"""Bytes of a history; more was not written by this module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What comes back: a document with its undo and redo, the data, and what is selected."""
+
+    document: Document
+    before: tuple[HistoryStep, ...] = ()
+    undone: tuple[HistoryStep, ...] = ()
+    data: Mapping[str, str] = field(default_factory=dict)
+    """Location of the data of each parameter; empty where they were given in Python."""
+    selected: tuple[str, ...] = ()
+    scope: str = ""
+    view: Mapping[str, Any] = field(default_factory=dict)
+    """How it was looked at (``view_settings``)."""
+
+    @property
+    def edited(self) -> bool:
+        """Whether there is anything to undo or to redo."""
+        return bool(self.before or self.undone)
+
+
+class SessionSerializer:
+    """Sessions as text.
+
+    What was written before is not dumped again: while a value is moved, undo and redo stay.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[int, tuple[Document, str]] = {}
+        self._steps: tuple[tuple[HistoryStep, ...], tuple[HistoryStep, ...]] = ((), ())
+        self._history = self._pack()
+
+    def dump(self, session: Session) -> str:
+        """The text of the file."""
+        steps = session.before[-STEPS:], session.undone[-STEPS:]
+        if steps != self._steps:
+            self._steps = steps
+            self._history = self._pack()
+        data = parse_json(dump_document(session.document))
+        data["session"] = {
+            "data": dict(session.data),
+            "selected": list(session.selected),
+            "scope": session.scope,
+            "view": dict(session.view),
+            "edits": len(session.before),
+            "history": self._history,
+        }
+        return dump_json(data)
+
+    def _pack(self) -> str:
+        last, self._texts = self._texts, {}
+
+        def text(document: Document) -> str:
+            found = last.get(id(document)) or (document, dump_document(document))
+            self._texts[id(document)] = found
+            return found[1]
+
+        steps = [[[text(step.document), step.views] for step in each] for each in self._steps]
+        return base64.b64encode(zlib.compress(json.dumps(steps).encode(), 1)).decode()
+
+
+def load_session(text: str) -> Session:
+    """The session of a file; of a plain graph file, one without a history.
+
+    Raises GraphFormatError. Of all but the graph, what cannot be read is passed over.
+    """
+    document = load_document(text)
+    entry = parse_json(text).get("session")
+    if not isinstance(entry, dict):
+        return Session(document)
+    before, undone = _history(entry.get("history"))
+    data = entry.get("data")
+    selected = entry.get("selected")
+    scope = entry.get("scope")
+    view = entry.get("view")
+    return Session(
+        document,
+        before,
+        undone,
+        {str(k): v for k, v in data.items() if isinstance(v, str)}
+        if isinstance(data, dict)
+        else {},
+        tuple(node for node in selected if isinstance(node, str))
+        if isinstance(selected, list)
+        else (),
+        scope if isinstance(scope, str) else "",
+        view if isinstance(view, dict) else {},
+    )
+
+
+def _history(packed: Any) -> tuple[tuple[HistoryStep, ...], tuple[HistoryStep, ...]]:
+    try:
+        unpacker = zlib.decompressobj()
+        text = unpacker.decompress(base64.b64decode(packed, validate=True), _MOST)
+        before, undone = json.loads(text)
+        return tuple(map(_step, before)), tuple(map(_step, undone))
+    except (ValueError, TypeError, zlib.error, GraphFormatError):
+        return (), ()
+
+
+def _step(entry: Any) -> HistoryStep:
+    text, views = entry
+    if views is None:
+        return HistoryStep(load_document(text))
+    (batch, repeat), (batch_after, repeat_after) = views
+    return HistoryStep(
+        load_document(text), ((int(batch), int(repeat)), (int(batch_after), int(repeat_after)))
+    )

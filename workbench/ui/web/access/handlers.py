@@ -1,0 +1,261 @@
+"""The rules that come before all others of the Tornado application, and the pages they show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from tornado.httputil import HTTPHeaders, HTTPServerRequest
+from tornado.routing import Matcher, PathMatches, Rule
+from tornado.web import Application, OutputTransform, RequestHandler, StaticFileHandler
+
+from workbench.ui.web.access.cookie import AccessCookie
+from workbench.ui.web.access.policy import AccessPolicy, is_cross_site_navigation
+
+_SELF = "'self'"
+# Bokeh's page has scripts in it and compiles templates. What the page holds cannot be sent away.
+_POLICY = "; ".join(
+    [
+        f"default-src {_SELF}",
+        f"script-src {_SELF} 'unsafe-inline' 'unsafe-eval' blob:",
+        f"style-src {_SELF} 'unsafe-inline'",
+        f"img-src {_SELF} data: blob:",
+        f"font-src {_SELF} data:",
+        f"connect-src {_SELF} data: blob:",
+        f"form-action {_SELF}",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+        "object-src 'none'",
+    ]
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>DALI Workbench</title>
+<style>
+  :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
+  body { max-width: 26rem; margin: 18vh auto; padding: 0 1rem; }
+  input, button { font: inherit; padding: 0.35rem 0.6rem; }
+  input { width: 100%; box-sizing: border-box; margin: 0.4rem 0 0.8rem; }
+</style>
+"""
+_LOGIN = """<h1>DALI Workbench</h1>
+<form method="post" action="login">
+  <label>Token
+    <input name="token" type="password" autocomplete="current-password" autofocus required>
+  </label>
+  <p role="alert">{{said}}</p>
+  <button>Log in</button>
+</form>
+<p>It is in the link that <code>workbench app</code> printed.</p>
+<script>document.forms[0].action += location.hash;</script>
+"""
+# A strict cookie comes with what a page of this app asks for, and not where a link leads here.
+# A reverse proxy may strip a prefix that is unknown here, and the last slash of it.
+_CONTINUE = """<p><a href="login">Log in</a></p>
+<script>
+  const login = new URL(location);
+  login.pathname = login.pathname.replace(/[/]?$/, "/login");
+  login.search = "";
+  location.replace(login);
+</script>
+"""
+
+
+@dataclass(frozen=True)
+class AccessContext:
+    """What the handlers need to know."""
+
+    policy: AccessPolicy
+    cookie: AccessCookie
+    components: Mapping[str, Path]
+    """The files below ``components/``, by path."""
+
+    def is_in(self, request: HTTPServerRequest) -> bool:
+        """Whether a request comes from who knows the token."""
+        if not self.policy.token or self.policy.knows_token(request):
+            return True
+        found = request.cookies.get(self.cookie.name)
+        return found is not None and self.cookie.is_good(found.value)
+
+
+def guard_handlers(application: Application, access: AccessContext) -> None:
+    """Let no request reach the application's handlers that was not looked at before."""
+    prefix = re.escape(access.policy.prefix)
+    known = re.compile(rf"/favicon\.ico|{prefix}(/?|/ws|/static/(?!.*(\.\.|%00)).+)")
+    rules = [
+        Rule(_Matches(lambda request: _refusal(access, request)), _Refused),
+        _path(f"{prefix}/login", _Login, access=access),
+        Rule(_Matches(lambda request: _detour(access, request)), _Detour),
+        _path(rf"{prefix}/components/(.+)", _ComponentFile, files=access.components),
+        Rule(_Matches(lambda request: _unknown(known, request)), _Refused),
+    ]
+    application.default_router.rules[:0] = map(application.default_router.process_rule, rules)
+    application.transforms.append(_SecurityHeaders)
+
+
+def _path(pattern: str, handler: type[RequestHandler], **settings: Any) -> Rule:
+    return Rule(PathMatches(pattern), handler, settings)
+
+
+class _Matches(Matcher):
+    """A rule for the requests of which ``look`` tells something: the handler's arguments."""
+
+    def __init__(self, look: Callable[[HTTPServerRequest], dict[str, Any] | None]) -> None:
+        self._look = look
+
+    def match(self, request: HTTPServerRequest) -> dict[str, Any] | None:
+        found = self._look(request)
+        return None if found is None else {"target_kwargs": found}
+
+
+def _refusal(access: AccessContext, request: HTTPServerRequest) -> dict[str, Any] | None:
+    policy = access.policy
+    reason = policy.host_refusal(request) or policy.origin_refusal(request)
+    websocket = "upgrade" in request.headers.get("Connection", "").lower()
+    # Every browser names an origin; what names none shows the token itself.
+    nameless = websocket and "Origin" not in request.headers
+    if not reason and nameless and not policy.knows_token(request):
+        reason = "A websocket without an origin needs the token as Authorization."
+    if not reason and request.path != f"{policy.prefix}/" and _needs_token(access, request):
+        reason = "This needs the token that `workbench app` printed."
+    return {"status": 403, "reason": reason} if reason else None
+
+
+def _needs_token(access: AccessContext, request: HTTPServerRequest) -> bool:
+    prefix = access.policy.prefix
+    open_to_all = {"/favicon.ico", f"{prefix}/login", prefix}
+    return request.path not in open_to_all and not access.is_in(request)
+
+
+def _detour(access: AccessContext, request: HTTPServerRequest) -> dict[str, Any] | None:
+    """The page itself, asked for by who has yet to show the token, or whose cookie is not here."""
+    page = f"{access.policy.prefix}/"
+    if not access.policy.token or request.path not in (page, page[:-1]):
+        return None
+    by_token = access.policy.knows_token(request)
+    if by_token and "token" in request.query_arguments:
+        return {"access": access, "let_in": True}
+    if is_cross_site_navigation(request) or not access.is_in(request):
+        return {"access": access, "let_in": False}
+    return None
+
+
+def _unknown(known: re.Pattern[str], request: HTTPServerRequest) -> dict[str, Any] | None:
+    if known.fullmatch(request.path):
+        return None
+    return {"status": 404, "reason": "There is nothing at this address."}
+
+
+class _Refused(RequestHandler):
+    """Says why a request is not answered, as text that no browser takes for a page."""
+
+    def initialize(self, status: int, reason: str) -> None:
+        self.status, self.reason = status, reason
+
+    def prepare(self) -> None:
+        self.set_status(self.status)
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(f"{self.reason}\n")
+
+
+class _AccessHandler(RequestHandler):
+    def initialize(self, access: AccessContext) -> None:
+        self.access = access
+
+    def set_access_cookie(self) -> None:
+        tls = self.request.headers.get("X-Forwarded-Proto", self.request.protocol) == "https"
+        self.set_cookie(
+            self.access.cookie.name,
+            self.access.cookie.make(),
+            # Without a path the browser uses the folder of its own URL, also behind a proxy.
+            path=f"{prefix}/" if (prefix := self.access.policy.prefix) else "",
+            httponly=True,
+            samesite="Strict",
+            secure=tls,
+        )
+
+    def show(self, body: str) -> None:
+        self.set_header("Cache-Control", "no-store")
+        self.finish(_PAGE + body)
+
+
+class _Detour(_AccessHandler):
+    """Leads to the login, from where who is in comes back to the page."""
+
+    def initialize(self, access: AccessContext, let_in: bool) -> None:  # type: ignore[override]
+        super().initialize(access)
+        self.let_in = let_in
+
+    def prepare(self) -> None:
+        if self.let_in:
+            self.set_access_cookie()
+        self.show(_CONTINUE)
+
+
+class _Login(_AccessHandler):
+    """Takes the token."""
+
+    def get(self) -> None:
+        if self.access.is_in(self.request):
+            self._go_on()
+        else:
+            self.show(_LOGIN.replace("{{said}}", ""))
+
+    def post(self) -> None:
+        given = self.get_body_argument("token", "")
+        if not self.access.policy.token or self.access.policy.is_token(given):
+            self.set_access_cookie()
+            self._go_on()
+            return
+        self.set_status(403)
+        self.show(_LOGIN.replace("{{said}}", escape("That is not the token.")))
+
+    def _go_on(self) -> None:
+        self.redirect("./", status=303)
+
+
+class _ComponentFile(StaticFileHandler):
+    """The app's own components, found in a table: nothing that an address names is imported."""
+
+    def initialize(self, files: Mapping[str, Path]) -> None:  # type: ignore[override]
+        self.files = files
+        self.default_filename = None
+        self.root = ""
+
+    def parse_url_path(self, url_path: str) -> str:
+        return url_path
+
+    @classmethod
+    def get_absolute_path(cls, root: str, path: str) -> str:
+        return path
+
+    def validate_absolute_path(self, root: str, absolute_path: str) -> str | None:
+        found = self.files.get(absolute_path)
+        if found is None:
+            self.send_error(404)
+            return None
+        return str(found)
+
+
+class _SecurityHeaders(OutputTransform):
+    def transform_first_chunk(
+        self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
+    ) -> tuple[int, HTTPHeaders, bytes]:
+        for name, value in _HEADERS.items():
+            headers[name] = value
+        return status_code, headers, chunk
