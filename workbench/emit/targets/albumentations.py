@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.targets import Target
-from workbench.emit.targets._transforms import sample_lines, transform_module
+from workbench.emit.templates.transform_module import sample_lines, transform_module
 from workbench.emit.transform_export.albumentations import ALBUMENTATIONS
 from workbench.emit.transform_export.source_text import lines_of
 from workbench.graph.model import Graph

@@ -8,14 +8,14 @@ from dataclasses import replace
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import (
+from workbench.emit.templates.loader_module import (
     LOADER,
     RESUMABLE_BUILD,
     Module,
     replaced,
     torch_module,
 )
-from workbench.emit.targets._training import model_input, require_images_of
+from workbench.emit.templates.training_loop import model_input, require_images_of
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph
 

@@ -19,7 +19,7 @@ from workbench.emit.core.code import Code
 from workbench.emit.core.outputs import require_next_shard
 from workbench.emit.core.python import INDENT
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import (
+from workbench.emit.templates.loader_module import (
     BATCH_SIZES,
     BUILD_SEVERAL,
     replaced,

@@ -8,7 +8,7 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.outputs import outputs_of_kind, require_images
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import BUILD, Module, sharded_module
+from workbench.emit.templates.loader_module import BUILD, Module, sharded_module
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph
 

@@ -8,7 +8,7 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.outputs import describe_outputs, outputs_of_kind
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import (
+from workbench.emit.templates.loader_module import (
     LOADER,
     RESUMABLE_BUILD,
     Module,
@@ -17,7 +17,7 @@ from workbench.emit.targets._shared import (
     squeezed_labels,
     torch_module,
 )
-from workbench.emit.targets._training import training_fields
+from workbench.emit.templates.training_loop import training_fields
 from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Graph
 from workbench.graph.variants.validation import validation_graph

@@ -14,7 +14,7 @@ from workbench.emit.core.outputs import Outputs, describe_outputs, require_no_re
 from workbench.emit.core.python import call, constant, literal
 from workbench.emit.emitter import Emitter
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import quoted_list
+from workbench.emit.templates.loader_module import quoted_list
 from workbench.emit.templates.template_parts import (
     HIDDEN_FOLDERS,
     body_of,

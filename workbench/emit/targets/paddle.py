@@ -8,7 +8,7 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.outputs import require_signed
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, sharded_module
+from workbench.emit.templates.loader_module import LOADER, RESUMABLE_BUILD, sharded_module
 from workbench.graph.model import Graph
 
 _TEMPLATE = f'''\

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import (
+from workbench.emit.templates.loader_module import (
     LOADER,
     RESUMABLE_BUILD,
     Module,
@@ -16,7 +16,7 @@ from workbench.emit.targets._shared import (
     squeezed_labels,
     torch_module,
 )
-from workbench.emit.targets._training import training_fields
+from workbench.emit.templates.training_loop import training_fields
 from workbench.graph.model import Graph
 
 _IMPORTS = """\

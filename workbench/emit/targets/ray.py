@@ -9,7 +9,7 @@ from workbench.emit.core.code import Code
 from workbench.emit.core.outputs import require_next_shard, require_no_regions
 from workbench.emit.core.python import constant
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import (
+from workbench.emit.templates.loader_module import (
     BUILD,
     BUILD_SEVERAL,
     quoted_list,

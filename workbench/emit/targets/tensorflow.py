@@ -11,7 +11,7 @@ from workbench.emit.core.outputs import Outputs, require_next_shard
 from workbench.emit.core.own_code import require_no_own_code
 from workbench.emit.core.python import LINE
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import BATCH_SIZES, BUILD, sharded_module
+from workbench.emit.templates.loader_module import BATCH_SIZES, BUILD, sharded_module
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph, Source
 from workbench.sources import load_source

@@ -8,7 +8,7 @@ from string import Template
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.targets import Target
-from workbench.emit.targets._transforms import sample_lines, transform_module
+from workbench.emit.templates.transform_module import sample_lines, transform_module
 from workbench.emit.transform_export.torchvision import TORCHVISION
 from workbench.graph.model import Graph
 from workbench.sources.kinds.images.folder import LIST_IMAGES

@@ -18,7 +18,7 @@ from workbench.emit.core.own_code import require_no_own_code
 from workbench.emit.core.python import LINE, call, constant, signature
 from workbench.emit.emitter import Emitter
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import quoted_list
+from workbench.emit.templates.loader_module import quoted_list
 from workbench.emit.templates.template_parts import (
     body_of,
     fill_template,

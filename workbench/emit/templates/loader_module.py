@@ -20,13 +20,13 @@ from workbench.emit.core.outputs import (
     require_unsharded,
 )
 from workbench.emit.core.python import INDENT, constant
-from workbench.emit.targets._ragged import (
+from workbench.emit.templates.cores import BUILD_ON_THESE_CORES, CORES_FUNCTION, CORES_IMPORTS
+from workbench.emit.templates.ragged_boxes import (
     find_detection,
     list_outputs,
     ragged_fields,
     ragged_template,
 )
-from workbench.emit.templates.cores import BUILD_ON_THESE_CORES, CORES_FUNCTION, CORES_IMPORTS
 from workbench.emit.templates.template_parts import (
     TemplateParts,
     fill_template,

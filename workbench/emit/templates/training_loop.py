@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from workbench.emit.core.outputs import class_shares, outputs_of_kind, require_images
-from workbench.emit.targets._ragged import DETECTION_LOSS, detection_function, find_detection
-from workbench.emit.targets._shared import Module, squeezed_labels
+from workbench.emit.templates.loader_module import Module, squeezed_labels
+from workbench.emit.templates.ragged_boxes import DETECTION_LOSS, detection_function, find_detection
 from workbench.errors import GraphExportError
 from workbench.graph.model import Source
 from workbench.graph.model.node_order import ancestors
