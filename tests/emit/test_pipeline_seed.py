@@ -10,7 +10,7 @@ import pytest
 from tests.helpers import with_settings
 from workbench.catalog import load_catalog
 from workbench.emit.core.pipeline_seed import _held, pipeline_seed_is_enough
-from workbench.emit.pipeline_import.trace.seed_sequence import drawn_seeds
+from workbench.emit.core.seed_sequence import drawn_seeds
 from workbench.emit.targets import export
 from workbench.engine.importing import from_file
 from workbench.graph import Graph, load_recipe

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import ImageEnhance, ImageFilter, ImageOps
 
-from workbench.emit.transform_import.transform_call import DrawnValue, TransformCall
+from workbench.emit.pipeline_import.transform_call import DrawnValue, TransformCall
 from workbench.engine.assumed_values.stand_ins import StandIns
 from workbench.engine.transform_tracing.own_transforms import read_own_transform
 from workbench.engine.transform_tracing.recorded_calls import RecordedCall

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.emit.transform_import.transform_call import from_plain
+from workbench.emit.pipeline_import.transform_call import from_plain
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
 from workbench.engine.script_import.script_sandbox import ScriptSandbox, one_printable_line

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.emit.pipeline_import.material import batches
-from workbench.emit.pipeline_import.trace.seed_sequence import COUNT, drawn_seeds
+from workbench.emit.core.seed_sequence import COUNT, drawn_seeds
 
 
 def test_the_sequence_is_long_and_has_no_pattern() -> None:

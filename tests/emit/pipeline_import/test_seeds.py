@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.emit.pipeline_import.traces import FILE, op, place, reader
-from workbench.emit.pipeline_import.trace.seed_sequence import drawn_seeds
+from workbench.emit.core.seed_sequence import drawn_seeds
 from workbench.emit.pipeline_import.trace.seeds import Seeds, assign_seeds
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import TracedOp

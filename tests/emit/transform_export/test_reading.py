@@ -10,6 +10,7 @@ import pytest
 
 import workbench as wb
 from workbench.catalog import load_catalog
+from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.emit.targets import export
 from workbench.emit.transform_export.albumentations import ALBUMENTATIONS
 from workbench.emit.transform_export.library import Library, Transforms
@@ -17,7 +18,6 @@ from workbench.emit.transform_export.reading import Reading
 from workbench.emit.transform_export.source_text import flat
 from workbench.emit.transform_export.torchvision import TORCHVISION
 from workbench.emit.transform_import.graph import import_transforms
-from workbench.emit.transform_import.transform_call import TransformCall
 from workbench.errors import GraphExportError
 from workbench.graph import Graph
 from workbench.graph.builder.read import fn, random

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.emit.transform_import.transform_call import TransformCall
+from workbench.emit.pipeline_import.transform_call import TransformCall
 
 
 def torchvision(name: str, /, *args: Any, **kwargs: Any) -> TransformCall:

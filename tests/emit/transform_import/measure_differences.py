@@ -28,9 +28,9 @@ from tests.emit.transform_import.fixed_transforms import (
     TORCHVISION,
     torchvision,
 )
+from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.emit.script import emit_script
 from workbench.emit.transform_import.graph import decoded_images, import_transforms
-from workbench.emit.transform_import.transform_call import TransformCall
 from workbench.graph.model import Graph, Port
 from workbench.preview.facts.pixel_difference import PixelDifference, difference
 from workbench.transform_comparison import nodes_of

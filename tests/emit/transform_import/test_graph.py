@@ -23,18 +23,18 @@ from tests.emit.transform_import.fixed_transforms import (
 )
 from tests.emit.transform_import.measure_differences import run
 from workbench.catalog import Catalog, load_catalog
+from workbench.emit.pipeline_import.transform_call import (
+    NamedValue,
+    TransformCall,
+    from_plain,
+    to_plain,
+)
 from workbench.emit.transform_import.albumentations import library as albumentations_library
 from workbench.emit.transform_import.graph import (
     LIBRARIES,
     from_albumentations,
     from_torchvision,
     import_transforms,
-)
-from workbench.emit.transform_import.transform_call import (
-    NamedValue,
-    TransformCall,
-    from_plain,
-    to_plain,
 )
 from workbench.errors import ImportFailedError
 from workbench.graph.builder import data_node

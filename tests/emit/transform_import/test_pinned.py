@@ -8,9 +8,9 @@ import pytest
 
 from tests.emit.transform_import.fixed_transforms import ALBUMENTATIONS, KORNIA, TORCHVISION
 from workbench.catalog import load_catalog
+from workbench.emit.pipeline_import.transform_call import DrawnValue, NamedValue, TransformCall
 from workbench.emit.transform_import.graph import import_transforms
 from workbench.emit.transform_import.pinned import pinned, pinned_transforms
-from workbench.emit.transform_import.transform_call import DrawnValue, NamedValue, TransformCall
 from workbench.graph.model import Source
 
 

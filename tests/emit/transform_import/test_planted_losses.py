@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from tests.emit.transform_import.fixed_transforms import albumentations, kornia, torchvision
+from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.emit.transform_import.graph import (
     LIBRARIES,
     from_albumentations,
     import_transforms,
 )
 from workbench.emit.transform_import.library import Library
-from workbench.emit.transform_import.transform_call import TransformCall
 from workbench.engine.importing import from_file
 
 IMPORT_A = "import albumentations as A\n"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.own_code import CALLING
-from workbench.emit.pipeline_import.trace.seed_sequence import drawn_seeds
+from workbench.emit.core.seed_sequence import drawn_seeds
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.ports import positional_ports
 

@@ -36,7 +36,7 @@ from workbench.emit.pipeline_import.trace.notebook_cells import with_cells_joine
 from workbench.emit.pipeline_import.trace.seeds import Seeds, assign_seeds, automatic_changes
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import SourceLocation, Traced, TracedPipeline
-from workbench.emit.transform_import.transform_call import TransformCall
+from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.graph.builder.graph_drawing import graph_svg
 from workbench.graph.checks.check import check_graph
 from workbench.graph.edits.exchange import exchanged

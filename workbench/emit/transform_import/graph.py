@@ -12,6 +12,7 @@ from typing import Any
 from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
+from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.emit.transform_import.albumentations import ALBUMENTATIONS
 from workbench.emit.transform_import.images import Images
 from workbench.emit.transform_import.kornia import KORNIA
@@ -24,7 +25,6 @@ from workbench.emit.transform_import.live import (
 from workbench.emit.transform_import.own_steps import OWN
 from workbench.emit.transform_import.timm import TIMM
 from workbench.emit.transform_import.torchvision_functions import TORCHVISION
-from workbench.emit.transform_import.transform_call import TransformCall
 from workbench.errors import ImportFailedError
 from workbench.graph.builder.data_node import deferred_checks
 from workbench.graph.checks.check import check_graph

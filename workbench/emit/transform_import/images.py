@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.report import ImportIssue
-from workbench.emit.transform_import.transform_call import DrawnValue, NamedValue, TransformCall
+from workbench.emit.pipeline_import.transform_call import DrawnValue, NamedValue, TransformCall
 from workbench.graph.builder.data_node import DataNode, flow
 from workbench.graph.builder.read import fn, random
 from workbench.graph.model import Graph

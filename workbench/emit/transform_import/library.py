@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+from workbench.emit.pipeline_import.transform_call import NamedValue, TransformCall
 from workbench.emit.transform_import.images import Images, NoMatchError, Step, number
-from workbench.emit.transform_import.transform_call import NamedValue, TransformCall
 from workbench.errors import GraphError
 
 Match = Callable[..., None]

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from workbench.arguments import shown
-from workbench.emit.transform_import.transform_call import NamedValue, TransformCall
+from workbench.emit.pipeline_import.transform_call import NamedValue, TransformCall
 from workbench.errors import ImportFailedError
 
 _PLAIN = (bool, int, float, str, type(None))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.emit.transform_import.images import Images, NoMatchError, drawn, drawn_range, number
 from workbench.emit.transform_import.library import Library, transforms_of
 from workbench.emit.transform_import.pixels import (
@@ -23,7 +24,6 @@ from workbench.emit.transform_import.pixels import (
     solarize,
     stretch_contrast,
 )
-from workbench.emit.transform_import.transform_call import TransformCall
 from workbench.graph.builder.data_node import DataNode
 
 OWN = Library("own")

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from workbench.emit.pipeline_import.transform_call import DrawnValue, NamedValue, TransformCall
 from workbench.emit.transform_import.graph import LIBRARIES
 from workbench.emit.transform_import.images import around
 from workbench.emit.transform_import.library import call_of, transforms_of
 from workbench.emit.transform_import.own_steps import OWN
-from workbench.emit.transform_import.transform_call import DrawnValue, NamedValue, TransformCall
 
 _HOLDING = {
     "torchvision": {"Compose", "Sequential", "RandomApply", "RandomChoice", "RandomOrder"},

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.emit.transform_import.geometry import (
     affine,
     crop_at_random,
@@ -42,7 +43,6 @@ from workbench.emit.transform_import.pixels import (
     solarize,
     stretch_contrast,
 )
-from workbench.emit.transform_import.transform_call import TransformCall
 
 TORCHVISION = Library(
     "torchvision",

@@ -26,7 +26,7 @@ from workbench.catalog.own_operators.auto_augment import (
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.policies import policy_module
-from workbench.emit.pipeline_import.trace.seed_sequence import drawn_seeds
+from workbench.emit.core.seed_sequence import drawn_seeds
 from workbench.emit.templates.automatic_draws import Draw, Draws
 from workbench.emit.templates.draw_order import emit_draw_order
 from workbench.engine.build.pipelines import CompiledSource

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from workbench.emit.transform_import.transform_call import DrawnValue, TransformCall
+from workbench.emit.pipeline_import.transform_call import DrawnValue, TransformCall
 from workbench.engine.assumed_values.stand_ins import StandIns
 from workbench.engine.transform_tracing.recorded_calls import RecordedCall
 

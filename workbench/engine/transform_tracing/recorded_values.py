@@ -7,7 +7,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from workbench.emit.transform_import.transform_call import NamedValue, TransformCall
+from workbench.emit.pipeline_import.transform_call import NamedValue, TransformCall
 from workbench.engine.assumed_values.stand_ins import StandIn, StandIns
 from workbench.engine.transform_tracing.own_transforms import Draw, place_of, read_own_transform
 from workbench.engine.transform_tracing.recorded_calls import RecordedBase, RecordedCall

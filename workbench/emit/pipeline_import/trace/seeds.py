@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.emit.pipeline_import.trace.seed_sequence import drawn_seeds
+from workbench.emit.core.seed_sequence import drawn_seeds
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import AutomaticCall, TracedOp
 from workbench.graph.model import Settings
