@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.emit.transform_export.libraries import require
-from workbench.emit.transform_import.transform_call import NamedValue, TransformCall
+from workbench.emit.pipeline_import.transform_call import NamedValue, TransformCall
 from workbench.transform_comparison.library_calls import (
     CannotCallError,
     library_fault,
