@@ -27,8 +27,8 @@ class AppProcess:
     def __init__(self, photos: Path, graph: Path) -> None:
         self.port = free_port()
         self._code = (
-            "from workbench.ui.web.access.policy import AccessPolicy;"
-            "from workbench.ui.web.web_app import serve;"
+            "from workbench.ui.access.policy import AccessPolicy;"
+            "from workbench.ui.web import serve;"
             f"serve({str(photos)!r}, {str(graph)!r}, {self.port}, AccessPolicy(token={TOKEN!r}))"
         )
         self.start()

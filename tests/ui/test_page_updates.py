@@ -15,7 +15,7 @@ from bokeh.protocol import Protocol
 from panel.io.state import set_curdoc, state
 
 from workbench.ui.app.page_updates import in_one_message, scheduler
-from workbench.ui.web.web_app import PARTS
+from workbench.ui.web import PARTS
 
 
 class Connection:

@@ -16,7 +16,7 @@ import pytest
 from tests.ui.labserver import await_server, free_port
 from workbench.errors import GraphFormatError, WorkbenchError
 from workbench.ui.contract.components import COMPONENTS
-from workbench.ui.web.web_app import PARTS, Session, serve
+from workbench.ui.web import PARTS, Session, serve
 
 HOST = "127.0.0.1"
 

@@ -76,8 +76,8 @@ def app_command(
     Example:  workbench app --data photos --port 5007
     """
     from workbench.engine.resources.memory_budget import shared_budget
-    from workbench.ui.web.access import AccessPolicy
-    from workbench.ui.web.web_app import serve
+    from workbench.ui.access import AccessPolicy
+    from workbench.ui.web import serve
 
     if token is not None and len(token) < 16 and not no_token:
         raise click.BadParameter(

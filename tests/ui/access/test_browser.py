@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from workbench.ui.web.access import open_in_browser
+from workbench.ui.access import open_in_browser
 
 LINK = "http://127.0.0.1:5006/?token=secret&more"
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.ui.web.access import AccessCookie
+from workbench.ui.access import AccessCookie
 
 
 def test_a_browser_stays_in_when_the_server_starts_again(tmp_path: Path) -> None:

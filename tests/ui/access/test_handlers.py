@@ -14,7 +14,7 @@ pytestmark = pytest.mark.xdist_group("access")  # in one worker: one app for all
 
 PATHS = (
     "/", "/ws", "/login", "/favicon.ico", "/static/js/bokeh.min.js",
-    "/components/workbench.ui.web.web_app/Bar/_bundle_path/static/bar.js",
+    "/components/workbench.ui.web/Bar/_bundle_path/static/bar.js",
 )  # fmt: skip
 
 
@@ -61,9 +61,9 @@ def test_no_address_names_a_module_that_is_imported(app: AppServer, module: str)
         "/static/extensions/panel/../../../../../../../etc/passwd",
         "/static/extensions/panel/%2e%2e/%2e%2e/io/server.py",
         "/static/extensions/etc/passwd",
-        "/components/workbench.ui.web.web_app/Bar/_bundle_path/static/../web.py",
-        "/components/workbench.ui.web.web_app/Bar/_bundle_path//etc/passwd",
-        "/components/workbench.ui.web.web_app/Bar/__doc__/web.py",
+        "/components/workbench.ui.web/Bar/_bundle_path/static/../web.py",
+        "/components/workbench.ui.web/Bar/_bundle_path//etc/passwd",
+        "/components/workbench.ui.web/Bar/__doc__/web.py",
         "/login/../etc/passwd",
         "//etc/passwd",
         "/metadata", "/autoload.js?bokeh-autoload-element=x", "/rest/session_info", "/admin",

@@ -4,8 +4,8 @@ import pytest
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
 from workbench.errors import WorkbenchError
-from workbench.ui.web.access import AccessPolicy
-from workbench.ui.web.access.policy import is_loopback
+from workbench.ui.access import AccessPolicy
+from workbench.ui.access.policy import is_loopback
 
 NAVIGATION = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 

@@ -15,7 +15,7 @@ from tornado.websocket import websocket_connect
 from tests.ui.access.client import PATIENCE, AppServer, run
 from workbench.errors import WorkbenchError
 from workbench.graph import load_recipe
-from workbench.ui.web.access.websocket_log import MOST, OneLine
+from workbench.ui.access.websocket_log import MOST, OneLine
 
 pytestmark = pytest.mark.xdist_group("access")  # in one worker: one app for all of them
 

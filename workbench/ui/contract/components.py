@@ -1,7 +1,7 @@
 """The one table of components: which fields each has, and who may set them.
 
 Both hosts build their widgets from it: ``ui/notebook/widget.py`` makes traitlets of the fields,
-``ui/web/web_app.py`` makes params. A component is one ES module, ``frontend/src/<name>.ts``.
+``ui/web.py`` makes params. A component is one ES module, ``frontend/src/<name>.ts``.
 
 A field has one of four directions:
 

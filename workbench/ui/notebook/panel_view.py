@@ -15,7 +15,7 @@ from panel.viewable import Child, Children
 
 from workbench.errors import ArgumentError
 from workbench.ui.contract.components import COMPONENTS, LINK_FIELDS, TABS
-from workbench.ui.web.web_app import PageParts
+from workbench.ui.web import PageParts
 
 if TYPE_CHECKING:
     from workbench.ui.notebook.widget import Workbench

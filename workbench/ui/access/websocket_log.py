@@ -19,7 +19,7 @@ _LOGGERS = ("bokeh.protocol", "bokeh.server.protocol_handler", "bokeh.server.vie
 _APPLICATION = "tornado.application"
 """Where Tornado logs what a connection that is refused raises."""
 _WEBSOCKET = str(ws.__file__)
-_PACKAGE = f"{Path(__file__).parents[3]}{os.sep}"
+_PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
 
 
 class OneLine(logging.Filter):

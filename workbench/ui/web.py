@@ -24,6 +24,15 @@ from workbench.catalog import load_catalog
 from workbench.errors import WorkbenchError
 from workbench.roots import Roots, data_folder, default_roots
 from workbench.sources import Dataset
+from workbench.ui.access import (
+    AccessContext,
+    AccessCookie,
+    AccessPolicy,
+    guard_handlers,
+    open_in_browser,
+)
+from workbench.ui.access.session_limit import MAX_SESSIONS, SessionLimit
+from workbench.ui.access.websocket_log import log_malformed_messages_in_one_line
 from workbench.ui.app.page_updates import in_one_message, scheduler, take_at_once
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.contract.bundles import bundle_path
@@ -31,15 +40,6 @@ from workbench.ui.contract.components import COMPONENTS, LINK_FIELDS, TABS, Comp
 from workbench.ui.state.graph_argument import GraphLike, to_document
 from workbench.ui.state.owner import OpenTabs
 from workbench.ui.storage.autosave import state_folder
-from workbench.ui.web.access import (
-    AccessContext,
-    AccessCookie,
-    AccessPolicy,
-    guard_handlers,
-    open_in_browser,
-)
-from workbench.ui.web.access.websocket_log import log_malformed_messages_in_one_line
-from workbench.ui.web.session_limit import MAX_SESSIONS, SessionLimit
 
 TITLE = "DALI Workbench"
 Start = str | Path | Dataset

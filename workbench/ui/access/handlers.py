@@ -13,8 +13,8 @@ from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.routing import Matcher, PathMatches, Rule
 from tornado.web import Application, OutputTransform, RequestHandler, StaticFileHandler
 
-from workbench.ui.web.access.cookie import AccessCookie
-from workbench.ui.web.access.policy import AccessPolicy, is_cross_site_navigation
+from workbench.ui.access.cookie import AccessCookie
+from workbench.ui.access.policy import AccessPolicy, is_cross_site_navigation
 
 _SELF = "'self'"
 # Bokeh's page has scripts in it and compiles templates. What the page holds cannot be sent away.
