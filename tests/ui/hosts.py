@@ -15,8 +15,8 @@ from tests.ui.labserver import LabServer, await_server, free_port
 from workbench.graph import Graph, dump_graph, load_recipe
 from workbench.graph.edits.edit import set_setting
 from workbench.roots import Roots
+from workbench.ui import web
 from workbench.ui.access import AccessPolicy
-from workbench.ui.web import web_app as web
 
 PATIENCE = 120_000
 """Milliseconds: a worker starts in one second, on a busy machine in twenty."""

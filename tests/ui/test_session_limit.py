@@ -19,11 +19,11 @@ from tests.faults.hosts import workers
 from tests.ui.labserver import await_server, free_port
 from tests.ui.websocket_client import PageClient
 from workbench.roots import Roots
+from workbench.ui import web
 from workbench.ui.access.session_limit import SessionLimit
 from workbench.ui.web import (
     create_app,  # here: the browser tests' server puts its own there
 )
-from workbench.ui.web import web_app as web
 
 PATIENCE = 180.0
 
