@@ -1,4 +1,4 @@
-"""imgs/s, measured on the user's machine and data. How: ``METHOD.md`` beside this file."""
+"""Images per second, measured on the machine and data of the user: ``METHOD.md`` says how."""
 
 from workbench.bench.experiments.benchmark import Benchmark
 from workbench.bench.measuring.measurement import Measurement

@@ -1,1 +1,1 @@
-"""Parts of the command line that would make ``cli.py`` too long."""
+"""The commands of ``workbench``, which ``cli.py`` puts together."""

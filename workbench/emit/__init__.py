@@ -1,4 +1,4 @@
-"""graph -> Python source. One module per target; the calls themselves come from ``source.py``."""
+"""A graph as Python source, and Python source as a graph."""
 
 from workbench.emit.core.code import Code
 from workbench.emit.preview.preview_stage import emit_stage

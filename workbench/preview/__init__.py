@@ -1,4 +1,4 @@
-"""A batch, original and augmented, as one picture: what the user looks at while values change."""
+"""A batch before and after augmentation, as pictures and figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sample photos, and photos with targets, cut from those in the scikit-image and -learn wheels.
+"""Sample photos, and photos with targets, cut from those of scikit-image and scikit-learn.
 
 A machine with no network and no pictures of its own still has something real to augment. Each
 photograph gives one class folder of cuts: other regions, other sizes, both orientations.

@@ -1,6 +1,6 @@
-"""What a graph can read. Adding a kind of source is adding a module to a package of ``kinds``.
+"""What a graph can read: a module in ``kinds`` for each kind of source.
 
-Each module has a ``SOURCE``; the module's name is the kind's. It says which DALI operator reads,
+Each such module has a ``SOURCE``, and its name is the kind's. It says which DALI operator reads,
 how the exported code finds the data, and how the workbench lists, counts and watches them.
 
 A graph says *how* it reads (``graph.model.Source``), a ``Dataset`` *what*: each run of a graph gets

@@ -1,1 +1,1 @@
-"""One view-model without a toolkit, one table of components, two thin hosts."""
+"""The view-model and its panels, and the two hosts that show them: web app and notebook."""

@@ -1,4 +1,4 @@
-"""Other libraries at the same work: the same files, sizes, draws and number of workers.
+"""Other libraries at the same work: same files, sizes, draws and number of workers.
 
 Adding one is adding a module here, with ``PEERS`` (each a library with a way to decode), ``start``,
 which gives a workload of batches, and ``images``, which gives a program's first output for some

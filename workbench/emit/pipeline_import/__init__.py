@@ -1,1 +1,1 @@
-"""Pipelines back onto the canvas: what DALI holds of one, as a graph."""
+"""A traced DALI pipeline as a graph."""

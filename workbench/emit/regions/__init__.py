@@ -1,4 +1,4 @@
-"""How regions are written in Python.
+"""Nodes with bodies as Python: a module for each kind.
 
 Adding a kind is a row in ``catalog.regions`` and a module here, with ``OP``, the region's name in
 the catalogue, and ``write``.

@@ -1,7 +1,7 @@
-"""What a graph can be exported to. Adding a target is adding a module here.
+"""What a graph can be exported to: a module for each target.
 
-Each module has a ``TARGET``; the module's name is the target's. Modules whose names begin with an
-underscore hold what several targets share.
+Each module has a ``TARGET``; the module's name is the target's. ``emit.templates`` holds what
+several targets share.
 """
 
 from __future__ import annotations

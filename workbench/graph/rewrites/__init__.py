@@ -1,4 +1,4 @@
-"""Rewrites of a graph that bring speed. Adding one is adding a module here, and its test.
+"""Rewrites of a graph that make it faster: a module for each, in a package for each subject.
 
 Each module has a ``REWRITE``; its name is the module's, with hyphens. The module's docstring is the
 law: what is put in the place of what, and why the pixels stay, or by how much they may move. No

@@ -1,4 +1,4 @@
-"""The graphs that the workbench brings: one JSON file each. Adding one is adding a file.
+"""The graphs that the workbench brings: a JSON file for each.
 
 Those of papers name them in ``about``; a note on the canvas says where each value comes from, and
 what is otherwise than there.
