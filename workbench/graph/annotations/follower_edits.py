@@ -192,14 +192,8 @@ def bypassed(graph: Graph, catalog: Catalog, node: Node) -> Graph:
         for output in spec.outputs
         if output.name in node.inputs
     }
-    nodes = tuple(
-        replace(n, inputs={name: passed.get(port, port) for name, port in n.inputs.items()})
-        for n in graph.nodes
-        if n.id != node.id
-    )
+    nodes = tuple(each for each in graph.nodes if each.id != node.id)
     outputs = {
-        name: passed.get(port, port)
-        for name, port in graph.outputs.items()
-        if port.node != node.id or port in passed
+        name: port for name, port in graph.outputs.items() if port.node != node.id or port in passed
     }
-    return replace(graph, nodes=nodes, outputs=outputs)
+    return replace(graph, nodes=nodes, outputs=outputs).rewire(passed)

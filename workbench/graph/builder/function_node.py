@@ -153,14 +153,9 @@ class FunctionNode:
         taken = [each.id for each in drawn]
         added = self._node(free_id(body, self.function.__name__, taken), inputs)
         result = self._result(added)
-        fed = [
-            replace(node, inputs={k: result if p == source else p for k, p in node.inputs.items()})
-            for node in body.nodes
-        ]
-        outputs = {name: result if p == source else p for name, p in body.outputs.items()}
-        at = next(i for i, node in enumerate(fed, start=1) if node.id == node_id)
-        nodes = (*fed[:at], *drawn, added, *fed[at:])
-        return replace(body, nodes=nodes, outputs=outputs).whole
+        fed = body.rewire({source: result})
+        at = next(i for i, node in enumerate(fed.nodes, start=1) if node.id == node_id)
+        return replace(fed, nodes=(*fed.nodes[:at], *drawn, added, *fed.nodes[at:])).whole
 
 
 @overload

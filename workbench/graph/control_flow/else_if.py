@@ -40,16 +40,7 @@ def add_elif(graph: Graph, catalog: Catalog, region: str) -> tuple[Graph, str]:
     coin = replace(
         new_node(graph, catalog, DRAW, "chance"), args={"probability": 0.5, "dtype": "BOOL"}
     )
-    old, new = scope, fresh.scope(ELSE)
-
-    def moved(port: Port) -> Port:
-        return Port(new, port.output) if port.node == old else port
-
-    nodes = tuple(
-        replace(each, inputs={name: moved(port) for name, port in each.inputs.items()})
-        for each in body.nodes
-    )
-    outputs = {name: moved(port) for name, port in body.outputs.items()}
+    otherwise = body.renamed(scope, fresh.scope(ELSE))
     then = {name: Port(fresh.scope("then"), into) for name, into in passed.items()}
     fresh = replace(
         fresh,
@@ -59,7 +50,7 @@ def add_elif(graph: Graph, catalog: Catalog, region: str) -> tuple[Graph, str]:
         },
         bodies={
             "then": Body((), then, tuple(dict.fromkeys(passed.values()))),
-            ELSE: Body(nodes, outputs, body.inputs, body.title),
+            ELSE: otherwise,
         },
     )
     given = {name: Port(fresh.id, name) for name in body.outputs}

@@ -331,25 +331,7 @@ def move_option(graph: Graph, catalog: Catalog, region: str, body: str, by: int)
 
 def _moved(region: Node, old: str, new: str) -> Body:
     """A body under another name, which is that of its scope too."""
-    return rescoped(region.bodies[old], region.scope(old), region.scope(new))
-
-
-def rescoped(body: Body, old: str, new: str, names: Mapping[str, str] | None = None) -> Body:
-    """A body as it is in the scope ``new``; ``names`` are those that what it takes in gets."""
-    names = names or {}
-
-    def moved(port: Port) -> Port:
-        return Port(new, names.get(port.output, port.output)) if port.node == old else port
-
-    return replace(
-        body,
-        nodes=tuple(
-            replace(node, inputs={into: moved(port) for into, port in node.inputs.items()})
-            for node in body.nodes
-        ),
-        outputs={output: moved(port) for output, port in body.outputs.items()},
-        inputs=tuple(dict.fromkeys(names.get(name, name) for name in body.inputs)),
-    )
+    return region.bodies[old].renamed(region.scope(old), region.scope(new))
 
 
 def _weighed(graph: Graph, region: str) -> tuple[Node, Node]:

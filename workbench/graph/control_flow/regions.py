@@ -60,7 +60,8 @@ def wrap_in_region(
     scope = region.scope(first)
     fed = {port: Port(scope, name) for port, name in taken.items()}
     outputs = {name: port for name, (port, _) in given.items()}
-    bodies = {first: Body(_refed(inside, fed), outputs, tuple(taken.values()))}
+    fed_nodes = tuple(node.rewire(fed) for node in inside)
+    bodies = {first: Body(fed_nodes, outputs, tuple(taken.values()))}
     for name in others:
         passed = {output: passes for output, (_, passes) in given.items()}
         inner = {output: Port(region.scope(name), taken[port]) for output, port in passed.items()}
@@ -73,7 +74,7 @@ def wrap_in_region(
     moved = {port: Port(region.id, name) for name, (port, _) in given.items()}
     last = max(index for index, node in enumerate(body.nodes) if node.id in chosen)
     left = [node for node in body.nodes[:last] if node.id not in chosen]
-    rest = _refed([*left, *body.nodes[last + 1 :]], moved)
+    rest = [node.rewire(moved) for node in (*left, *body.nodes[last + 1 :])]
     edited = replace(
         body,
         nodes=(*rest[: len(left)], *deciding, region, *rest[len(left) :]),
@@ -187,23 +188,13 @@ def unwrap_region(
             raise GraphEditError(f"{node.scope(body)} does not give {port.output}, which is used.")
     at = graph.nodes.index(node)
     nodes = (
-        *_refed(graph.nodes[:at], given),
-        *_refed(inner.nodes, fed),
-        *_refed(graph.nodes[at + 1 :], given),
+        *(node.rewire(given) for node in graph.nodes[:at]),
+        *(node.rewire(fed) for node in inner.nodes),
+        *(node.rewire(given) for node in graph.nodes[at + 1 :]),
     )
     outputs = {name: given.get(port, port) for name, port in graph.outputs.items()}
     edited = without_idle_generators(replace(graph, nodes=nodes, outputs=outputs), catalog, node)
     return edited, tuple(each.id for each in inner.nodes)
-
-
-def _refed(nodes: Iterable[Node], ports: Mapping[Port, Port]) -> tuple[Node, ...]:
-    """Nodes fed from other ports."""
-    return tuple(
-        replace(node, inputs={name: ports.get(port, port) for name, port in node.inputs.items()})
-        if any(port in ports for port in node.inputs.values())
-        else node
-        for node in nodes
-    )
 
 
 def _free(wanted: str, taken: Collection[str]) -> str:

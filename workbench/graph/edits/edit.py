@@ -183,12 +183,7 @@ def move_node(graph: Graph, catalog: Catalog, node_id: str, by: int) -> Graph:
         elif other.id == earlier.id:
             nodes.append(replace(node, inputs={**node.inputs, name: earlier_source}))
         else:
-            nodes.append(
-                replace(
-                    other,
-                    inputs={k: source if p == moved else p for k, p in other.inputs.items()},
-                )
-            )
+            nodes.append(other.rewire({moved: source}))
     exchanged = {moved: source, source: moved}
     outputs = {k: exchanged.get(p, p) for k, p in graph.outputs.items()}
     return replace(graph, nodes=tuple(nodes), outputs=outputs)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from workbench.catalog import load_catalog
-from workbench.graph.model import Body, Graph, Node, Port, Source
+from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.free_seed import free_seed
 from workbench.sources import Dataset, SourceKind, load_source
 
@@ -60,8 +59,7 @@ def exchanged(graph: Graph, source: Source, kind: str, data: Dataset | None = No
     frames = new.gives_sequences is not None and new.gives_sequences(data)
     if (frames or old.gives_sequences is not None) and len(graph.sources) == 1:
         nodes = [_in_order(node, frames=frames) for node in nodes]
-    body = with_ports(Body(tuple(nodes), graph.outputs), moved)
-    return replace(graph, nodes=body.nodes, outputs=body.outputs)
+    return replace(graph, nodes=tuple(nodes)).rewire(moved)
 
 
 def _needed(graph: Graph, source: Source, kind: SourceKind) -> set[str]:
@@ -84,18 +82,6 @@ def _in_order(node: Node, *, frames: bool) -> Node:
 def _images(kind: SourceKind) -> str:
     """The output with the images: pixels, or encoded ones."""
     return kind.pixels or kind.outputs[0]
-
-
-def with_ports(body: Body, moved: Mapping[Port, Port]) -> Body:
-    """The body with ports in the places of others."""
-    nodes = (
-        node
-        if not moved.keys() & {*node.inputs.values()}
-        else replace(node, inputs={n: moved.get(p, p) for n, p in node.inputs.items()})
-        for node in body.nodes
-    )
-    outputs = {name: moved.get(port, port) for name, port in body.outputs.items()}
-    return replace(body, nodes=tuple(nodes), outputs=outputs)
 
 
 def _free(graph: Graph, wanted: str) -> str:

@@ -46,7 +46,7 @@ def with_own_ids(graph: Graph, shared: str) -> Graph:
         meant = next(
             (new for new, node in zip(own, body.nodes, strict=True) if node.id == shared), shared
         )
-        body = _renamed_ports(body, shared, meant)
+        body = body.renamed(shared, meant)
         nodes = [_with_id(node, new) for node, new in zip(body.nodes, own, strict=True)]
         return replace(
             body,
@@ -62,25 +62,9 @@ def with_own_ids(graph: Graph, shared: str) -> Graph:
 def _with_id(node: Node, new: str) -> Node:
     """The node of another id, whose bodies take in by it."""
     bodies = {
-        name: _renamed_ports(body, node.scope(name), f"{new}.{name}")
-        for name, body in node.bodies.items()
+        name: body.renamed(node.scope(name), f"{new}.{name}") for name, body in node.bodies.items()
     }
     return replace(node, id=new, bodies=bodies)
-
-
-def _renamed_ports(body: Body, old: str, new: str) -> Body:
-    """The body with what its nodes and outputs take of ``old`` taken of ``new``."""
-
-    def moved(port: Port) -> Port:
-        return Port(new, port.output) if port.node == old else port
-
-    nodes = tuple(
-        replace(node, inputs={name: moved(port) for name, port in node.inputs.items()})
-        for node in body.nodes
-    )
-    return replace(
-        body, nodes=nodes, outputs={name: moved(port) for name, port in body.outputs.items()}
-    )
 
 
 def fix_bad_id(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
@@ -88,7 +72,7 @@ def fix_bad_id(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCand
     new = free_id(graph, _as_name(fault.node, "node"))
 
     def renamed() -> Graph:
-        body = _renamed_ports(graph.body, fault.node, new)
+        body = graph.body.renamed(fault.node, new)
         nodes = tuple(_with_id(node, new) if node.id == fault.node else node for node in body.nodes)
         return replace(graph, nodes=nodes, outputs=body.outputs)
 

@@ -8,9 +8,8 @@ from functools import partial
 
 from workbench.catalog.spec import OPAQUE, Catalog
 from workbench.graph.edits.edit import free_id, new_node
-from workbench.graph.edits.exchange import with_ports
 from workbench.graph.fixes.fix_candidate import FixCandidate
-from workbench.graph.model import Body, Graph, Node, Port
+from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.faults import Fault
 
 
@@ -41,8 +40,7 @@ def _read_in_place(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
     moved[image] = Port(reader.id, "jpegs") if encoded else Port(decode.id, "output")
     made = (reader,) if encoded else (reader, decode)
     others = (each for each in graph.nodes if each != node)
-    body = with_ports(Body((*made, *others), graph.outputs), moved)
-    return replace(graph, nodes=body.nodes, outputs=body.outputs)
+    return replace(graph, nodes=(*made, *others)).rewire(moved)
 
 
 def _outputs(node: Node, catalog: Catalog) -> list[Port]:

@@ -102,6 +102,26 @@ class Body:
     def __post_init__(self) -> None:
         object.__setattr__(self, "outputs", frozen(self.outputs))
 
+    def rewire(self, ports: Mapping[Port, Port]) -> Body:
+        """The body whose nodes and outputs take from other ports: each key becomes its value."""
+        nodes = tuple(node.rewire(ports) for node in self.nodes)
+        return replace(self, nodes=nodes, outputs=_rewired(self.outputs, ports))
+
+    def renamed(self, old: str, new: str, names: Mapping[str, str] | None = None) -> Body:
+        """The body with the ports of a node, or of the body's own scope, under a new id.
+
+        ``names`` are other names of these ports, and of the inputs of the body.
+        """
+        names = names or {}
+        taken = {*self.outputs.values(), *(edge.source for edge in edges_of(self.nodes))}
+        ports = {
+            port: Port(new, names.get(port.output, port.output))
+            for port in taken
+            if port.node == old
+        }
+        inputs = tuple(dict.fromkeys(names.get(name, name) for name in self.inputs))
+        return replace(self.rewire(ports), inputs=inputs)
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -146,6 +166,12 @@ class Node:
     def __post_init__(self) -> None:
         for name in ("args", "inputs", "bodies"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def rewire(self, ports: Mapping[Port, Port]) -> Node:
+        """The node fed from other ports: each key becomes its value."""
+        if ports.keys().isdisjoint(self.inputs.values()):
+            return self
+        return replace(self, inputs=_rewired(self.inputs, ports))
 
     def scope(self, body: str) -> str:
         """The scope of one of the region's bodies."""
@@ -362,6 +388,14 @@ class Graph(GraphMethods):
             return replace(self, nodes=nodes)
         return self.replace_body(scope, replace(self.body_at(scope), nodes=nodes))
 
+    def rewire(self, ports: Mapping[Port, Port]) -> Graph:
+        """The graph whose nodes and outputs take from other ports: each key becomes its value.
+
+        What is inside regions is left as it is.
+        """
+        body = self.body.rewire(ports)
+        return replace(self, nodes=body.nodes, outputs=body.outputs)
+
     def body_at(self, scope: str) -> Body:
         """The body of that scope. Raises GraphEditError where there is none."""
         if not scope:
@@ -403,6 +437,10 @@ class Graph(GraphMethods):
 
 
 GRAPH: Kind = Kind.of("workbench.read(data) or workbench.load_recipe(name)", Graph)
+
+
+def _rewired(given: Mapping[str, Port], ports: Mapping[Port, Port]) -> dict[str, Port]:
+    return {name: ports.get(port, port) for name, port in given.items()}
 
 
 def _reads(node: Node) -> bool:

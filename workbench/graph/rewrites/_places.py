@@ -121,27 +121,15 @@ def exchanged(
             nodes.append(made)
         elif node.id not in gone:
             nodes.append(node)
-    return redirected(
-        replace(graph, nodes=tuple(nodes)), {output_of(old, catalog): output_of(made, catalog)}
+    return replace(graph, nodes=tuple(nodes)).rewire(
+        {output_of(old, catalog): output_of(made, catalog)}
     )
-
-
-def redirected(graph: Graph, ports: Mapping[Port, Port]) -> Graph:
-    """With other ports in the place of some, wherever these feed."""
-    nodes = [
-        replace(node, inputs={name: ports.get(p, p) for name, p in node.inputs.items()})
-        if not ports.keys().isdisjoint(node.inputs.values())
-        else node
-        for node in graph.nodes
-    ]
-    outputs = {name: ports.get(port, port) for name, port in graph.outputs.items()}
-    return replace(graph, nodes=tuple(nodes), outputs=outputs)
 
 
 def bypassed(graph: Graph, catalog: Catalog, node: Node) -> Graph:
     """Without a node: what fed its data feeds what it fed."""
     source = node.inputs[data_name(node, catalog)]
-    after = redirected(graph, {output_of(node, catalog): source})
+    after = graph.rewire({output_of(node, catalog): source})
     return replace(after, nodes=tuple(other for other in after.nodes if other.id != node.id))
 
 
@@ -157,7 +145,7 @@ def swapped(graph: Graph, catalog: Catalog, first: Node, second: Node) -> Graph:
     """With two neighbours in the other order: the data of ``first`` go through ``second`` now."""
     into_first, into_second = (data_name(node, catalog) for node in (first, second))
     source, old = first.inputs[into_first], output_of(second, catalog)
-    graph = redirected(graph, {old: output_of(first, catalog)})
+    graph = graph.rewire({old: output_of(first, catalog)})
     earlier = replace(second, inputs={**second.inputs, into_second: source})
     later = replace(first, inputs={**first.inputs, into_first: old})
     nodes: list[Node] = []

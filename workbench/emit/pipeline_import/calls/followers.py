@@ -104,10 +104,8 @@ class _Folder:
             made = self._value(name, [*written.before, *written.statements], scope)
             if made is not None and made not in inputs.values():
                 moved[made] = Port(node.id, output.name)
-        body = self.graph.body_at(scope)
-        nodes = (*(_refed(each, moved) for each in body.nodes), node)
-        outputs = {name: moved.get(port, port) for name, port in body.outputs.items()}
-        refed = self.graph.replace_body(scope, replace(body, nodes=nodes, outputs=outputs))
+        body = self.graph.body_at(scope).rewire(moved)
+        refed = self.graph.replace_body(scope, replace(body, nodes=(*body.nodes, node)))
         self.graph = replace(refed, nodes=needed_nodes(refed.nodes, set(refed.outputs.values())))
         self.places[node.id] = SourceLocation(written.file, written.line, "", "")
         self.targets[node.id] = written.targets
@@ -229,8 +227,3 @@ def _is_written(
     return is_one_of(follower, [written.statements]) and all(
         is_one_of(name, blocks) for name in carriers
     )
-
-
-def _refed(node: Node, moved: Mapping[Port, Port]) -> Node:
-    inputs = {name: moved.get(port, port) for name, port in node.inputs.items()}
-    return replace(node, inputs=inputs) if inputs != node.inputs else node

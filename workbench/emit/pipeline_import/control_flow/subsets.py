@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from workbench.catalog.spec import Value
-from workbench.graph.control_flow.one_of import CHOICE, MOST, rescoped
+from workbench.graph.control_flow.one_of import CHOICE, MOST
 from workbench.graph.control_flow.some_of import OP, order_count, orders
 from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Body, Graph, Node, Port
@@ -80,7 +80,7 @@ def _region(block: Graph, choice: Port, branches: Sequence[Node]) -> Graph | Non
             if into != _CONDITION:
                 names[into] = name if port == fed else _free(inputs, into, port)
                 inputs.setdefault(names[into], port)
-        then = rescoped(node.bodies["then"], node.scope("then"), scope, names)
+        then = node.bodies["then"].renamed(node.scope("then"), scope, names)
         (output,) = then.outputs.values()
         taken = dict.fromkeys((*then.inputs, name))
         bodies[f"option_{number}"] = Body(then.nodes, {name: output}, tuple(taken))

@@ -16,7 +16,7 @@ from workbench.emit.core.naming import is_batch_generator
 from workbench.emit.emitter import TURN_SEED
 from workbench.errors import GraphEditError
 from workbench.graph.control_flow.chance import CONDITION
-from workbench.graph.control_flow.one_of import CHOICE, rescoped
+from workbench.graph.control_flow.one_of import CHOICE
 from workbench.graph.control_flow.regions import unwrap_region, wrap_in_region
 from workbench.graph.control_flow.repeat import OP as REPEAT
 from workbench.graph.control_flow.repeat import TIMES
@@ -219,13 +219,8 @@ def _depths(block: Graph) -> tuple[int, int]:
 def _region(block: Graph, catalog: Catalog, loop: _Loop) -> Graph:
     """The whole graph with the first turn in a region in place of all."""
     last = {loop.first.port(port, loop.last): port for port in loop.ends.values()}
-    nodes = tuple(
-        replace(node, inputs={name: last.get(port, port) for name, port in node.inputs.items()})
-        for node in block.nodes
-        if node.id not in loop.gone
-    )
-    outputs = {name: last.get(port, port) for name, port in block.outputs.items()}
-    block = replace(block, nodes=nodes, outputs=outputs)
+    nodes = tuple(node for node in block.nodes if node.id not in loop.gone)
+    block = replace(block, nodes=nodes).rewire(last)
     ids = [node.id for node in loop.first.nodes]
     for name in loop.counting:
         test = block.node(name)
@@ -303,7 +298,7 @@ def _shuffled(
     if len(inputs) != len(region.inputs):
         return None
     bodies = {
-        name: rescoped(body, region.scope(name), region.scope(name), names)
+        name: body.renamed(region.scope(name), region.scope(name), names)
         for name, body in region.bodies.items()
     }
     made = replace(made, inputs=inputs, bodies=bodies)
@@ -314,10 +309,7 @@ def _shuffled(
             scope, body = region.scope(users[0]), bodies[users[0]]
             drawn = block.node(port.node)
             fed = {Port(scope, name): port}
-            nodes = tuple(
-                replace(n, inputs={into: fed.get(p, p) for into, p in n.inputs.items()})
-                for n in body.nodes
-            )
+            nodes = tuple(node.rewire(fed) for node in body.nodes)
             taken = tuple(each for each in body.inputs if each != name)
             bodies[users[0]] = replace(body, nodes=(drawn, *nodes), inputs=taken)
             helpers.add(drawn.id)
@@ -336,7 +328,7 @@ def _one_of_two(branch: Node, test: Node) -> Node | None:
         return None
     names = {"then": "option_0", "else": "option_1"}
     bodies = {
-        names[name]: rescoped(body, branch.scope(name), branch.scope(names[name]), {})
+        names[name]: body.renamed(branch.scope(name), branch.scope(names[name]))
         for name, body in branch.bodies.items()
     }
     inputs = {name: port for name, port in branch.inputs.items() if name != CONDITION}

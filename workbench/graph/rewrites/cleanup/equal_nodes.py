@@ -16,7 +16,6 @@ from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import output_ports
 from workbench.graph.rewrites import EVERYWHERE, Rewrite
-from workbench.graph.rewrites._places import redirected
 
 
 def _sites(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
@@ -34,7 +33,7 @@ def _sites(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
         ports: Mapping[Port, Port] = {
             port: port._replace(node=same.id) for port in output_ports(node, spec)
         }
-        yield redirected(replace(graph, nodes=left), ports)
+        yield replace(graph, nodes=left).rewire(ports)
 
 
 def _is_function(node: Node, catalog: Catalog) -> bool:
