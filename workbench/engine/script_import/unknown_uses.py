@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Literal, NamedTuple
 
 from workbench.emit.pipeline_import.trace.traced import Loss, Traced, TracedOp
+from workbench.engine.assumed_values import stand_ins
 from workbench.engine.assumed_values.project_modules import TREES
 from workbench.engine.script_import.failing_statements import changed_names
 from workbench.engine.script_import.passed_lines import innermost_statement, nested_codes
@@ -189,7 +190,7 @@ def _line_of(frame: FrameType) -> tuple[str, int]:
 def _frames(frame: FrameType | None) -> Iterator[FrameType]:
     """A frame and those that called it, without those of the stand-in's own methods."""
     while frame is not None:
-        if not frame.f_code.co_filename.endswith("/workbench/engine/stand_ins.py"):
+        if frame.f_code.co_filename != stand_ins.__file__:
             yield frame
         frame = frame.f_back
 
