@@ -30,6 +30,7 @@ SOURCES = [
 
 CORE = (
     "errors",
+    "names",
     "arguments",
     "roots",
     "system_limits",

@@ -31,6 +31,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from workbench.names import did_you_mean
+
 if TYPE_CHECKING:
     from workbench.bench import Benchmark, Measurement, Report
     from workbench.catalog import Catalog, load_catalog
@@ -211,11 +213,9 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.s
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
-        from difflib import get_close_matches  # not before it is needed: the import is to be light
-
-        near = [] if name.startswith("_") else get_close_matches(name, __all__, n=1)
-        hint = f". Did you mean {near[0]}?" if near else ""
-        raise AttributeError(f"module 'workbench' has no attribute {name!r}{hint}")
+        hint = "" if name.startswith("_") else did_you_mean(name, __all__)
+        said = f"module 'workbench' has no attribute {name!r}"
+        raise AttributeError(f"{said}. {hint}" if hint else said)
     value = getattr(import_module(f"workbench.{_HOME_OF[name]}"), name)
     globals()[name] = value
     return value

@@ -6,13 +6,13 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import wraps
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ParamSpec, TypeVar
 
 from workbench.errors import ArgumentError
+from workbench.names import did_you_mean
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -126,8 +126,7 @@ def require_names(where: str, given: Iterable[str], signature: inspect.Signature
     known = [name for name in known if name != "self"]
     for name in given:
         if name not in known and not any(each.kind is each.VAR_KEYWORD for each in parameters):
-            near = get_close_matches(name, known, n=1)
-            hint = f"Did you mean {near[0]}?" if near else f"It has {', '.join(known)}."
+            hint = did_you_mean(name, known, f"It has {', '.join(known)}.")
             raise ArgumentError(f"{where} has no argument {name!r}. {hint}")
 
 
@@ -135,9 +134,10 @@ def require_choice(what: str, value: object, choices: Iterable[str]) -> None:
     """Raise ArgumentError where a value is none of some texts."""
     known = tuple(choices)
     if value not in known:
-        near = get_close_matches(value, known, n=1) if isinstance(value, str) else []
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise ArgumentError(f"{what} is {shown(value)}. Give one of {', '.join(known)}.{hint}")
+        hint = did_you_mean(value, known) if isinstance(value, str) else ""
+        raise ArgumentError(
+            f"{what} is {shown(value)}. Give one of {', '.join(known)}. {hint}".rstrip()
+        )
 
 
 def shown(value: object) -> str:

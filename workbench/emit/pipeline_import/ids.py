@@ -14,6 +14,7 @@ from workbench.graph.edits.edit import usual_id
 from workbench.graph.edits.rename import LONGEST
 from workbench.graph.model import is_name
 from workbench.graph.types.devices import is_generator
+from workbench.names import free_name
 
 _PLURAL = {"image": "images", "label": "labels", "mask": "masks", "number": "numbers"}
 _NO_WORD = re.compile(r"kwargs|args|[A-Za-z]\d*")
@@ -39,7 +40,7 @@ def output_names(made: Made, edges: Sequence[str], catalog: Catalog, lines: Line
     for edge, said in zip(edges, lines.returned(ops, len(edges)), strict=True):
         kind = "values" if kinds[edge] == "any" else _PLURAL.get(kinds[edge], kinds[edge])
         wanted = said or targets.get(edge) or ends.get(edge) or kind
-        names.append(free_name(wanted, taken))
+        names.append(claim_name(wanted, taken))
     return names
 
 
@@ -61,7 +62,7 @@ def node_ids(made: Made, outputs: Sequence[str], catalog: Catalog, lines: Lines)
         for read in op.inputs:
             fed.setdefault(read.edge, read.argument or "")
     taken = set(outputs)
-    ids = {op.name: free_name(op.name, taken) for op in ops if not op.name.startswith("__")}
+    ids = {op.name: claim_name(op.name, taken) for op in ops if not op.name.startswith("__")}
     for op, call in made:
         if op.name in ids:
             continue
@@ -75,7 +76,7 @@ def node_ids(made: Made, outputs: Sequence[str], catalog: Catalog, lines: Lines)
         spec = catalog.find(call.op)
         argument = fed.get(edge, "") if spec is not None and is_generator(spec) else ""
         word = (op.display if call.opaque else usual_id(call.op)).lstrip("_")
-        ids[op.name] = free_name(variable or argument or word, taken)
+        ids[op.name] = claim_name(variable or argument or word, taken)
     return ids
 
 
@@ -105,7 +106,7 @@ def _kind(call: Call, index: int, catalog: Catalog, first: PortKind) -> PortKind
     return first if output.follows or output.kind == "any" else output.kind
 
 
-def free_name(wanted: str, taken: set[str]) -> str:
+def claim_name(wanted: str, taken: set[str]) -> str:
     """``wanted`` as a Python name, with the smallest number that makes it unique; taken from now.
 
     Cut where it is longer than names of nodes may be.
@@ -114,8 +115,7 @@ def free_name(wanted: str, taken: set[str]) -> str:
     if not is_name(name):
         name = re.sub(r"\W+", "_", name).strip("_")
         name = next((n for n in (name, f"{name}_", f"node_{name}") if is_name(n)), "node")
-    number, candidate = 2, name
-    while candidate in taken:
-        candidate, number = f"{name.rstrip('_')}_{number}", number + 1
-    taken.add(candidate)
-    return candidate
+    stem = name.rstrip("_")
+    found = name if name not in taken else free_name(stem, {*taken, stem})
+    taken.add(found)
+    return found

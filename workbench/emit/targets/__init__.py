@@ -10,7 +10,6 @@ import ast
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cache
 from html import escape
 from importlib import import_module
@@ -25,6 +24,7 @@ from workbench.emit.templates.template_parts import known_facts, sound_part
 from workbench.errors import GraphExportError, SaveError
 from workbench.graph.execution.dataset_parameters import parameter_of, read_as
 from workbench.graph.model import GRAPH, Graph
+from workbench.names import did_you_mean
 from workbench.sources import Data, DataFacts, Datasets, data_facts, load_source, open_datasets
 
 MOST_SHOWN = 80_000
@@ -144,8 +144,7 @@ def target_names() -> tuple[str, ...]:
 def load_target(name: str) -> Target:
     """The target of that name. Raises GraphExportError with the nearest known ones."""
     if name not in target_names():
-        near = get_close_matches(name, target_names(), n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(target_names())}."
+        hint = did_you_mean(name, target_names(), f"There are {', '.join(target_names())}.")
         raise GraphExportError(f"There is no target {name!r}. {hint}")
     found = import_module(f"{__name__}.{name}").TARGET
     assert isinstance(found, Target)

@@ -9,7 +9,6 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from inspect import unwrap
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -37,6 +36,7 @@ from workbench.engine.script_import.script_sandbox import source_location
 from workbench.errors import ImportFailedError
 from workbench.graph.model import Graph
 from workbench.graph.model.bounds import SETTINGS
+from workbench.names import did_you_mean
 from workbench.sources import PARAMETER, SourceKind, load_source, source_kinds
 
 BUILDER = "build_pipeline"
@@ -416,8 +416,7 @@ def _unknown_arguments(maker: Callable[..., Any], given: Mapping[str, Any]) -> l
 
 def _unknown(wanted: str, script: ScriptResult) -> str:
     names = [*_live(script), *makers_of(script.module)]
-    near = get_close_matches(wanted, names, n=1)
-    hint = f"Did you mean {near[0]}?" if near else f"It has {', '.join(names) or 'no pipeline'}."
+    hint = did_you_mean(wanted, names, f"It has {', '.join(names) or 'no pipeline'}.")
     return f"{script.file} has no {wanted}. {hint}{unread_part_note(script.stopped)}"
 
 

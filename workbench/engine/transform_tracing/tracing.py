@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -46,6 +45,7 @@ from workbench.engine.transform_tracing.recorded_calls import (
 )
 from workbench.engine.transform_tracing.recorded_values import transform_call
 from workbench.errors import ImportFailedError
+from workbench.names import did_you_mean
 
 _COMPOSING = frozenset(
     {
@@ -281,8 +281,7 @@ class _Script:
                 return value, ".".join(parts[place:])
             value = value.get(part) if isinstance(value, Mapping) else getattr(value, part, None)
             if value is None:
-                near = get_close_matches(wanted, known, n=1)
-                hint = f"Did you mean {near[0]}?" if near else f"It has {', '.join(known)}."
+                hint = did_you_mean(wanted, known, f"It has {', '.join(known)}.")
                 raise ImportFailedError(f"{self.file} has no {wanted}. {hint}")
         return value, ""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial
 from types import MethodType
 from typing import Any
@@ -34,6 +33,7 @@ from workbench.graph.edits.edit import free_id, set_setting
 from workbench.graph.model import Graph, Port, is_name
 from workbench.graph.model.operators import Operator, OperatorGroup, Operators, register
 from workbench.graph.types.devices import port_kind
+from workbench.names import did_you_mean
 
 
 def decode(graph: Graph, **arguments: Any) -> Graph:
@@ -75,8 +75,7 @@ def with_settings(graph: Graph, **settings: Any) -> Graph:
     known = list(vars_of_settings())
     for name in settings:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
+            hint = did_you_mean(name, known, f"There are {', '.join(known)}.")
             raise GraphEditError(f"There is no setting {name!r}. {hint}")
     made = set_setting(graph, **{name: _plain_setting(value) for name, value in settings.items()})
     faults = [each for each in check_graph(made.whole) if each.code == "setting"]

@@ -14,6 +14,7 @@ from workbench.graph.model import Body, Graph, Node, Port, Source
 from workbench.graph.model.ports import output_ports
 from workbench.graph.model.scoped import scoped
 from workbench.graph.types.devices import port_kind
+from workbench.names import free_name
 
 _CONDITION = "random.coin_flip"
 _EVEN: Mapping[str, Value] = {"probability": 0.5, "dtype": "BOOL"}
@@ -120,7 +121,7 @@ def _taken(
                 continue
             kind = port_kind(graph, catalog, port)
             wanted = into if kind in ("number", "any") else kind_name(kind)
-            names[port] = _free(wanted, {*names.values(), *reserved})
+            names[port] = free_name(wanted, {*names.values(), *reserved})
     return names
 
 
@@ -147,7 +148,7 @@ def _given(
                 )
             origin = _origin(graph, catalog, port, taken)
             passes = origin if origin in alike else alike[0]
-            given[_free(taken[passes], given)] = port, passes
+            given[free_name(taken[passes], given)] = port, passes
     if not given:
         raise GraphEditError("The selected nodes feed nothing: there is nothing to decide.")
     return given
@@ -195,10 +196,3 @@ def unwrap_region(
     outputs = {name: given.get(port, port) for name, port in graph.outputs.items()}
     edited = without_idle_generators(replace(graph, nodes=nodes, outputs=outputs), catalog, node)
     return edited, tuple(each.id for each in inner.nodes)
-
-
-def _free(wanted: str, taken: Collection[str]) -> str:
-    number, name = 2, wanted
-    while name in taken:
-        name, number = f"{wanted}_{number}", number + 1
-    return name

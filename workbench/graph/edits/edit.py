@@ -21,6 +21,7 @@ from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import output_ports
 from workbench.graph.model.scoped import scoped
 from workbench.graph.types.devices import decodes, is_generator, port_kind
+from workbench.names import free_name
 
 
 def free_id(graph: Graph, wanted: str, also: Iterable[str] = ()) -> str:
@@ -29,10 +30,7 @@ def free_id(graph: Graph, wanted: str, also: Iterable[str] = ()) -> str:
     if not is_name(wanted):
         wanted = "node"
     taken = {node.id for node in graph.whole.walk()} | set(graph.outputs) | set(also)
-    number, candidate = 2, wanted
-    while candidate in taken:
-        candidate, number = f"{wanted}_{number}", number + 1
-    return candidate
+    return free_name(wanted, taken)
 
 
 def new_node(graph: Graph, catalog: Catalog, op: str, wanted_id: str | None = None) -> Node:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from workbench.catalog import load_catalog
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.free_seed import free_seed
+from workbench.names import free_name
 from workbench.sources import Dataset, SourceKind, load_source
 
 _DECODER = "decoders.image"
@@ -39,7 +40,8 @@ def exchanged(graph: Graph, source: Source, kind: str, data: Dataset | None = No
     moved: dict[Port, Port] = {}
     own, wanted = old.decoder or _DECODER, new.decoder or _DECODER
     if old.pixels and not new.pixels:
-        decoder = Node(_free(graph, "decode"), wanted, {}, {"data": port})
+        name = free_name("decode", {node.id for node in graph.walk()})
+        decoder = Node(name, wanted, {}, {"data": port})
         moved[given] = Port(decoder.id, "output")
         nodes.insert(nodes.index(made) + 1, decoder)
     elif new.pixels and not old.pixels:
@@ -82,10 +84,3 @@ def _in_order(node: Node, *, frames: bool) -> Node:
 def _images(kind: SourceKind) -> str:
     """The output with the images: pixels, or encoded ones."""
     return kind.pixels or kind.outputs[0]
-
-
-def _free(graph: Graph, wanted: str) -> str:
-    number, name = 2, wanted
-    while graph.has(name):
-        name, number = f"{wanted}_{number}", number + 1
-    return name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
@@ -11,6 +10,7 @@ from workbench.graph.edits.compose import kind_name
 from workbench.graph.model import Body, Graph, Port, region_of
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.devices import port_kind
+from workbench.names import free_name
 
 
 def scope_of_port(graph: Graph, port: Port) -> str:
@@ -61,18 +61,10 @@ def lead_in(graph: Graph, catalog: Catalog, port: Port, scope: str) -> tuple[Gra
         (key for key, fed in node.inputs.items() if fed == outer and key not in reserved), ""
     )
     if not taken or (spec.consecutive and taken in node.bodies[name].outputs):
-        taken = free_input(kind_name(port_kind(graph, catalog, outer)), {*node.inputs, *reserved})
+        taken = free_name(kind_name(port_kind(graph, catalog, outer)), {*node.inputs, *reserved})
     body = node.bodies[name]
     if taken not in body.inputs:
         body = replace(body, inputs=(*body.inputs, taken))
     bodies = {**node.bodies, name: body}
     fed = replace(node, inputs={**node.inputs, taken: outer}, bodies=bodies)
     return graph.replace_node(fed), Port(scope, taken)
-
-
-def free_input(wanted: str, taken: Collection[str]) -> str:
-    """``wanted``, or with the smallest number behind it that makes it free."""
-    number, name = 2, wanted
-    while name in taken:
-        name, number = f"{wanted}_{number}", number + 1
-    return name

@@ -26,6 +26,7 @@ from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
 from workbench.graph.model import Graph, Node
 from workbench.graph.model.scoped import scoped
+from workbench.names import did_you_mean
 
 MOST_SUB_POLICIES = 100
 MOST_OPERATIONS = 8
@@ -91,9 +92,9 @@ def _operation_fault(operation: Value, bins: int) -> tuple[str, str] | None:
         return "it is no augmentation with its probability and magnitude", _EXAMPLE
     name, probability, *magnitude = operation
     if not isinstance(name, str) or name not in NAMED:
-        near = get_close_matches(str(name), NAMED, n=1)
-        hint = f"Did you mean {near[0]}? " if near else ""
-        return f"{str(name)[:40]!r} is no augmentation", f"{hint}There are: {', '.join(NAMED)}."
+        hint = did_you_mean(str(name), NAMED)
+        known = f"{hint} There are: {', '.join(NAMED)}.".lstrip()
+        return f"{str(name)[:40]!r} is no augmentation", known
     share = _number(probability)
     if share is None or not 0 <= share <= 1:
         return f"the probability of {name} is {_short(probability)}", "Give 0 to 1."

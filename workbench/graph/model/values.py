@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import sys
-from difflib import get_close_matches
 from string import ascii_letters
 
 from workbench.catalog.spec import ArgSpec, Value
 from workbench.graph.model.policy import policy_fault
 from workbench.graph.model.subscript_index import parse_index
+from workbench.names import did_you_mean
 
 _SCALARS: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
@@ -80,9 +80,8 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
         fault = _item_fault(arg, element, item)
         if fault:
             known = [*map(str, arg.choices), *arg.members]
-            near = [] if item in arg.refused else get_close_matches(str(item), known, n=1)
-            hint = f" Did you mean {near[0]}?" if near else ""
-            return fault, f"Give {describe_kind(arg)}.{hint}"
+            hint = "" if item in arg.refused else did_you_mean(str(item), known)
+            return fault, f"Give {describe_kind(arg)}. {hint}".rstrip()
     if found := _range_fault(arg, items):
         return found
     if arg.form == "index":

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cache, partial
 from importlib import import_module
 from pkgutil import walk_packages
@@ -21,6 +20,7 @@ from workbench.errors import GraphEditError
 from workbench.graph.checks.check import check_graph
 from workbench.graph.model import Graph
 from workbench.graph.types.devices import infer_devices
+from workbench.names import did_you_mean
 
 Class = Literal["exact", "near"]
 Sites = Callable[[Graph, Catalog], Iterator[Graph]]
@@ -120,9 +120,9 @@ def find_rewrite(name: str) -> Rewrite:
     base, at, node = name.partition("@")
     found = known.get(base)
     if found is None or (at and found.nodes is None):
-        near = get_close_matches(base, known, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise GraphEditError(f"{name[:60]!r} is no rewrite. There are {', '.join(known)}.{hint}")
+        hint = did_you_mean(base, known)
+        there = f"There are {', '.join(known)}. {hint}".rstrip()
+        raise GraphEditError(f"{name[:60]!r} is no rewrite. {there}")
     return found.at(node) if at else found
 
 

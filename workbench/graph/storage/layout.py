@@ -22,6 +22,7 @@ from typing import Any
 from workbench.graph.model import Graph, is_text, region_of
 from workbench.graph.storage.io import dump_json, graph_from_json, graph_to_json, parse_json
 from workbench.graph.storage.saved_draws import SavedDraw, draws_from_json, draws_to_json
+from workbench.names import free_name
 
 Position = tuple[float, float]
 _FARTHEST = 20_000.0
@@ -116,11 +117,11 @@ class Layout:
 
     def framed(self, frame: Frame, key: str = "") -> Layout:
         """With a frame, in place of that of the key where one is given."""
-        return replace(self, frames={**self.frames, key or _free(self.frames, "frame"): frame})
+        return replace(self, frames={**self.frames, key or free_name("frame", self.frames): frame})
 
     def noted(self, note: Note, key: str = "") -> Layout:
         """With a note, in place of that of the key where one is given."""
-        return replace(self, notes={**self.notes, key or _free(self.notes, "note"): note})
+        return replace(self, notes={**self.notes, key or free_name("note", self.notes): note})
 
     def shown(self, graph: Graph) -> dict[str, Position]:
         """The places in one body, or in the graph itself, of which outputs go by ``:name``."""
@@ -293,13 +294,6 @@ def _notes(data: Any) -> dict[str, Note]:
 def _entries(data: Any) -> list[tuple[str, dict[str, Any]]]:
     entries = data.items() if isinstance(data, dict) else ()
     return [(key, entry) for key, entry in entries if isinstance(entry, dict)][:MOST_REMARKS]
-
-
-def _free(taken: Mapping[str, Any], wanted: str) -> str:
-    number, key = 2, wanted
-    while key in taken:
-        key, number = f"{wanted}_{number}", number + 1
-    return key
 
 
 def positions_from_json(data: Any) -> dict[str, Position]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pkgutil import walk_packages
 from typing import Any
 
 from workbench.errors import DataError
+from workbench.names import did_you_mean
 from workbench.sources import kinds
 from workbench.sources.common.remote import REMOTE
 from workbench.sources.common.source_kind import SourceKind
@@ -134,8 +134,7 @@ def load_source(kind: str) -> SourceKind:
         about = _DIRECTLY[argument].format(noun=kind_of.noun)
         return replace(kind_of, argument_name=argument, imports=(), about=about, metavar=metavar)
     if kind not in source_kinds():
-        near = get_close_matches(kind, source_kinds(), n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(source_kinds())}."
+        hint = did_you_mean(kind, source_kinds(), f"There are {', '.join(source_kinds())}.")
         raise DataError(f"There is no kind of source {kind!r}. {hint}")
     found = import_module(_modules()[kind]).SOURCE
     assert isinstance(found, SourceKind)

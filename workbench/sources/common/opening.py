@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from numbers import Integral
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import DataError
+from workbench.names import did_you_mean
 from workbench.sources.common.data_frames import Frame, is_frame, require_table, rows_of_frame
 from workbench.sources.common.dataset import Dataset, Datasets, load_source, source_kinds
 from workbench.sources.common.python_data import holds_images, names_files
@@ -58,7 +58,7 @@ def open_dataset(data: Location) -> Dataset:
         named_so = named in source_kinds() and place and not place.startswith("//")
         if named_so and not os.path.exists(data):
             return Dataset(named, os.path.expanduser(place))
-        mistyped = place and get_close_matches(named, source_kinds(), n=1)
+        mistyped = place and did_you_mean(named, source_kinds())
         if mistyped and os.path.exists(os.path.expanduser(place)) and not os.path.exists(data):
             load_source(named)  # which names the nearest
         if REMOTE.match(str(data)):

@@ -6,7 +6,6 @@ import math
 import time
 from collections import deque
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import traitlets
@@ -20,6 +19,7 @@ from workbench.errors import EngineClosedError, GraphEditError, UnknownNameError
 from workbench.graph.builder.data_node import plain_value
 from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.model.bounds import SETTINGS
+from workbench.names import did_you_mean
 from workbench.preview import OutputBatch, PreviewRequest, preview_outputs
 from workbench.ui.export.cell_source import cell_source
 from workbench.ui.notebook.notebook_runs import RunAccess
@@ -51,9 +51,8 @@ class KnownAttributes:
                 f"Use w.graph = w.graph.with_settings({name}=...)."
             )
         known = [each for each in dir(self) if not each.startswith("_")]
-        near = get_close_matches(name, known, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        return f"{owner} has no attribute {name!r}, so it cannot be set.{hint}"
+        hint = did_you_mean(name, known)
+        return f"{owner} has no attribute {name!r}, so it cannot be set. {hint}".rstrip()
 
 
 class LiveNode:

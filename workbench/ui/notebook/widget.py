@@ -8,7 +8,6 @@ import secrets
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Graph
 from workbench.graph.storage.io import dump_graph
 from workbench.graph.user_functions.own_code import trust_graph
+from workbench.names import did_you_mean
 from workbench.roots import Roots
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
 from workbench.sources.kinds.images.file_list import require_files
@@ -279,9 +279,9 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
         """The component of that name, as ``__dir__`` lists them."""
         if name not in PARTS:
             public = [each for each in dir(self) if not each.startswith("_")]
-            near = [] if name.startswith("_") else get_close_matches(name, public, n=1, cutoff=0.7)
-            hint = f". Did you mean {near[0]}?" if near else ""
-            raise UnknownNameError(f"{type(self).__name__} has no attribute {name!r}{hint}")
+            hint = "" if name.startswith("_") else did_you_mean(name, public, cutoff=0.7)
+            said = f"{type(self).__name__} has no attribute {name!r}"
+            raise UnknownNameError(f"{said}. {hint}" if hint else said)
         return self._parts[name]
 
     def __dir__(self) -> list[str]:

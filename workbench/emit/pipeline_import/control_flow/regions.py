@@ -8,7 +8,7 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.pipeline_import.calls.conditionals import BODIES, ConditionalBlock, Statement
 from workbench.emit.pipeline_import.calls.nodes import BodyCalls, Call
 from workbench.emit.pipeline_import.control_flow.choices import merge_choices
-from workbench.emit.pipeline_import.ids import Made, free_name, usual_variable
+from workbench.emit.pipeline_import.ids import Made, claim_name, usual_variable
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
@@ -77,7 +77,7 @@ class BlockConverter:
                     self._makers[edge] = self._makers[source.edge]
                 self._written |= {edge} if source.edge in self._written else set()
                 if source not in names:
-                    names[source] = free_name(self._words[edge], taken)
+                    names[source] = claim_name(self._words[edge], taken)
                     inputs[names[source]] = source
         made = [self.convert(block, block.gives) for block in statement.bodies]
         outputs = self._ends(op, statement)
@@ -106,7 +106,7 @@ class BlockConverter:
         if found.count(None) == 1 == len(left):  # a variable that is set to plain values
             found[found.index(None)] = left[0]
         taken: set[str] = set()
-        return tuple(free_name(n or u, taken) for n, u in zip(found, usual, strict=True))
+        return tuple(claim_name(n or u, taken) for n, u in zip(found, usual, strict=True))
 
 
 def every_call(made: Made) -> Iterator[tuple[TracedOp, Call]]:

@@ -12,6 +12,7 @@ from workbench.graph.control_flow.some_of import OP, order_count, orders
 from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Body, Graph, Node, Port
 from workbench.graph.model.node_order import running_order
+from workbench.names import free_name
 
 _IF, _TABLE, _DRAW, _CONDITION = "if", "lookup_table", "random.choice", "condition"
 
@@ -78,7 +79,11 @@ def _region(block: Graph, choice: Port, branches: Sequence[Node]) -> Graph | Non
         names = {}
         for into, port in node.inputs.items():
             if into != _CONDITION:
-                names[into] = name if port == fed else _free(inputs, into, port)
+                names[into] = (
+                    name
+                    if port == fed
+                    else free_name(into, {n for n, p in inputs.items() if p != port})
+                )
                 inputs.setdefault(names[into], port)
         then = node.bodies["then"].renamed(node.scope("then"), scope, names)
         (output,) = then.outputs.values()
@@ -132,10 +137,3 @@ def _options(tables: Sequence[Value], population: object) -> tuple[int, int, lis
             if len(found) == len(tables) and rising:
                 return count, options, found
     return None
-
-
-def _free(inputs: dict[str, Port], wanted: str, port: Port) -> str:
-    number, name = 2, wanted
-    while inputs.get(name, port) != port:
-        name, number = f"{wanted}_{number}", number + 1
-    return name

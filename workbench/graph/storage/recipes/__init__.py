@@ -6,7 +6,6 @@ what is otherwise than there.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 
@@ -14,6 +13,7 @@ from workbench.arguments import TEXT, checked
 from workbench.errors import GraphFormatError
 from workbench.graph.model import Graph
 from workbench.graph.storage.layout import Document, load_document
+from workbench.names import did_you_mean
 from workbench.sources import load_source
 
 
@@ -63,7 +63,6 @@ def load_recipe_document(name: str) -> Document:
     """The recipe with its frames and notes; otherwise as ``load_recipe``."""
     recipes = _documents()
     if name not in recipes:
-        near = get_close_matches(name, recipes, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise GraphFormatError(f"There is no recipe {name!r}.{hint} Recipes: {', '.join(recipes)}.")
+        hint = f"{did_you_mean(name, recipes)} Recipes: {', '.join(recipes)}.".lstrip()
+        raise GraphFormatError(f"There is no recipe {name!r}. {hint}")
     return recipes[name]

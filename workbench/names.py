@@ -1,0 +1,24 @@
+"""Names: one that is free, and the known one that a wrong one may mean."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+
+
+def free_name(wanted: str, taken: Container[str]) -> str:
+    """``wanted``, or with the smallest number from 2 on behind it that is not ``taken``."""
+    number, name = 2, wanted
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    return name
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", cutoff: float = 0.6) -> str:
+    """A sentence that names the nearest known name, else ``otherwise``.
+
+    ``cutoff`` is how alike two names must be, from 0 to 1, as of ``difflib.get_close_matches``.
+    """
+    from difflib import get_close_matches  # not before it is needed: the import is to be light
+
+    near = get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    return f"Did you mean {near[0]}?" if near else otherwise
