@@ -13,6 +13,7 @@ from workbench.emit.emitter import Emitter
 from workbench.graph import Graph, Node, Port
 from workbench.graph.edits.edit import new_node, start_graph
 from workbench.graph.fixes.unfed_inputs import feed_node
+from workbench.graph.resolved import ResolvedGraph
 
 CATALOG = load_catalog()
 USABLE = [
@@ -59,7 +60,7 @@ def dali_function(op: OpSpec) -> Callable[..., Any]:
         args |= {k: v.name for k, v in values.items() if isinstance(v, types.DALIDataType)}
         names |= {name: value for name, value in values.items() if name not in args}
         node = Node("it", op.name, args, {name: Port(name, "output") for name in names})
-        emitter = Emitter(Graph(), CATALOG, [])
+        emitter = Emitter(ResolvedGraph(Graph(), CATALOG), [])
         emitter.names = {Port(name, "output"): name for name in names}
         line = "\n".join(assigned("made", emitter.expression(node, {})))
         known = {"math": math, "types": types, **names}

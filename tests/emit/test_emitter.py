@@ -10,6 +10,7 @@ from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.edits.edit import insert_node, new_node, set_setting
 from workbench.graph.fixes.unfed_inputs import feed_input
 from workbench.graph.model.node_order import topological
+from workbench.graph.resolved import ResolvedGraph
 
 CATALOG = load_catalog()
 
@@ -17,7 +18,7 @@ CATALOG = load_catalog()
 def test_a_node_set_to_the_gpu_takes_its_inputs_there() -> None:
     graph = load_recipe("rotate-jitter")
     graph = graph.replace_node(replace(graph.node("rotate"), device="gpu"))
-    emitter = Emitter(graph, CATALOG, topological(graph)[0])
+    emitter = Emitter(ResolvedGraph(graph, CATALOG), topological(graph)[0])
     lines = " ".join(emitter.node_lines(graph.node("rotate")).text)
     assert "fn.rotate(images.gpu(), " in lines
     assert "angle=angle" in lines
@@ -27,12 +28,12 @@ def test_a_node_set_to_the_gpu_takes_its_inputs_there() -> None:
 def test_a_node_without_inputs_names_its_device() -> None:
     graph = load_recipe("rotate-jitter")
     graph = graph.replace_node(replace(graph.node("angle"), device="gpu"))
-    emitter = Emitter(graph, CATALOG, topological(graph)[0])
+    emitter = Emitter(ResolvedGraph(graph, CATALOG), topological(graph)[0])
     assert 'device="gpu"' in " ".join(emitter.node_lines(graph.node("angle")).text)
 
 
 def lines_of(graph: Graph, node: str) -> str:
-    emitter = Emitter(graph, CATALOG, topological(graph)[0])
+    emitter = Emitter(ResolvedGraph(graph, CATALOG), topological(graph)[0])
     return " ".join(line.strip() for line in emitter.node_lines(graph.node(node)).text)
 
 

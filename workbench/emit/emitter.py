@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Literal
 
-from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, Value
+from workbench.catalog.spec import ArgSpec, Device, OpSpec, Value
 from workbench.emit.annotations.box_clipping import clip_names, clip_sources, clipped
 from workbench.emit.annotations.followers import follower_lines, ports_read
 from workbench.emit.core import policies
@@ -46,13 +45,13 @@ from workbench.emit.regions import load_region
 from workbench.graph.annotations.box_layout import clip_function
 from workbench.graph.execution.dataset_parameters import parameter_of, parameters, reader_name
 from workbench.graph.execution.pipelines import SHARD_SEED
-from workbench.graph.model import Body, Graph, Node, Port, Source
+from workbench.graph.model import Body, Node, Port, Source
 from workbench.graph.model.node_order import running_order
 from workbench.graph.model.ports import outputs_of, positional_ports, variables_read
 from workbench.graph.model.subscript_index import index_text, parse_index
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import (
     device_of,
-    infer_devices,
     is_decoder,
     port_device,
     transfers,
@@ -97,8 +96,7 @@ class Emitter:
 
     def __init__(
         self,
-        graph: Graph,
-        catalog: Catalog,
+        resolved: ResolvedGraph,
         ordered: Sequence[Node],
         *,
         lift: bool = False,
@@ -108,16 +106,13 @@ class Emitter:
         taken: Collection[str] = (),
         known: Mapping[str, str] | None = None,
     ) -> None:
-        self.graph = graph
-        self.catalog = catalog
+        self.resolved = resolved
+        self.graph, self.catalog = graph, catalog = resolved.graph, resolved.catalog
         self.ordered = ordered
         self.positioned = positioned
         self.sharded = sharded
-        self._devices = infer_devices(graph, catalog)
-        self._mixed = self._devices  # a script can decode on either side
-        if graph.settings.device != "mixed":
-            mixed = replace(graph, settings=replace(graph.settings, device="mixed"))
-            self._mixed = infer_devices(mixed, catalog)
+        self._devices = resolved.devices
+        self._mixed = resolved.decoding_on("mixed").devices  # a script can decode on either side
         self._transfers = {
             n.id: transfers(n, catalog[n.op], self._devices) for n in self.every_node()
         }

@@ -20,11 +20,11 @@ from workbench.emit.templates.template_parts import (
     fill_template,
     pipeline_parts,
     shard_seed,
-    sound_part,
 )
 from workbench.graph.execution.dataset_parameters import sequence_length
 from workbench.graph.execution.pipelines import SHARD_SEED
 from workbench.graph.model import GRAPH, Graph
+from workbench.graph.resolved import ResolvedGraph, resolve
 
 _HEAD = '''\
 """$title
@@ -166,12 +166,16 @@ def emit_script(graph: Graph, catalog: Catalog | None = None) -> Code:
         assert "fn.rotate(" in script.text
         assert len(script.lines["rotate"]) >= 1
     """
-    catalog = load_catalog() if catalog is None else catalog
-    part = sound_part(graph, catalog)
+    return script_of(resolve(graph, load_catalog() if catalog is None else catalog))
+
+
+def script_of(resolved: ResolvedGraph) -> Code:
+    """``emit_script`` of a graph that has been resolved."""
+    part = resolved.graph
     if part.settings.pipelines == 1:
-        parts = pipeline_parts(part, catalog)
+        parts = pipeline_parts(resolved)
         return _counted(part, fill_template(_HEAD + _ONE + _MAIN, parts, imported=parts.any))
-    parts = pipeline_parts(part, catalog, sharded=True, taken=("shard_id", "num_shards"))
+    parts = pipeline_parts(resolved, sharded=True, taken=("shard_id", "num_shards"))
     template = _HEAD + _SEVERAL + _MAIN_SEVERAL
     seed = shard_seed(parts, "shard", INDENT * 3)
     more = {"os": parts.with_os, "imported": _IMPORTED_SEVERAL, "shard_seed": seed}

@@ -13,9 +13,10 @@ from PIL import Image
 import workbench as wb
 from tests.sources.written import WRITERS, Photos
 from workbench.catalog import load_catalog
-from workbench.emit.core.outputs import class_numbers, describe_outputs
+from workbench.emit.core.outputs import class_numbers
 from workbench.emit.targets import export
 from workbench.graph import Graph
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import list_samples, open_dataset
 
 CATALOG = load_catalog()
@@ -39,7 +40,7 @@ def graph_of(data: Path) -> Graph:
 @pytest.mark.parametrize("kind", sorted(set(WRITERS) - {"coco"}))
 def test_labels_are_class_numbers(kind: str, photos: Photos, tmp_path: Path) -> None:
     graph = graph_of(WRITERS[kind](photos, tmp_path / "data"))
-    assert class_numbers(describe_outputs(graph, CATALOG)) == ["labels"]
+    assert class_numbers(ResolvedGraph(graph, CATALOG).outputs) == ["labels"]
     for target in ("pytorch", "jax", "keras"):
         assert "LISTS" not in export(graph, target).main.text
 

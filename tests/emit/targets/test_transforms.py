@@ -13,9 +13,9 @@ import pytest
 from tests.emit.target_graphs import REFUSED, WITHOUT_DALI
 from tests.helpers import with_settings
 from workbench.catalog import load_catalog
-from workbench.emit.core.outputs import describe_outputs
 from workbench.emit.targets import export
 from workbench.graph import Graph, load_recipes
+from workbench.graph.resolved import ResolvedGraph
 
 CATALOG = load_catalog()
 _DTYPES = {"UINT8": "torch.uint8", "FLOAT": "torch.float32", "INT32": "torch.int64"}
@@ -26,7 +26,7 @@ _COMPILED = ("robustness",)
 def expected(graph: Graph, target: str) -> list[list[Any]]:
     """Types and shapes of a batch of four."""
     found = []
-    for flow in describe_outputs(graph, CATALOG).values():
+    for flow in ResolvedGraph(graph, CATALOG).outputs.values():
         shape = list(flow.shape or ())
         if flow.kind == "label":
             shape = []

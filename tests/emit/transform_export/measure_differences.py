@@ -36,6 +36,7 @@ from workbench.emit.transform_import.images import Images
 from workbench.errors import GraphExportError
 from workbench.graph.builder.read import read
 from workbench.graph.model import Graph, Port
+from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.facts.pixel_difference import PixelDifference, difference
 
 CATALOG = load_catalog()
@@ -122,7 +123,7 @@ RUN = {"torchvision": in_torchvision, "albumentations": in_albumentations}
 
 def exported(graph: Graph, library: Library) -> Transforms:
     """The transforms of a graph of one image. Raises GraphExportError."""
-    views, begin = Reading(graph, CATALOG, library.name).views()
+    views, begin = Reading(ResolvedGraph(graph, CATALOG), library.name).views()
     return Transforms(library).of(begin + views[0].chain)
 
 

@@ -21,6 +21,7 @@ from workbench.emit.transform_import.graph import import_transforms
 from workbench.errors import GraphExportError
 from workbench.graph import Graph
 from workbench.graph.builder.read import fn, random
+from workbench.graph.resolved import ResolvedGraph
 
 CATALOG = load_catalog()
 DECODED = import_transforms(TransformCall("torchvision.transforms.Compose", ([],))).graph
@@ -29,7 +30,7 @@ SIZED = DECODED.resize(size=(64, 64))
 
 def written(graph: Graph, library: Library, after: int = 2) -> str:
     """The transforms behind the first so many."""
-    views, begin = Reading(graph, CATALOG, library.name).views()
+    views, begin = Reading(ResolvedGraph(graph, CATALOG), library.name).views()
     made = Transforms(library).of(begin + views[0].chain).made
     return ", ".join(map(flat, made[after:]))
 

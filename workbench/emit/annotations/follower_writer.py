@@ -14,7 +14,6 @@ from workbench.graph.annotations.geometry import GeometryStep, cut_before, value
 from workbench.graph.annotations.mixes import Mix
 from workbench.graph.model import Node, Port
 from workbench.graph.types.devices import device_of
-from workbench.graph.types.shapes import infer_types
 
 if TYPE_CHECKING:
     from workbench.emit.emitter import Emitter
@@ -33,7 +32,7 @@ class FollowerWriter:
         if path is None or path.blocked:
             raise GraphError(f"{node.id}: {path.reason if path else 'no image feeds it'}.")
         self.path = path
-        self.flows = infer_types(self.graph, emitter.catalog)
+        self.flows = emitter.resolved.types
         self.text: list[str] = []
         self._sizes: dict[Port, str] = {}
         self._stem = node.id

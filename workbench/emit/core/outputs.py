@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
-from workbench.catalog.spec import Catalog
 from workbench.errors import GraphExportError
 from workbench.graph.annotations.followers import follows
 from workbench.graph.model import Graph, Node, Source
-from workbench.graph.types.shapes import infer_types
 from workbench.graph.types.tensor_type import TensorType
 
 _SHARD = {"shard_id": "shard_id", "num_shards": "num_shards", "pad_last_batch": "True"}
@@ -17,12 +15,6 @@ _SHARD = {"shard_id": "shard_id", "num_shards": "num_shards", "pad_last_batch": 
 one epoch to the next, and an epoch would lose some and double others."""
 Outputs = Mapping[str, TensorType]
 """One sample of each output of a graph, in their order."""
-
-
-def describe_outputs(graph: Graph, catalog: Catalog) -> Outputs:
-    """What a sound graph gives out."""
-    flows = infer_types(graph, catalog)
-    return {name: flows[port] for name, port in graph.outputs.items()}
 
 
 def outputs_of_kind(outputs: Outputs, kind: str) -> list[str]:

@@ -17,7 +17,6 @@ from workbench.emit.core.naming import IMAGES, ViewCall, name_chain
 from workbench.emit.core.own_code import nodes_within
 from workbench.emit.core.python import INDENT, signature
 from workbench.graph.model import Node, Port, Source
-from workbench.graph.types.shapes import infer_types
 
 if TYPE_CHECKING:
     from workbench.emit.emitter import Emitter
@@ -42,7 +41,7 @@ def written_views(emitter: Emitter) -> tuple[Lines, list[Node]]:
     The emitter's variables are from then on those of a pipeline that calls them.
     """
     alike: dict[tuple[str, ...], list[_Chain]] = {}
-    flows = infer_types(emitter.graph, emitter.catalog)
+    flows = emitter.resolved.types
     ends = [port for port in emitter.graph.outputs.values() if flows[port].kind == "image"]
     for end in ends if len(ends) > 1 and IMAGES not in emitter.taken else ():
         chain = _chain_to(emitter, end)
@@ -98,7 +97,7 @@ def _chain_to(emitter: Emitter, end: Port) -> _Chain | None:
     if len(starts) != 1:
         return None
     (start,) = starts
-    if infer_types(emitter.graph, emitter.catalog)[start].kind != "image":
+    if emitter.resolved.types[start].kind != "image":
         return None
     seeds = [each.seed or 0 for each in nodes_within(nodes) if emitter.catalog[each.op].seeded]
     first = min(seeds, default=0)

@@ -35,7 +35,7 @@ from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import output_ports
-from workbench.graph.types.shapes import infer_types
+from workbench.graph.resolved import ResolvedGraph
 
 SAMPLE = Port("", "sample")
 """What is fed with the place of each sample in the batch, for parts with regions."""
@@ -83,7 +83,7 @@ def emit_stage(
     ordered = [node for node in topological(graph)[0] if node.id in nodes]
     conditional = has_regions(ordered)
     emitter = _StageEmitter(
-        graph, catalog, topological(graph)[0], draws or {}, positioned, conditional
+        ResolvedGraph(graph, catalog), topological(graph)[0], draws or {}, positioned, conditional
     )
     if applied and conditional:
         emitter.apply_automatic()
@@ -120,14 +120,13 @@ class _StageEmitter(Emitter):
 
     def __init__(
         self,
-        graph: Graph,
-        catalog: Catalog,
+        resolved: ResolvedGraph,
         ordered: Sequence[Node],
         draws: Mapping[str, Draws],
         positioned: bool,
         lifts_values: bool,
     ) -> None:
-        super().__init__(graph, catalog, ordered, conditions=False, positioned=positioned)
+        super().__init__(resolved, ordered, conditions=False, positioned=positioned)
         self.tapped: list[Port] = []
         self.values: list[str] = []
         self.automatic: dict[str, str] = {}
@@ -150,7 +149,7 @@ class _StageEmitter(Emitter):
 
     def apply_automatic(self) -> None:
         """Let automatic augmentation call ``AUTOMATIC``, where a layout is known."""
-        flows = infer_types(self.graph, self.catalog)
+        flows = self.resolved.types
         for node in self.every_node():
             if node.id in self._draws:
                 layout = flows[node.inputs["data"]].layout

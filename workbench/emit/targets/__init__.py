@@ -20,10 +20,10 @@ from workbench.arguments import TEXT, checked
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import CATALOG, Catalog
 from workbench.emit.core.code import Code
-from workbench.emit.templates.template_parts import known_facts, sound_part
 from workbench.errors import GraphExportError, SaveError
 from workbench.graph.execution.dataset_parameters import parameter_of, read_as
 from workbench.graph.model import GRAPH, Graph
+from workbench.graph.resolved import ResolvedGraph, resolve
 from workbench.names import did_you_mean
 from workbench.sources import Data, DataFacts, Datasets, data_facts, load_source, open_datasets
 
@@ -35,7 +35,7 @@ _SUFFIXES = {".py", ".ipynb"}
 """By these endings a file says which code it holds."""
 
 
-Emit = Callable[[Graph, Catalog], Mapping[str, Code]]
+Emit = Callable[[ResolvedGraph], Mapping[str, Code]]
 """Makes the files: path in the export -> source, the main one first."""
 
 
@@ -48,8 +48,7 @@ class Target:
     about:
         What comes out, in a few words.
     emit:
-        Makes the files. Raises GraphFaultsError where the graph cannot run and GraphExportError
-        where it cannot go there.
+        Makes the files. Raises GraphExportError where the graph cannot go there.
     """
 
     about: str
@@ -58,7 +57,7 @@ class Target:
     """Whether it can run several pipelines in one process."""
     training: Emit | None = None
     """The same with a training loop, where there is one."""
-    notes: Callable[[Graph, Catalog], Sequence[str]] | None = None
+    notes: Callable[[ResolvedGraph], Sequence[str]] | None = None
     """What the files do otherwise than the graph, unless they are for training."""
 
 
@@ -178,16 +177,17 @@ def export(
     datasets = open_datasets(data) if data is not None else {}
     if facts is None:
         facts = {name: data_facts(each) for name, each in read_as(graph, datasets).items()}
-    part = _reading(sound_part(graph, catalog), datasets)
+    resolved = resolve(graph, catalog, facts)
+    part = _reading(resolved.graph, datasets)
+    resolved = replace(resolved, graph=part)
     if part.settings.pipelines > 1 and not found.side_by_side:
         able = [name for name in target_names() if load_target(name).side_by_side]
         raise GraphExportError(
             f"pipelines is {part.settings.pipelines}, and the target {target} runs one pipeline "
             f"in a process. Set it to 1, or export for {', '.join(able)}."
         )
-    with known_facts(facts):
-        files = _emitter(target, found, with_)(part, catalog)
-    notes = found.notes(part, catalog) if found.notes is not None and not with_ else ()
+    files = _emitter(target, found, with_)(resolved)
+    notes = found.notes(resolved) if found.notes is not None and not with_ else ()
     return Export(target, files, tuple(notes))
 
 
@@ -202,9 +202,7 @@ def _reading(graph: Graph, data: Datasets) -> Graph:
     return graph
 
 
-def _emitter(
-    name: str, target: Target, with_: str
-) -> Callable[[Graph, Catalog], Mapping[str, Code]]:
+def _emitter(name: str, target: Target, with_: str) -> Emit:
     """What makes the files. Raises GraphExportError where the target has no such thing."""
     if not with_:
         return target.emit

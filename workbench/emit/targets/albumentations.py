@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.targets import Target
 from workbench.emit.templates.transform_module import sample_lines, transform_module
 from workbench.emit.transform_export.albumentations import ALBUMENTATIONS
 from workbench.emit.transform_export.source_text import lines_of
-from workbench.graph.model import Graph
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources.kinds.images.folder import LIST_IMAGES
 
 _TEMPLATE = '''\
@@ -92,9 +91,9 @@ _IMPORTS = (
 )
 
 
-def emit_albumentations(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+def emit_albumentations(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The module ``dataset.py``."""
-    module = transform_module(graph, catalog, ALBUMENTATIONS, _IMPORTS)
+    module = transform_module(resolved, ALBUMENTATIONS, _IMPORTS)
     photo = "read_photo(path)"
     if module.shared:
         photo = f'transform(image={photo})["image"]'

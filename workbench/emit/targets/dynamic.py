@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.catalog.own_operators.followers import FOLLOWERS
 from workbench.catalog.own_operators.target_readers import TARGET_READERS
-from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
+from workbench.catalog.spec import ArgSpec, OpSpec, Value
 from workbench.emit.core.code import Code
 from workbench.emit.core.epoch_shuffle import require_checkpointing
 from workbench.emit.core.expressions import constant_type, number_of, plain_constant
@@ -21,13 +21,13 @@ from workbench.emit.templates.template_parts import (
     body_of,
     fill_template,
     make_parts,
-    reached_nodes,
 )
 from workbench.errors import GraphExportError
 from workbench.graph.execution.dataset_parameters import parameters, reader_name
-from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.model import Node, Port, Source
 from workbench.graph.model.ports import output_ports
 from workbench.graph.model.values import elements
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.type_promotion import integer_range
 
 _TEMPLATE = '''\
@@ -187,13 +187,13 @@ class _Emitter(Emitter):
         return call("reader", f"ndd.readers.{identifier(name)}", arguments)
 
 
-def emit_dynamic(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+def emit_dynamic(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The module ``dynamic.py``."""
-    nodes = reached_nodes(graph, catalog)
+    graph, catalog, nodes = resolved.graph, resolved.catalog, resolved.nodes
     _require_dynamic(nodes)
     reader = first_reader(nodes)
     operators = [node for node in nodes if not isinstance(node, Source)]
-    emitter = _Emitter(graph, catalog, nodes, lift=True, taken=_TAKEN)
+    emitter = _Emitter(resolved, nodes, lift=True, taken=_TAKEN)
     emitter.seed_name = "seed"
     names = [emitter.names[port] for port in output_ports(reader, catalog[reader.op])]
     read, emitter.batch = ", ".join(names), f"{names[0]}.batch_size"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.targets import Target
 from workbench.emit.templates.loader_module import (
@@ -17,7 +16,7 @@ from workbench.emit.templates.loader_module import (
 )
 from workbench.emit.templates.training_loop import model_input, require_images_of
 from workbench.errors import GraphExportError
-from workbench.graph.model import Graph
+from workbench.graph.resolved import ResolvedGraph
 
 _INIT = """
     def __init__(self, *args: Any, «data: str, »**kwargs: Any) -> None:
@@ -74,14 +73,14 @@ class DaliTrainer(Trainer):
 '''
 
 
-def emit_huggingface(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+def emit_huggingface(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The module ``trainer.py``."""
-    module = torch_module(graph, catalog, "huggingface")
+    module = torch_module(resolved, "huggingface")
     if module.lists:
+        name = module.lists[0]
         raise GraphExportError(
-            f"{graph.outputs[module.lists[0]]}: huggingface gives a model tensors, and the shape "
-            f"of {module.lists[0]} differs from image to image. Resize or pad it, or export for "
-            "pytorch."
+            f"{resolved.graph.outputs[name]}: huggingface gives a model tensors, and the shape "
+            f"of {name} differs from image to image. Resize or pad it, or export for pytorch."
         )
     images = require_images_of(module, "huggingface")
     module = _named(module, images)

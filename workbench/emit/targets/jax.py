@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.outputs import require_next_shard
 from workbench.emit.core.python import INDENT
@@ -27,7 +26,7 @@ from workbench.emit.templates.loader_module import (
     with_cores,
 )
 from workbench.emit.templates.template_parts import shard_seed
-from workbench.graph.model import Graph
+from workbench.graph.resolved import ResolvedGraph
 
 _LOADER = f'''\
 {BATCH_SIZES}class Loader:
@@ -245,15 +244,15 @@ _SEVERAL = replaced(
 )
 
 
-def emit_jax(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+def emit_jax(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The module ``loader.py``."""
-    module = sharded_module(graph, catalog, "jax")
+    module = sharded_module(resolved, "jax")
     require_next_shard(module.nodes, "jax")
     squeeze = [f'{" " * 12}batch["{n}"] = batch["{n}"].squeeze(-1)\n' for n in module.labels]
     doc = "\n    Labels have the shape [N]." if module.labels else ""
     if any((flow.dtype or "").endswith("64") for flow in module.outputs.values()):
         doc += "\n    What has 64 bits is cut to 32, unless ``jax_enable_x64`` is set."
-    template = _TEMPLATE if graph.settings.pipelines == 1 else _SEVERAL
+    template = _TEMPLATE if resolved.graph.settings.pipelines == 1 else _SEVERAL
     untranslated = "from nvidia.dali.pipeline import do_not_convert\n"
     fields = {
         "squeeze": "".join(squeeze),

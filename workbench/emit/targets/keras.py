@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.outputs import outputs_of_kind, require_images
 from workbench.emit.targets import Target
 from workbench.emit.templates.loader_module import BUILD, Module, sharded_module
 from workbench.errors import GraphExportError
-from workbench.graph.model import Graph
+from workbench.graph.resolved import ResolvedGraph
 
 _TEMPLATE = f'''\
 """$title
@@ -73,15 +72,16 @@ the pipeline give HWC.
 """
 
 
-def emit_keras(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+def emit_keras(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The module ``generator.py``."""
-    module = sharded_module(graph, catalog, "keras")
-    if graph.settings.executor != "dynamic":
+    module = sharded_module(resolved, "keras")
+    executor = resolved.graph.settings.executor
+    if executor != "dynamic":
         raise GraphExportError(
-            f"executor is {graph.settings.executor}, which writes into buffers that keras still "
+            f"executor is {executor}, which writes into buffers that keras still "
             "holds. Set it to dynamic."
         )
-    images = require_images(graph, module.outputs, "keras")
+    images = require_images(resolved.graph, module.outputs, "keras")
     first = any(module.outputs[name].axes == "CHW" for name in images)
     batch, given = _batch(module)
     fields = {"batch": "\n".join(f"        {line}" for line in batch), "given": given}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
-from workbench.emit.core.outputs import describe_outputs, outputs_of_kind
+from workbench.emit.core.outputs import outputs_of_kind
 from workbench.emit.targets import Target
 from workbench.emit.templates.loader_module import (
     LOADER,
@@ -19,7 +18,7 @@ from workbench.emit.templates.loader_module import (
 )
 from workbench.emit.templates.training_loop import training_fields
 from workbench.graph.execution.dataset_parameters import parameters
-from workbench.graph.model import Graph
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.variants.validation import validation_graph
 
 _IMPORTS = """\
@@ -283,36 +282,36 @@ def _validating(template: str) -> str:
     )
 
 
-def _template(template: str, validation: Graph | None, pipelines: int) -> str:
+def _template(template: str, validation: ResolvedGraph | None, pipelines: int) -> str:
     if validation is not None:
         return _validating(template)
     return template if pipelines == 1 else _side_by_side(template)
 
 
-def _module(graph: Graph, catalog: Catalog) -> tuple[Module, Graph | None]:
+def _module(resolved: ResolvedGraph) -> tuple[Module, ResolvedGraph | None]:
     """The graph, and what validates where it can be told: with one pipeline, image and data."""
-    images = outputs_of_kind(describe_outputs(graph, catalog), "image")
+    graph = resolved.graph
+    images = outputs_of_kind(resolved.outputs, "image")
     simple = len(images) == len(parameters(graph.nodes)) == graph.settings.pipelines == 1
-    validation = validation_graph(graph, catalog) if simple else None
-    if validation == graph:
-        validation = None
-    return torch_module(graph, catalog, "lightning", validation), validation
+    made = validation_graph(graph, resolved.catalog) if simple else None
+    validation = None if made is None or made == graph else resolved.variant(made)
+    return torch_module(resolved, "lightning", validation), validation
 
 
-def emit_lightning(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+def emit_lightning(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The module ``datamodule.py``."""
-    module, validation = _module(graph, catalog)
-    template = _template(_TEMPLATE, validation, graph.settings.pipelines)
+    module, validation = _module(resolved)
+    template = _template(_TEMPLATE, validation, resolved.graph.settings.pipelines)
     fields = {"squeeze": squeezed_labels(module)}
     return {"datamodule.py": module.fill(template, **fields)}
 
 
-def emit_training(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+def emit_training(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The same with a module to train."""
-    module, validation = _module(graph, catalog)
+    module, validation = _module(resolved)
     fields = training_fields(module, "lightning", classes="classes", indent="        ")
     knows = bool(fields["class_option"])
-    template = _template(_TRAINING, validation, graph.settings.pipelines)
+    template = _template(_TRAINING, validation, resolved.graph.settings.pipelines)
     fields |= {"classes": ", classes: int" if knows else "", "given": "args.classes" * knows}
     fields["validation_step"] = "" if fields["detection"] else _STEP  # it gives boxes, no loss
     return {"datamodule.py": module.fill(template, **fields)}

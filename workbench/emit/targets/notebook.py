@@ -10,7 +10,7 @@ from typing import Any
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.epoch_shuffle import require_checkpointing, shuffles_after_epoch
-from workbench.emit.core.outputs import Outputs, describe_outputs, require_no_regions
+from workbench.emit.core.outputs import Outputs, require_no_regions
 from workbench.emit.core.python import call, constant, literal
 from workbench.emit.emitter import Emitter
 from workbench.emit.targets import Target
@@ -21,10 +21,10 @@ from workbench.emit.templates.template_parts import (
     docstring_title,
     fill_template,
     make_parts,
-    reached_nodes,
     warning_lines,
 )
-from workbench.graph.model import Graph, Node
+from workbench.graph.model import Node
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import is_generator
 
 _SETTINGS = """\
@@ -89,18 +89,17 @@ _TAKEN = (
 )
 
 
-def emit_notebook(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+def emit_notebook(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The notebook ``pipeline.ipynb``."""
-    nodes = reached_nodes(graph, catalog)
+    graph, catalog, nodes = resolved.graph, resolved.catalog, resolved.nodes
     require_no_regions(nodes, "a notebook, whose cells call DALI without a function,")
-    emitter = Emitter(graph, catalog, nodes, lift=True, taken=_TAKEN)
+    emitter = Emitter(resolved, nodes, lift=True, taken=_TAKEN)
     emitter.seed_name = "seed"
     parts = make_parts(emitter, body_of(emitter, nodes, 0)[0], "", {})
-    outputs = describe_outputs(graph, catalog)
     require_checkpointing(nodes)
     checkpointing = "    enable_checkpointing=True,\n" * shuffles_after_epoch(nodes)
     cells = [
-        _text(_introduction(graph, catalog)),
+        _text(_introduction(resolved)),
         _code(fill_template(_SETTINGS, parts).text),
     ]
     if parts.finder:
@@ -119,7 +118,7 @@ def emit_notebook(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
         _text("## What it gives\n\nNothing has run so far: DALI builds the whole graph first."),
         _code("\n".join(["with pipe:", *given, "pipe.build()"])),
         _text("## A batch"),
-        _code(Template(_SHOW).substitute(_shown(outputs))),
+        _code(Template(_SHOW).substitute(_shown(resolved.outputs))),
         _text("## Speed"),
         _code(_SPEED),
     ]
@@ -145,12 +144,13 @@ def _steps(nodes: Sequence[Node], catalog: Catalog) -> list[list[Node]]:
     return [step for step in steps if step]
 
 
-def _introduction(graph: Graph, catalog: Catalog) -> str:
+def _introduction(resolved: ResolvedGraph) -> str:
+    graph = resolved.graph
     name, _, about = " ".join(docstring_title(graph).split()).partition(": ")
     reads_hidden = any(source.kind.endswith(":file_root") for source in graph.sources)
     return (
         f"# {name}\n\n{about}\n\nAn image pipeline in NVIDIA DALI, step by step. Needed: "
-        f"`nvidia-dali-cuda120`, `numpy` and `pillow`.{warning_lines(graph, catalog)}"
+        f"`nvidia-dali-cuda120`, `numpy` and `pillow`.{warning_lines(resolved)}"
         f"{HIDDEN_FOLDERS * reads_hidden}"
     ).replace("\n\n\n\n", "\n\n")
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.outputs import require_signed
 from workbench.emit.targets import Target
 from workbench.emit.templates.loader_module import LOADER, RESUMABLE_BUILD, sharded_module
-from workbench.graph.model import Graph
+from workbench.graph.resolved import ResolvedGraph
 
 _TEMPLATE = f'''\
 """$title
@@ -79,10 +78,10 @@ if __name__ == "__main__":
 '''
 
 
-def emit_paddle(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+def emit_paddle(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The module ``loader.py``."""
-    module = sharded_module(graph, catalog, "paddle")
-    require_signed(graph, module.outputs, "paddle")
+    module = sharded_module(resolved, "paddle")
+    require_signed(resolved.graph, module.outputs, "paddle")
     convert = f"{' ' * 12}batch = {{n: paddle.to_tensor(t) for n, t in batch.items()}}\n"
     squeeze = [
         f'{" " * 12}batch["{name}"] = batch["{name}"].squeeze(-1).astype("int64")\n'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.targets import Target
 from workbench.emit.templates.loader_module import (
@@ -17,7 +16,7 @@ from workbench.emit.templates.loader_module import (
     torch_module,
 )
 from workbench.emit.templates.training_loop import training_fields
-from workbench.graph.model import Graph
+from workbench.graph.resolved import ResolvedGraph
 
 _IMPORTS = """\
 from nvidia.dali import fn$math, pipeline_def$imports
@@ -170,18 +169,18 @@ _TRAINING_SEVERAL = replaced(
 )
 
 
-def emit_pytorch(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+def emit_pytorch(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The module ``loader.py``."""
-    module = torch_module(graph, catalog, "pytorch")
-    template = _TEMPLATE if graph.settings.pipelines == 1 else _SEVERAL
+    module = torch_module(resolved, "pytorch")
+    template = _TEMPLATE if resolved.graph.settings.pipelines == 1 else _SEVERAL
     return {"loader.py": module.fill(template, squeeze=squeezed_labels(module))}
 
 
-def emit_training(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+def emit_training(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The same with a training loop."""
-    module = torch_module(graph, catalog, "pytorch")
+    module = torch_module(resolved, "pytorch")
     fields = training_fields(module, "pytorch", classes="args.classes", indent="    ")
-    template = _TRAINING if graph.settings.pipelines == 1 else _TRAINING_SEVERAL
+    template = _TRAINING if resolved.graph.settings.pipelines == 1 else _TRAINING_SEVERAL
     return {"loader.py": module.fill(template, to_place=_to_place(module), **fields)}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.outputs import require_next_shard, require_no_regions
 from workbench.emit.core.python import constant
@@ -17,7 +16,7 @@ from workbench.emit.templates.loader_module import (
     sharded_module,
     with_cores,
 )
-from workbench.graph.model import Graph
+from workbench.graph.resolved import ResolvedGraph
 
 _SAMPLES = """\
         shards, batch_size = self.args.actors, self.args.batch_size
@@ -234,16 +233,16 @@ _SEVERAL = replaced(
 )
 
 
-def emit_ray(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+def emit_ray(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The module ``augment.py``."""
-    module = sharded_module(graph, catalog, "ray")
+    module = sharded_module(resolved, "ray")
     # DALI makes conditions from a function's source, which Ray's actors do not have: the function
     # is sent to them without its module.
     require_no_regions(module.nodes, "an actor of Ray, which gets the pipeline without its source,")
     require_next_shard(module.nodes, "ray")
     on_cpu = module.parts.device_id.endswith("None")
     source = module.fill(
-        _TEMPLATE if graph.settings.pipelines == 1 else _SEVERAL,
+        _TEMPLATE if resolved.graph.settings.pipelines == 1 else _SEVERAL,
         labels="\n".join(constant("LABELS", quoted_list(module.labels))),
         gpus='1 if args.device == "mixed" else 0' if on_cpu else "1",
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from workbench.emit.script import emit_script
+from workbench.emit.script import script_of
 from workbench.emit.targets import Target
 
 TARGET = Target(
     "the pipeline with a command line that prints imgs/s",
-    lambda graph, catalog: {"pipe.py": emit_script(graph, catalog)},
+    lambda resolved: {"pipe.py": script_of(resolved)},
     side_by_side=True,
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.epoch_shuffle import require_checkpointing
 from workbench.emit.core.outputs import Outputs, require_next_shard
@@ -14,6 +13,7 @@ from workbench.emit.targets import Target
 from workbench.emit.templates.loader_module import BATCH_SIZES, BUILD, sharded_module
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph, Source
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import load_source
 
 _TEMPLATE = f'''\
@@ -113,9 +113,9 @@ _DTYPES = {
 """TensorFlow's names of DALI's types."""
 
 
-def emit_tensorflow(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+def emit_tensorflow(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The module ``dataset.py``."""
-    module = sharded_module(graph, catalog, "tensorflow")
+    module = sharded_module(resolved, "tensorflow")
     require_no_own_code(
         module.nodes,
         "TensorFlow's DALIDataset is given a pipeline that DALI serialises, without Python",
@@ -136,8 +136,12 @@ def emit_tensorflow(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
         _TEMPLATE,
         squeeze="".join(squeeze),
         labels_doc=" Labels have the shape [N]." if module.labels else "",
-        dtypes=_tuple("DTYPES", [f"tf.{_dtype(graph, module.outputs, n)}" for n in module.outputs]),
-        shapes=_tuple("SHAPES", [_shape(graph, module.outputs, n) for n in module.outputs]),
+        dtypes=_tuple(
+            "DTYPES", [f"tf.{_dtype(resolved.graph, module.outputs, n)}" for n in module.outputs]
+        ),
+        shapes=_tuple(
+            "SHAPES", [_shape(resolved.graph, module.outputs, n) for n in module.outputs]
+        ),
     )
     return {"dataset.py": source}
 

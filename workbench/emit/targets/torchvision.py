@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from string import Template
 
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.targets import Target
 from workbench.emit.templates.transform_module import sample_lines, transform_module
 from workbench.emit.transform_export.torchvision import TORCHVISION
-from workbench.graph.model import Graph
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources.kinds.images.folder import LIST_IMAGES
 
 _TEMPLATE = '''\
@@ -89,9 +88,9 @@ class PhotoFolder(ImageFolder):
 )
 
 
-def emit_torchvision(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+def emit_torchvision(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The module ``dataset.py``."""
-    module = transform_module(graph, catalog, TORCHVISION, _IMPORTS)
+    module = transform_module(resolved, TORCHVISION, _IMPORTS)
     if module.sample == ["transform(photo)", "label"]:
         return {
             "dataset.py": module.fill(

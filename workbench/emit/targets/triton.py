@@ -13,7 +13,7 @@ from textwrap import wrap
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
-from workbench.emit.core.outputs import Outputs, describe_outputs, first_reader
+from workbench.emit.core.outputs import Outputs, first_reader
 from workbench.emit.core.own_code import require_no_own_code
 from workbench.emit.core.python import LINE, call, constant, signature
 from workbench.emit.emitter import Emitter
@@ -25,13 +25,13 @@ from workbench.emit.templates.template_parts import (
     function_name,
     make_parts,
     needs_conditionals,
-    reached_nodes,
     return_statement,
 )
 from workbench.errors import GraphExportError
 from workbench.graph.checks.check import check_graph
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.variants.inference import inference_graph
 
 _MODEL = '''\
@@ -226,45 +226,45 @@ _DTYPES = {
 _PYTHON = {"dl_tensor_python_function", "external_source"}
 
 
-def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+def emit_triton(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """A model repository with one model that draws nothing, and a client beside it."""
-    served, changed, removed = inference_graph(graph, catalog)
+    served, changed, removed = inference_graph(resolved.graph, resolved.catalog)
     random = [*changed, *removed]
-    if random and check_graph(served, catalog):
+    if random and check_graph(served, resolved.catalog):
         raise GraphExportError(
             f"{random[0]}: triton answers requests, and without what draws ({', '.join(random)}) "
             "the graph does not run. Mute what is for training, or export with training."
         )
-    return _emit(served, catalog, " ".join(inference_notes(graph, catalog)))
+    return _emit(resolved.variant(served), " ".join(inference_notes(resolved)))
 
 
-def inference_notes(graph: Graph, catalog: Catalog) -> Sequence[str]:
+def inference_notes(resolved: ResolvedGraph) -> Sequence[str]:
     """What the model does otherwise than the graph, a sentence each."""
-    served, changed, removed = inference_graph(graph, catalog)
-    outputs = _served(served, catalog).outputs
+    served, changed, removed = inference_graph(resolved.graph, resolved.catalog)
+    outputs = _served(resolved.variant(served)).graph.outputs
     notes = [
         *changed.values(),
         *([f"{', '.join(removed)}: left out, because random."] if removed else []),
     ]
-    lost = [name for name in graph.outputs if name not in outputs]
+    lost = [name for name in resolved.graph.outputs if name not in outputs]
     if lost:
         notes.append(f"{', '.join(lost)}: no output, because not made from the image of a request.")
     return notes
 
 
-def emit_training(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+def emit_training(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The same with all that draws."""
-    return _emit(graph, catalog, "")
+    return _emit(resolved, "")
 
 
-def _emit(graph: Graph, catalog: Catalog, told: str) -> Mapping[str, Code]:
+def _emit(resolved: ResolvedGraph, told: str) -> Mapping[str, Code]:
+    graph, catalog = resolved.graph, resolved.catalog
     pipelines = graph.settings.pipelines  # of a server these are instances: it hands out requests
-    graph = replace(graph, settings=replace(graph.settings, pipelines=1))
-    served = _served(graph, catalog)
-    nodes = reached_nodes(served, catalog)
+    alone = replace(graph, settings=replace(graph.settings, pipelines=1))
+    served = _served(resolved.variant(alone))
+    nodes, outputs = served.nodes, served.outputs
     _require_serialisable(nodes, catalog)
-    outputs = describe_outputs(served, catalog)
-    emitter = Emitter(served, catalog, nodes, lift=True)
+    emitter = Emitter(served, nodes, lift=True)
     parts = make_parts(emitter, *_definition(emitter, catalog))
     name = parts.function.removesuffix("_pipeline")
     needs_gpu = graph.settings.device == "mixed" or parts.device_id == "0"
@@ -273,7 +273,7 @@ def _emit(graph: Graph, catalog: Catalog, told: str) -> Mapping[str, Code]:
         input=input_name(nodes),
         batch_size=graph.settings.batch_size,
         num_threads=graph.settings.num_threads,
-        outputs=",\n".join(_output(served, outputs, output) for output in outputs),
+        outputs=",\n".join(_output(served.graph, outputs, output) for output in outputs),
         count=f"count: {pipelines}, " if pipelines > 1 else "",
         kind="KIND_GPU" if needs_gpu else "KIND_CPU",
     )
@@ -321,9 +321,10 @@ def input_name(nodes: Sequence[Node]) -> str:
     return reader.id if reader.op == "request" else _INPUT
 
 
-def _served(graph: Graph, catalog: Catalog) -> Graph:
+def _served(resolved: ResolvedGraph) -> ResolvedGraph:
     """The graph without the outputs that no image gives: labels, and what is made from them."""
-    readers = [node for node in reached_nodes(graph, catalog) if isinstance(node, Source)]
+    graph, catalog = resolved.graph, resolved.catalog
+    readers = [node for node in resolved.nodes if isinstance(node, Source)]
     encoded = {port for reader in readers for port in _encoded_ports(reader, catalog)}
 
     def comes_from_images(port: Port) -> bool:
@@ -337,7 +338,7 @@ def _served(graph: Graph, catalog: Catalog) -> Graph:
             f"{readers[0].id}: every output is what it reads or is made from labels, and Triton "
             "makes outputs of an image that a client sends. Give an image out."
         )
-    return replace(graph, outputs=outputs)
+    return replace(resolved, graph=replace(graph, outputs=outputs))
 
 
 def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:

@@ -7,18 +7,17 @@ the draws in the same order, and is made in a thirtieth of the time.
 
 from __future__ import annotations
 
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Lines
 from workbench.emit.core.own_code import plugin_imports
 from workbench.emit.core.python import INDENT, call, literal
 from workbench.emit.emitter import Emitter
 from workbench.emit.templates.template_parts import (
     pipeline_decorator,
-    reached_nodes,
     return_statement,
 )
 from workbench.graph.execution.dataset_parameters import parameters
-from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model import Node, Port
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import SourceKind
 
 _HEAD = """\
@@ -32,15 +31,14 @@ def ordered(device, base_seed, draw):
 """
 
 
-def emit_draw_order(graph: Graph, catalog: Catalog) -> str:
+def emit_draw_order(resolved: ResolvedGraph) -> str:
     """Source of ``ordered(device, base_seed, draw)``, which makes the pipeline of an active graph.
 
     ``draw(node, data)`` stands for each automatic augmentation: it is to give ``data`` back, after
-    it has drawn. Nothing is read: the pipeline is not there to be built. Raises GraphFaultsError
-    where the graph cannot run.
+    it has drawn. Nothing is read: the pipeline is not there to be built.
     """
-    ordered = reached_nodes(graph, catalog)
-    emitter = _Emitter(graph, catalog, ordered, taken=["draw", "ordered"])
+    graph, ordered = resolved.graph, resolved.nodes
+    emitter = _Emitter(resolved, ordered, taken=["draw", "ordered"])
     body = Lines()
     for node in ordered:
         body.add(emitter.node_lines(node))

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.epoch_shuffle import NO_CHECKPOINT, shuffles_after_epoch
 from workbench.emit.core.outputs import (
     Outputs,
     class_numbers,
-    describe_outputs,
     first_reader,
     require_arrays,
     require_even,
@@ -31,11 +29,11 @@ from workbench.emit.templates.template_parts import (
     TemplateParts,
     fill_template,
     pipeline_parts,
-    reached_nodes,
     shard_seed,
 )
 from workbench.graph.execution.pipelines import SHARD_SEED
 from workbench.graph.model import Graph, Node
+from workbench.graph.resolved import ResolvedGraph
 
 BUILD = '''\
 def build_pipeline(
@@ -403,21 +401,19 @@ class Module:
 
 
 def sharded_module(
-    graph: Graph,
-    catalog: Catalog,
+    resolved: ResolvedGraph,
     target: str,
     *,
     ragged: bool = False,
-    validation: Graph | None = None,
+    validation: ResolvedGraph | None = None,
 ) -> Module:
-    """The graph with readers that read one shard. Raises GraphExportError, GraphFaultsError.
+    """The graph with readers that read one shard. Raises GraphExportError.
 
     With ``ragged``, outputs whose samples differ in shape are lists; ``validation`` becomes a
     second pipeline.
     """
-    nodes = reached_nodes(graph, catalog)
+    graph, nodes, outputs = resolved.graph, resolved.nodes, resolved.outputs
     require_unsharded(nodes, target)
-    outputs = describe_outputs(graph, catalog)
     lists = list_outputs(graph, outputs) if ragged else []
     if target != "ray":  # it writes sample by sample
         require_arrays(graph, outputs, target)
@@ -425,16 +421,16 @@ def sharded_module(
             require_even(graph, outputs, target)
         require_one_size(graph, outputs, lists, target)
     shard = ("shard_id", "num_shards")
-    parts = pipeline_parts(graph, catalog, sharded=True, taken=shard, validation=validation)
+    parts = pipeline_parts(resolved, sharded=True, taken=shard, validation=validation)
     return Module(graph, nodes, outputs, parts, lists)
 
 
 def torch_module(
-    graph: Graph, catalog: Catalog, target: str, validation: Graph | None = None
+    resolved: ResolvedGraph, target: str, validation: ResolvedGraph | None = None
 ) -> Module:
     """The graph for a loader of PyTorch. Raises as ``sharded_module``."""
-    module = sharded_module(graph, catalog, target, ragged=True, validation=validation)
-    require_signed(graph, module.outputs, target)
+    module = sharded_module(resolved, target, ragged=True, validation=validation)
+    require_signed(resolved.graph, module.outputs, target)
     return module
 
 

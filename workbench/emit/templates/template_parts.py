@@ -10,9 +10,7 @@ parameter ``data``, a folder of images: it is emitted once for each parameter of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import Template
 from textwrap import wrap
@@ -29,16 +27,11 @@ from workbench.emit.core.policies import MODULES, has_policy
 from workbench.emit.core.python import INDENT, LINE, call, constant, signature
 from workbench.emit.core.views import written_views
 from workbench.emit.emitter import Emitter
-from workbench.graph.checks.check import require_sound
-from workbench.graph.checks.check_warnings import check_warnings
-from workbench.graph.execution.active import active_graph
 from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.execution.pipelines import SHARD_SEED
 from workbench.graph.model import Graph, Node, Settings
-from workbench.graph.model.node_order import ancestors, topological
-from workbench.sources import DataFacts, SourceKind
-
-_FACTS: ContextVar[Mapping[str, DataFacts]] = ContextVar("facts")
+from workbench.graph.resolved import ResolvedGraph
+from workbench.sources import SourceKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,24 +110,23 @@ _IMPORTS = re.compile(r"(?:^import [\w.]+\n)+", re.MULTILINE)
 
 
 def pipeline_parts(
-    graph: Graph,
-    catalog: Catalog,
+    resolved: ResolvedGraph,
     *,
     sharded: bool = False,
     taken: Sequence[str] = (),
-    validation: Graph | None = None,
+    validation: ResolvedGraph | None = None,
     known: Mapping[str, str] | None = None,
     about: str = "",
 ) -> TemplateParts:
-    """The graph as a pipeline function. Raises GraphFaultsError where it cannot run.
+    """The graph as a pipeline function.
 
     ``sharded`` makes it read the part ``shard_id`` of ``num_shards``, which ``about``, or else a
     usual sentence, says in the function; ``taken`` are names that the module uses otherwise.
     ``validation`` becomes a second function, and ``known`` are constants that the module has.
     """
-    ordered = reached_nodes(graph, catalog)
+    graph, catalog, ordered = resolved.graph, resolved.catalog, resolved.nodes
     require_checkpointing(ordered)
-    emitter = Emitter(graph, catalog, ordered, lift=True, sharded=sharded, taken=taken, known=known)
+    emitter = Emitter(resolved, ordered, lift=True, sharded=sharded, taken=taken, known=known)
     function = function_name(graph)
     given = parameters(ordered)
     while function in given or function in function_names(
@@ -160,8 +152,7 @@ def pipeline_parts(
     if validation is None:
         return make_parts(emitter, definition, function, lines)
     second = pipeline_parts(
-        replace(validation, name="validation"),
-        catalog,
+        replace(validation, graph=replace(validation.graph, name="validation")),
         sharded=sharded,
         taken=(*taken, function),
         known=emitter.constants,
@@ -173,19 +164,6 @@ def pipeline_parts(
         validation=f"{second.definition}\n\n\n",
         validation_function=second.function,
     )
-
-
-def sound_part(graph: Graph, catalog: Catalog) -> Graph:
-    """What of a graph runs: without muted and loose nodes. Raises GraphFaultsError."""
-    require_sound(graph, catalog)
-    return active_graph(graph, catalog)
-
-
-def reached_nodes(graph: Graph, catalog: Catalog) -> list[Node]:
-    """The nodes that lead to an output, in running order. Raises GraphFaultsError."""
-    require_sound(graph, catalog)
-    wanted = ancestors(graph, list(graph.outputs.values()))
-    return [node for node in topological(graph)[0] if node.id in wanted]
 
 
 def body_of(
@@ -246,7 +224,7 @@ def make_parts(
     uses_any = any("Any]" in kind.find_source for kind in found) or clip_names(emitter.every_node())
     return TemplateParts(
         title=docstring_title(graph)
-        + warning_lines(graph, emitter.catalog)
+        + warning_lines(emitter.resolved)
         + HIDDEN_FOLDERS
         * any(f"file_root={name}" in line for name in given for line in definition),
         constants="\n".join(
@@ -393,20 +371,9 @@ def docstring_title(graph: Graph) -> str:
     return _in_docstring(text) or "A pipeline."
 
 
-@contextmanager
-def known_facts(facts: Mapping[str, DataFacts]) -> Iterator[None]:
-    """Write programs whose docstring also lists the warnings about these data."""
-    token = _FACTS.set(facts)
-    try:
-        yield
-    finally:
-        _FACTS.reset(token)
-
-
-def warning_lines(graph: Graph, catalog: Catalog) -> str:
-    """A paragraph of a docstring for each warning about a graph and its ``known_facts``."""
-    warnings = check_warnings(graph, catalog, _FACTS.get({}))
-    return "".join(f"\n\n{_in_docstring(f'Warning: {each}')}" for each in warnings)
+def warning_lines(resolved: ResolvedGraph) -> str:
+    """A paragraph of a docstring for each warning about a graph and its data."""
+    return "".join(f"\n\n{_in_docstring(f'Warning: {each}')}" for each in resolved.warnings)
 
 
 def _in_docstring(text: str) -> str:

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from string import Template
 
 from workbench.catalog.own_operators.python_decoder import SOURCE as DECODER
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code, Lines
 from workbench.emit.core.outputs import first_reader
 from workbench.emit.core.own_code import require_no_own_code
 from workbench.emit.core.python import INDENT, LINE, constant, literal
-from workbench.emit.templates.template_parts import docstring_title, reached_nodes, warning_lines
+from workbench.emit.templates.template_parts import docstring_title, warning_lines
 from workbench.emit.transform_export.library import Library, Transforms, differences_text
 from workbench.emit.transform_export.reading import Reading
 from workbench.emit.transform_export.source_text import lines_of
 from workbench.emit.transform_export.steps import OTHERWISE, Chain, Choice, View, walk
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph, Node, Source
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import is_decoder
 from workbench.sources import load_source
 
@@ -53,17 +53,17 @@ class TransformModule:
 
 
 def transform_module(
-    graph: Graph, catalog: Catalog, library: Library, imports: Sequence[str]
+    resolved: ResolvedGraph, library: Library, imports: Sequence[str]
 ) -> TransformModule:
     """The graph in a library's transforms. Raises GraphExportError for what has no counterpart.
 
     ``imports`` are those of the module besides what the transforms need.
     """
-    nodes = reached_nodes(graph, catalog)
+    graph, catalog, nodes = resolved.graph, resolved.catalog, resolved.nodes
     reader = first_reader(nodes)
     _require_folder(nodes, library.name)
     require_no_own_code(nodes, f"{library.name} is written without DALI, which calls it")
-    views, begin = Reading(graph, catalog, library.name).views()
+    views, begin = Reading(resolved, library.name).views()
     _require_one_size(graph, views, library.name)
     if not begin or not is_decoder(catalog[begin[0].node.op]):
         node = views[0].chain[0].node.id
@@ -102,7 +102,7 @@ def transform_module(
         shared,
         [*definitions],
         {
-            "title": docstring_title(graph) + warning_lines(graph, catalog),
+            "title": docstring_title(graph) + warning_lines(resolved),
             "differences": differences_text(library.name, [*transforms.cases], [*transforms.notes]),
             "imports": _sorted({*imports, *_IMPORTS, *own_imports, *transforms.imports}),
             "read_photo": DECODER + _read_photo(begin[0].node),

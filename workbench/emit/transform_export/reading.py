@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.catalog.spec import Catalog
-from workbench.emit.core.outputs import describe_outputs
 from workbench.emit.transform_export.steps import OTHERWISE, Chain, Choice, Drawn, Step, View
 from workbench.errors import GraphExportError
 from workbench.graph.control_flow.repeat import TIMES, most_turns
 from workbench.graph.control_flow.some_of import count_of, is_shuffled
-from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.model import Node, Port, Source
 from workbench.graph.model.values import elements
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import is_generator
 
 _PASSED_ON = ("cast", "math.floor", "math.round")
@@ -31,13 +30,14 @@ _EXPRESSION = ("math.", "reductions.")
 class Reading:
     """Reads chains out of a graph for one target. Raises GraphExportError for what is no chain."""
 
-    def __init__(self, graph: Graph, catalog: Catalog, target: str) -> None:
-        self.graph, self.catalog, self.target = graph, catalog, target
+    def __init__(self, resolved: ResolvedGraph, target: str) -> None:
+        self.resolved, self.target = resolved, target
+        self.graph, self.catalog = resolved.graph, resolved.catalog
         self._users: dict[str, str] = {}
 
     def views(self) -> tuple[list[View], Chain]:
         """The views of a photo, and the steps that all of them begin with."""
-        flows = describe_outputs(self.graph, self.catalog)
+        flows = self.resolved.outputs
         found: dict[Port, View] = {}
         for name, port in self.graph.outputs.items():
             flow = flows[name]

@@ -33,6 +33,7 @@ from workbench.engine.build.pipelines import CompiledSource
 from workbench.graph.checks.check import stopping_faults
 from workbench.graph.execution.active import active_graph
 from workbench.graph.model import Graph, Node
+from workbench.graph.resolved import ResolvedGraph
 
 _DRAWING = ("rand_augment", "trivial_augment", "auto_augment", "core._augmentation")
 """The modules of ``nvidia.dali.auto_aug`` that call ``fn.random.uniform``."""
@@ -59,7 +60,7 @@ def automatic_draws(graph: Graph, catalog: Catalog) -> Mapping[str, Draws]:
     called = any(catalog[node.op].module for node in active.walk())
     if called and not stopping_faults(graph, catalog):
         held = tuple((node, held_order(drawn)) for node, drawn in uniforms.items())
-        source = emit_draw_order(active, catalog)
+        source = emit_draw_order(ResolvedGraph(active, catalog))
         seeds = _seeds(source, graph.settings.seed, held, catalog.seeded_schemas)
     spare = dict(enumerate(drawn_seeds(graph.settings.seed)))
     return {

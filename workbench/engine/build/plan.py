@@ -22,6 +22,7 @@ from workbench.graph.execution.dataset_parameters import parameter_of
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors, topological
 from workbench.graph.model.ports import output_ports, variables_read
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import infer_devices
 from workbench.sources import Dataset, Datasets
 
@@ -93,7 +94,7 @@ def make_plan(
     nodes = tuple(node for node in ordered if node.id in needed)
     size = graph.settings.batch_size
     wanted = min(count, size)
-    emitter = Emitter(graph, catalog, nodes, conditions=False)
+    emitter = Emitter(ResolvedGraph(graph, catalog), nodes, conditions=False)
     plan = Plan(
         graph,
         data,

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog import load_catalog
-from workbench.emit.core.outputs import class_numbers, describe_outputs
+from workbench.emit.core.outputs import class_numbers
 from workbench.emit.core.own_code import nodes_calling
 from workbench.emit.targets import export
 from workbench.engine.file_checks.usable_data import UsableData, describe_left_out, is_file_fault
@@ -36,6 +36,7 @@ from workbench.graph.checks.check import require_sound
 from workbench.graph.execution.active import active_graph
 from workbench.graph.execution.dataset_parameters import parameters, read_as, with_datasets
 from workbench.graph.model import DecodeDevice, Graph
+from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.verification.exported_script import ExportedScript, ScriptError, read_batch
 from workbench.roots import Roots
 from workbench.sources import Data, Datasets, failure_reason, open_datasets, require_dataset
@@ -326,7 +327,7 @@ def compare_batch(
     size = graph.settings.batch_size
     theirs = read_batch(path, len(graph.outputs))
     given = len(theirs[0]) if target != "script" else size
-    labels = class_numbers(describe_outputs(graph, load_catalog()))
+    labels = class_numbers(ResolvedGraph(graph, load_catalog()).outputs)
     numbers = labels if target != "script" else ()
     result = worker.runner.run(graph, data, batch, size, list(graph.outputs.values()))
     ours = [result.batches[port].arrays() for port in graph.outputs.values()]

@@ -35,6 +35,7 @@ from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.node_order import running_order
 from workbench.graph.model.ports import outputs_of
+from workbench.graph.resolved import ResolvedGraph
 
 _CHANGED = "its lines are no longer those of a follower, and stay as they are"
 
@@ -202,7 +203,8 @@ def _is_written(
     if not graph.has(follower):
         return False
     whole = with_dependencies(graph, catalog)
-    emitter = Emitter(whole, catalog, running_order(whole.nodes)[0], conditions=False)
+    ordered = running_order(whole.nodes)[0]
+    emitter = Emitter(ResolvedGraph(whole, catalog), ordered, conditions=False)
     carriers = [n.id for n in whole.walk() if n.op in CARRIERS and n.id.endswith(f"_{follower}")]
     made = Lines()
     try:

@@ -1,0 +1,80 @@
+"""A graph that can run, with all that is known of it without running it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from workbench.catalog.spec import Catalog, Device
+from workbench.graph.checks.check import require_sound
+from workbench.graph.checks.check_warnings import check_warnings
+from workbench.graph.execution.active import active_graph
+from workbench.graph.model import DecodeDevice, Graph, Node, Port
+from workbench.graph.model.faults import Fault
+from workbench.graph.model.node_order import ancestors, topological
+from workbench.graph.types.devices import infer_devices
+from workbench.graph.types.shapes import infer_types
+from workbench.graph.types.tensor_type import TensorType
+from workbench.sources import DataFacts
+
+
+@dataclass(frozen=True)
+class ResolvedGraph:
+    """A graph with its catalogue, and what follows from the two. Each is inferred once.
+
+    ``resolve`` makes one of a graph that anybody gives. ``facts`` are those of the data by
+    parameter, if they are known: warnings depend on them.
+    """
+
+    graph: Graph
+    catalog: Catalog
+    facts: Mapping[str, DataFacts] = field(default_factory=dict)
+
+    @cached_property
+    def devices(self) -> Mapping[str, Device]:
+        """Where each node runs."""
+        return infer_devices(self.graph, self.catalog)
+
+    @cached_property
+    def types(self) -> Mapping[Port, TensorType]:
+        """What each port gives."""
+        return infer_types(self.graph, self.catalog)
+
+    @cached_property
+    def outputs(self) -> Mapping[str, TensorType]:
+        """One sample of each output, in their order."""
+        return {name: self.types[port] for name, port in self.graph.outputs.items()}
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes that lead to an output, in running order; regions stand for their bodies."""
+        wanted = ancestors(self.graph, list(self.graph.outputs.values()))
+        return tuple(node for node in topological(self.graph)[0] if node.id in wanted)
+
+    @cached_property
+    def warnings(self) -> tuple[Fault, ...]:
+        """What does not stop a run, but may not be meant."""
+        return tuple(check_warnings(self.graph, self.catalog, self.facts))
+
+    def decoding_on(self, device: DecodeDevice) -> ResolvedGraph:
+        """The same with images decoded there: ``cpu`` or ``mixed``."""
+        if self.graph.settings.device == device:
+            return self
+        settings = replace(self.graph.settings, device=device)
+        return replace(self, graph=replace(self.graph, settings=settings))
+
+    def variant(self, graph: Graph) -> ResolvedGraph:
+        """Another graph on the same data, for example that for validation.
+
+        Raises GraphFaultsError where it cannot run.
+        """
+        return resolve(graph, self.catalog, self.facts)
+
+
+def resolve(
+    graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts] | None = None
+) -> ResolvedGraph:
+    """What of a graph runs, without muted and loose nodes. Raises GraphFaultsError."""
+    require_sound(graph, catalog)
+    return ResolvedGraph(active_graph(graph, catalog), catalog, facts or {})
