@@ -12,6 +12,7 @@ from tests.graph.rewrites.laws import ops
 from tests.optimiser.made_up import NAMES, make_up, slow_graph
 from tests.ui.speed.conftest import NO_GPU, Bed
 from workbench.errors import GraphEditError
+from workbench.graph import load_recipe
 from workbench.ui.contract.actions.speed import TakeRewrites
 
 
@@ -78,6 +79,18 @@ def test_a_run_that_goes_on_has_a_row_for_each_rewrite(
     assert so_far["crop-in-decoder"]["rejected"].startswith("slower")
     assert not any(one["taken"] for one in measured["rewrites"])
     assert bed["rewrites"]["on"][0]["partial"] == ""
+
+
+def test_a_graph_without_a_rewrite_has_no_control(
+    monkeypatch: pytest.MonkeyPatch, bed: Bed
+) -> None:
+    make_up(monkeypatch, {})
+    monkeypatch.setattr(
+        "workbench.bench.experiments.speed_experiment.describe_machine", lambda: NO_GPU
+    )
+    bed.graph = load_recipe("rotate-jitter")
+    bed.run(what="rewrites")
+    assert (bed["rewrites"]["control"], bed["rewrites"]["total"]) == ("", "")
 
 
 def test_one_is_taken_then_all_and_what_is_done_says_so(found: Bed) -> None:

@@ -35,7 +35,7 @@ def rewrites_view(on: MeasuredOn, report: Report, graph: Graph | None = None) ->
             | {"taken": not one.rejected and _is_done(graph, (*one.needs, one.name))}
             for one in (*found.proposals, *found.rejected)
         ],
-        "control": " ".join(gains[0]),
+        "control": " ".join(gains[0]).strip(),
         "total": " ".join(gains[1]) if found.proposals else "",
     }
 

@@ -122,19 +122,22 @@ function SoFar({ view }: { view: RewritesView }) {
         <Table
           caption="Rewrites so far"
           heads={["rewrite", "pixels", "gain so far", "differs", ""]}
-          lines={view.rewrites.map((one) => [
-            <span class="wb-speed-wraps" title={one.law}>
-              {one.title}
-            </span>,
-            one.kind,
-            <span>
-              {one.gain || "not yet"}
-              <br />
-              <small>{one.low}</small>
-            </span>,
-            <span class="wb-speed-wraps">{one.pixels || "not yet"}</span>,
-            <span class="wb-speed-wraps">{one.rejected}</span>,
-          ])}
+          lines={view.rewrites.map((one) => {
+            const unknown = one.rejected ? "–" : "not yet";
+            return [
+              <span class="wb-speed-wraps" title={one.law}>
+                {one.title}
+              </span>,
+              one.kind,
+              <span>
+                {one.gain || unknown}
+                <br />
+                <small>{one.low}</small>
+              </span>,
+              <span class="wb-speed-wraps">{one.pixels || unknown}</span>,
+              <span class="wb-speed-wraps">{one.rejected}</span>,
+            ];
+          })}
         />
       </Wide>
     </>
