@@ -224,16 +224,22 @@ class OptimisationExperiment(SpeedExperiment):
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
         """What is known after a timed round."""
-        super().on_rows(rows)
         if all(row.rounds for row in rows[:2]):  # without the graph's own no step has a gain
             self._known = rows, self._steps
             if len(rows) > 1:
-                self.publish_rows(rows, optimise=self._told(self._judged(rows, self._steps), rows))
+                told = self._told(self._judged(rows, self._steps), rows)
+                self.publish_rows(rows, optimise=told)
+                return
+        self._publish_compared(self._steps, rows)
 
-    def _publish_compared(self, catalog: Catalog, steps: Sequence[Step]) -> None:
-        """Let ``partial_report`` have a row for each step, of which none is measured yet."""
-        so_far = [self._proposal(catalog, steps, place) for place in range(len(steps))]
-        self.publish_rows((), optimise=self._told(so_far, ()))
+    def _publish_compared(self, steps: Sequence[Step], rows: Sequence[Measurement] = ()) -> None:
+        """Let ``partial_report`` have a row for each step, none of which is measured yet."""
+        self.publish_rows(rows, optimise=self._told(self._compared_steps(steps), ()))
+
+    def _compared_steps(self, steps: Sequence[Step]) -> list[Proposal]:
+        """The steps with what the comparison found; none is measured yet."""
+        catalog = self.prepared.catalog
+        return [self._proposal(catalog, steps, place) for place in range(len(steps))]
 
     def interrupted_report(self) -> Report | None:
         """What is known of a run that was ended early; None before its first round."""
@@ -248,7 +254,7 @@ class OptimisationExperiment(SpeedExperiment):
                 for place, step in enumerate(steps):
                     self.check_cancelled()
                     self.progress(_COMPARING * place / len(steps), f"comparing {step.name}")
-                    self._publish_compared(catalog, steps)
+                    self._publish_compared(steps)
                     why = self._late_to_compare(step) or self._refused(engine, catalog, step)
                     if why:
                         one = self._proposal(catalog, steps, place)
@@ -256,7 +262,7 @@ class OptimisationExperiment(SpeedExperiment):
                         names = [name for name in names if name != step.name]
                         break
                 else:
-                    self._publish_compared(catalog, steps)
+                    self._publish_compared(steps)
                     return steps
 
     def _late_to_compare(self, step: Step) -> str:
