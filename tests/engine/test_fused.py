@@ -18,7 +18,7 @@ from workbench.graph import Graph, check_graph
 from workbench.graph.control_flow.chance import set_probability
 from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
-from workbench.graph.variants.fused import fuse
+from workbench.graph.variants.fused import fuse, fused_refusal
 
 CATALOG = load_catalog()
 WRITTEN: Mapping[str, Mapping[str, Value]] = {
@@ -101,6 +101,14 @@ def test_what_the_region_holds_more_is_refused() -> None:
     ):
         with pytest.raises(GraphEditError, match=words):
             fuse(refused, CATALOG, name)
+
+
+def test_so_is_a_region_that_lacks_a_body() -> None:
+    """As a file with faults may have it: the inspector asks while it shows the fault."""
+    graph, region = sometimes("flip", WRITTEN["flip"])
+    node = graph.node(region)
+    lacking = graph.replace_node(replace(node, bodies={"then": node.bodies["then"]}))
+    assert "it needs a then and an else" in fused_refusal(lacking, CATALOG, region)
 
 
 def test_so_is_what_was_not_proven_for_a_type() -> None:

@@ -81,10 +81,8 @@ def fuse(graph: Graph, catalog: Catalog, region: str) -> tuple[Graph, str]:
         elif each.id == coin.id:
             nodes.append(coin)
         else:
-            moved = {name: new if port == old else port for name, port in each.inputs.items()}
-            nodes.append(replace(each, inputs=moved))
-    outputs = {name: new if port == old else port for name, port in body.outputs.items()}
-    fused = replace(body, nodes=tuple(nodes), outputs=outputs).whole
+            nodes.append(each)
+    fused = replace(body, nodes=tuple(nodes)).rewire({old: new}).whole
     known = {(fault.node, fault.arg, fault.code) for fault in check_graph(graph, catalog)}
     for fault in check_graph(fused, catalog):
         if (fault.node, fault.arg, fault.code) not in known:
@@ -99,6 +97,8 @@ def _parts(body: Graph, catalog: Catalog, region: Node) -> _Parts:
     coin = coin_of(body, region)
     if region.op != "if" or coin is None:
         raise refused("no coin flip decides in it")
+    if region.bodies.keys() != {"then", "else"}:  # a graph with faults
+        raise refused("it needs a then and an else")
     readers = body.consumers(coin.id)
     if len(readers) != 1 or any(port.node == coin.id for port in body.outputs.values()):
         raise refused(f"{coin.id} feeds other nodes too")
