@@ -148,24 +148,12 @@ def written(document: Document, targets: tuple[str, ...]) -> Iterator[tuple[str,
 def trees(name: str, text: str) -> list[ast.AST]:
     """The syntax trees of a Python file or a notebook, which is parsed and never run."""
     if name.endswith(".py"):
-        return [_parsed(text)]
+        return [ast.parse(text)]
     if name.endswith(".ipynb"):
         cells = json.loads(text)["cells"]
         sources = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
-        return [_parsed(source) for source in sources]
+        return [ast.parse(source) for source in sources]
     return []
-
-
-def _parsed(text: str) -> ast.Module:
-    """The tree of a source.
-
-    CPython 3.11 counts the depth of all threads together (python/cpython#106905), so another thread
-    that parses, or a callback of Hypothesis in a collection, can make it raise SystemError.
-    """
-    try:
-        return ast.parse(text)
-    except SystemError:
-        return ast.parse(text)
 
 
 def skeleton(name: str, text: str) -> list[Any]:

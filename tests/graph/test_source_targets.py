@@ -91,3 +91,15 @@ def test_boxes_that_an_archive_does_not_have_are_named(
             assert "boxes" not in fixed.outputs
             assert [source.op for source in fixed.sources] == ["readers.webdataset"]
             assert check_graph(fixed, CATALOG) == ()
+
+
+@pytest.mark.parametrize("prefix", ["", "pillow_images:"])
+def test_data_are_opened_for_a_graph_whose_reader_dali_does_not_have(
+    prefix: str, photos: Path
+) -> None:
+    graph = load_recipe("rotate-jitter")
+    (reader,) = graph.sources
+    graph = graph.replace_node(replace(reader, op="readers.nothing", kind="coco"))
+    assert "unknown_op" in {fault.code for fault in check_graph(graph, CATALOG)}
+    opened = with_opened(graph, open_datasets(f"{prefix}{photos}"), CATALOG)
+    assert opened.outputs == graph.outputs

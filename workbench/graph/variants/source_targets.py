@@ -28,6 +28,7 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
         source.id: load_source(kind_for(graph, source, data[name]))
         for source in graph.sources
         if (name := parameter_of(source)) and name in data and _gives_way(source, data[name])
+        if source.op in catalog  # of a file with faults it may be anything
     }
     before = graph
     for source, kind in changed.items():
