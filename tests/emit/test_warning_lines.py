@@ -90,6 +90,15 @@ def test_with_data_the_docstring_lists_their_warnings(target: str, sorted_classe
     assert "Warning" not in export(graph, target, CATALOG).main.text
 
 
+def test_empty_files_of_a_folder_are_told(sorted_classes: Path) -> None:
+    (sorted_classes / "cat" / "9.png").write_bytes(b"")
+    graph = wb.load_recipe("imagenet-train")
+    text = export(graph, "script", CATALOG, data=str(sorted_classes)).main.text
+    docstring = " ".join((ast.get_docstring(ast.parse(text)) or "").split())
+    assert "1 sample cannot be used, and an exported program ends at one." in docstring
+    assert "`workbench check DATA --full --good FILE`" in docstring
+
+
 def test_the_command_line_writes_them(sorted_classes: Path, tmp_path: Path) -> None:
     graph, made = tmp_path / "graph.json", tmp_path / "pipe.py"
     graph.write_text(dump_graph(unshuffled()))

@@ -13,8 +13,7 @@ from tests.engine import tasks
 from tests.thorough import one_in
 from workbench.engine.file_checks import file_check_pool
 from workbench.engine.file_checks.file_check_pool import check_each
-from workbench.engine.file_checks.usable_data import is_file_fault
-from workbench.engine.protocol.exit_status import describe_exit
+from workbench.engine.protocol.exit_status import describe_exit, is_file_fault
 from workbench.errors import CancelledError
 from workbench.sources import Sample
 

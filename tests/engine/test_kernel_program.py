@@ -106,6 +106,21 @@ def test_dali_can_read_the_source_of_a_graph_with_regions(photos: Path) -> None:
     assert len(build_pipeline(graph, open_datasets(photos), batch_size=2).run()[0]) == 2
 
 
+@pytest.mark.parametrize(("left", "said"), [(0, "File mapping failed"), (0.5, "to decode")])
+def test_a_bad_file_is_told_with_the_remedy(
+    left: float, said: str, photos: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    for number, file in enumerate(sorted(photos.rglob("*.jpg"))[:6]):
+        content = file.read_bytes()
+        bad = content[: int(left * len(content))]
+        (tmp_path / f"{number}.jpg").write_bytes(bad if number == 5 else content)
+    loader = wb.loader(wb.read(tmp_path).decode().resize(size=(8, 8)), batch_size=2)
+    with pytest.raises(DataError, match=said) as raised:
+        list(loader)
+    assert f"`workbench check {tmp_path} --full --good good.txt`" in str(raised.value)
+
+
 def test_what_cannot_be_is_told_in_a_sentence(graph: Graph, tmp_path: Path) -> None:
     data = open_datasets(tmp_path)
     with pytest.raises(GraphExportError, match="Give one of torch, jax"):

@@ -187,3 +187,15 @@ def test_missing_files_of_a_list_are_at_fault(tmp_path: Path, ending: str) -> No
     facts = scan_folder(str(listed))
     assert (facts.count, facts.at_fault) == (3, 2)
     assert facts.first_fault == "gone.png, No such file or directory"
+
+
+def test_empty_and_cut_files_of_a_folder_are_at_fault(photos: Path, tmp_path: Path) -> None:
+    whole = sorted(photos.rglob("*.jpg"))[0].read_bytes()
+    for name, content in {"a": whole, "b": b"", "c": whole[: len(whole) // 2]}.items():
+        (tmp_path / f"{name}.jpg").write_bytes(content)
+    facts = scan_folder(str(tmp_path))
+    assert (facts.count, facts.at_fault) == (3, 2)
+    assert facts.first_fault == "b.jpg, the file is empty"
+    told = fault_text(facts, open_dataset(tmp_path))
+    assert told.startswith("2 of 3 samples are at fault; the first: b.jpg, the file is empty.")
+    assert "An exported program reads them as they are, or ends there" in told

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from tests.sources.written import read_photos, write_coco
 from tests.ui.hosts import small
@@ -185,6 +186,35 @@ def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
     assert "2 at fault among its first 5 samples" in screen.header["note"]
     unusable = "some samples cannot be used"
     screen.wait(lambda s: unusable in s["bar", "status"]["text"], "the status")
+
+
+def test_bad_files_of_a_folder_are_told_beside_the_code_and_in_it(
+    make: Make, photos: Path, tmp_path: Path
+) -> None:
+    whole = sorted(photos.rglob("*.jpg"))[0].read_bytes()
+    for name, content in {"a": whole, "b": b"", "c": whole[: len(whole) // 2]}.items():
+        (tmp_path / f"{name}.jpg").write_bytes(content)
+    model, screen = make(tmp_path)
+    model.receive("code", "in_view", True)
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    assert screen["code", "note"].startswith("2 of 3 samples are at fault; the first: b.jpg, ")
+    screen.wait(lambda s: s["code", "files"], "the code")
+    (code,) = screen["code", "files"]
+    assert "2 samples cannot be used, and an exported program ends at one." in code["text"]
+
+
+def test_files_that_only_the_preview_left_out_are_told_beside_the_code(
+    make: Make, tmp_path: Path
+) -> None:
+    Image.effect_noise((32, 32), 90).save(tmp_path / "a.png")
+    content = bytearray((tmp_path / "a.png").read_bytes())
+    content[len(content) // 2] ^= 255  # its header and its end are sound
+    (tmp_path / "b.png").write_bytes(content)
+    _, screen = make(tmp_path)
+    screen.wait(lambda s: s["data", "summary"]["counted"] and s.picture, "a picture")
+    assert screen["data", "summary"]["at_fault"] == ""
+    told = "At least 1 file of the data is bad, and one ends this program. `workbench check "
+    screen.wait(lambda s: s["code", "note"].startswith(told), "the note")
 
 
 def test_annotations_of_no_listed_image_are_no_image_more(

@@ -25,7 +25,7 @@ def test_they_are_shown_and_counted(make: Make, tmp_path: Path, confined: bool) 
     assert {tile["file"] for tile in screen.header["tiles"]} <= set("012345678")
     model.data_panel.scan()
     screen.wait(lambda s: model.data_panel.view["count"] == 9, "counted")
-    assert "module:factory" in model.data_panel.export_note
+    assert "module:factory" in model.data_panel.export_note()
     assert model.data_panel.chip == "a list of 9 images"
 
 

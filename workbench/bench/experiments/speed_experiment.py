@@ -31,8 +31,8 @@ from workbench.bench.records.context import graph_hash
 from workbench.bench.records.record import MISSING, Report
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit.script import emit_script
-from workbench.engine.file_checks.usable_data import UsableData, is_file_fault
-from workbench.engine.protocol.exit_status import printable
+from workbench.engine.file_checks.usable_data import UsableData
+from workbench.engine.protocol.exit_status import is_file_fault, printable
 from workbench.engine.protocol.worker_progress import Progress, WorkerProgress
 from workbench.engine.resources.gpu import Gpu, first_visible_gpu, shared_words
 from workbench.engine.resources.machine import Machine, describe_machine

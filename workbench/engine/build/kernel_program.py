@@ -7,9 +7,11 @@ DALI ends it too.
 from __future__ import annotations
 
 import itertools
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from inspect import signature
@@ -19,6 +21,8 @@ from typing import Any
 
 from workbench.arguments import TEXT, WHOLE, checked, require_names, shown, told_as
 from workbench.emit.targets import export
+from workbench.engine.build.pipelines import plain_reason
+from workbench.engine.protocol.exit_status import is_file_fault
 from workbench.engine.resources.missing_gpu import require_gpu_where_asked
 from workbench.errors import (
     ArgumentError,
@@ -31,7 +35,7 @@ from workbench.graph.checks.check import check_graph
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.execution.dataset_parameters import require_datasets
 from workbench.graph.model import GRAPH, Graph
-from workbench.sources import Data, Datasets, open_datasets, require_dataset
+from workbench.sources import Data, Datasets, load_source, open_datasets, require_dataset
 
 LIBRARIES: Mapping[str, str] = {"torch": "pytorch", "jax": "jax"}
 """Libraries with a loader, and the target whose program has it."""
@@ -106,8 +110,9 @@ def make_loader(
         built = _built(_build_function(program), graph, data, options)
         # Several pipelines go on with the one whose turn it is.
         turn = {"checkpoint": options.get("checkpoint")} if isinstance(built, list) else {}
-        made = program.Loader(built, **turn)
-    return KernelLoader(made, tuple(graph.outputs), epochs)
+        with _bad_files_told(data):  # some begin to read
+            made = program.Loader(built, **turn)
+    return KernelLoader(made, tuple(graph.outputs), epochs, data)
 
 
 @checked(graph=GRAPH, library=TEXT)
@@ -140,7 +145,8 @@ class KernelLoader:
     ``len`` is the number of batches of an epoch. All batches of ``jax`` have one size: at the end
     of an epoch the last sample is repeated, and ``valid`` of ``loader.batches`` says which count.
     An epoch that is left early continues with the next ``iter``; one loader has one iterator at a
-    time, and an older one raises RuntimeError.
+    time, and an older one raises RuntimeError. A file that cannot be read or decoded raises
+    DataError, which says how the bad files are left out.
 
     ::
 
@@ -148,11 +154,14 @@ class KernelLoader:
         assert loader.outputs == ("images", "labels") and len(loader) > 1
     """
 
-    def __init__(self, batches: Any, outputs: tuple[str, ...], epochs: int | None) -> None:
+    def __init__(
+        self, batches: Any, outputs: tuple[str, ...], epochs: int | None, data: Datasets
+    ) -> None:
         self.batches = batches
         """The exported program's own loader."""
         self.outputs = outputs
         self.epochs = epochs
+        self._data = data
 
     def __len__(self) -> int:
         return len(self.batches)
@@ -174,12 +183,37 @@ class KernelLoader:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         turns = itertools.count() if self.epochs is None else range(self.epochs)
-        for batch in itertools.chain.from_iterable(self.batches for _ in turns):
+        batches = itertools.chain.from_iterable(self.batches for _ in turns)
+        while True:
+            with _bad_files_told(self._data):
+                batch = next(batches, None)
+            if batch is None:
+                return
             yield tuple(batch[name] for name in self.outputs)
 
     def __repr__(self) -> str:
         epochs = {None: "for ever", 1: "1 epoch"}.get(self.epochs, f"{self.epochs} epochs")
         return f"<loader of {', '.join(self.outputs)}: {len(self)} batches an epoch, {epochs}>"
+
+
+@contextmanager
+def _bad_files_told(data: Datasets) -> Iterator[None]:
+    """Raise DataError with the remedy where DALI fails on a file of the data."""
+    try:
+        yield
+    except RuntimeError as error:
+        places = [each for each in data.values() if each.location and not each.in_memory]
+        if not places or not is_file_fault(str(error)):
+            raise
+        remedies = [
+            f"`workbench check {shlex.quote(each.text or str(each))} --full --good "
+            f"{'good.txt' if load_source(each.kind).lists_files else 'good'}`"
+            for each in places
+        ]
+        raise DataError(
+            f"A file of the data cannot be read or decoded: {plain_reason(error)}. Run "
+            f"{' and '.join(remedies)}, and read what it writes in the place of the data."
+        ) from error
 
 
 def _build_function(program: ModuleType) -> Callable[..., Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,15 +24,6 @@ from workbench.sources import (
 )
 
 _NAMED = 5
-_FILE_FAULT = re.compile(
-    r"nvImageCodec failure|Failed to decode|File mapping failed|Could not access"
-    r"|SIG(?:SEGV|FPE|ABRT|ILL|BUS)\b"
-)
-
-
-def is_file_fault(message: str) -> bool:
-    """Whether a failed run may be the fault of a file: by DALI's words, or a crash."""
-    return bool(_FILE_FAULT.search(message))
 
 
 class UsableData:

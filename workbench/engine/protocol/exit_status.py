@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,10 @@ _REMEDIES = {
 }
 _FOR_WANT_OF_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS)
 """How C++ ends where memory is refused."""
+_FILE_FAULT = re.compile(
+    r"nvImageCodec failure|Failed to decode|File mapping failed|Could not access"
+    r"|SIG(?:SEGV|FPE|ABRT|ILL|BUS)\b"
+)
 
 
 def raise_oom_score(pid: int | str = "self") -> None:
@@ -64,6 +69,11 @@ def exit_remedy(code: int | None, words: str = "") -> str:
     if code in _FOR_WANT_OF_MEMORY and (limit := memory_limit_words()):
         return f" Perhaps for want of memory. {limit}"
     return next((words for number, words in _REMEDIES.items() if code == -number), "")
+
+
+def is_file_fault(message: str) -> bool:
+    """Whether a failed run may be the fault of a file: by DALI's words, or a crash."""
+    return bool(_FILE_FAULT.search(message))
 
 
 def printable(line: str) -> str:

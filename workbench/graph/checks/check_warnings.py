@@ -361,9 +361,9 @@ def _unusable(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
             yield Fault(
                 source.id,
                 "",
-                f"{found.at_least}{count:,} samples cannot be used, and an exported program ends "
-                "at one",
-                "Write a list of the others with `workbench check DATA --good`.",
+                f"{found.at_least}{count:,} sample{'s' * (count != 1)} cannot be used, and an "
+                "exported program ends at one",
+                "Write a list of the others with `workbench check DATA --full --good FILE`.",
                 "unusable",
             )
 

@@ -23,7 +23,8 @@ from workbench.catalog import load_catalog
 from workbench.emit.core.outputs import class_numbers
 from workbench.emit.core.own_code import nodes_calling
 from workbench.emit.targets import export
-from workbench.engine.file_checks.usable_data import UsableData, describe_left_out, is_file_fault
+from workbench.engine.file_checks.usable_data import UsableData, describe_left_out
+from workbench.engine.protocol.exit_status import is_file_fault
 from workbench.engine.protocol.process import Engine
 from workbench.engine.protocol.progress_bar import with_progress_bar
 from workbench.engine.protocol.registry import task

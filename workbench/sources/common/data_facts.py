@@ -34,7 +34,7 @@ class DataFacts:
     names: tuple[str, ...] = ()
     outside: int = 0
     unusable: int = 0
-    """Samples among these that no reader can use."""
+    """Samples that no reader can use: at fault, or files that are empty or missing."""
     without_area: int = 0
     first_outside: str = ""
     first_without_area: str = ""
@@ -76,6 +76,7 @@ def _read(dataset: Dataset) -> DataFacts:
     counted = (each for each in source.list_samples(dataset) if each.counted)
     samples = list(islice(counted, MOST_READ))
     more = next(counted, None) is not None
+    on_disk = not dataset.in_memory
     one_class_each = not source.targets
     labels = tuple(each.label for each in samples) if one_class_each else ()
     names = source.key_point_names(dataset) if source.key_point_names else []
@@ -86,13 +87,21 @@ def _read(dataset: Dataset) -> DataFacts:
         labels if len({*labels}) > 1 else (),
         (*names, *class_names),
         len(outside),
-        sum(bool(each.fault) for each in samples),
+        sum(bool(each.fault) or (on_disk and _is_empty(each)) for each in samples),
         len(without_area),
         _first(outside),
         _first(without_area),
         float_rates=_float_rates(samples) if source.noun == "sound" else (),
         more=more,
     )
+
+
+def _is_empty(sample: Sample) -> bool:
+    """Whether a sample is a file of its own that is empty or missing."""
+    try:
+        return sample.nbytes is None and sample.size == 0
+    except OSError:
+        return True
 
 
 def _first(samples: Sequence[Sample]) -> str:

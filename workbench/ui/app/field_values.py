@@ -199,7 +199,7 @@ def graph_fields(
             "pipelines": settings.pipelines,
         },
         "code": {
-            "note": data_panel.export_note,
+            "note": data_panel.export_note(_left_out(state)),
             "lists_files": data_panel.found is not None,
             "source": state.checked.source.text if state.checked.source else "",
             "target": state.target,
@@ -319,6 +319,12 @@ def _unusable(state: ViewState, data_panel: DataPanel) -> list[str]:
         return [f"{bad:,} bad file{'s' * (bad != 1)}"]
     known = data_panel.view["at_fault"] or any(w.code == "unusable" for w in warnings_of(state))
     return ["some samples cannot be used"] if known else []
+
+
+def _left_out(state: ViewState) -> int:
+    """How many files the preview that is shown leaves out."""
+    tiles = state.preview.tiles if state.preview else ()
+    return len({tile.sample.file for tile in tiles if tile.sample.error})
 
 
 def _duration(milliseconds: float) -> str:

@@ -29,6 +29,7 @@ from workbench.health import FolderCheck, FolderFacts, check_folder
 from workbench.health.html_report import html_report
 from workbench.roots import Roots
 from workbench.sources import (
+    NO_FACTS,
     PARAMETER,
     Data,
     DataFacts,
@@ -337,36 +338,44 @@ class DataPanel:
         if self._count is not None:
             self._count.close()
 
-    @property
-    def export_note(self) -> str:
-        """What a person who runs an exported program on these data should know, or empty."""
+    def export_note(self, left_out: int = 0) -> str:
+        """What a person who runs an exported program on these data should know, or empty.
+
+        ``left_out`` is how many files the preview left out, which no check or count may know.
+        """
         bad = self.view["bad"]
         if self.dataset.in_memory and not self.dataset.location:
-            left_out = f", without its {bad:,} bad ones" if bad else ""
+            without = f", without its {bad:,} bad ones" if bad else ""
             return (
                 "The data are objects of this process, which no file holds: give the program "
-                f"--data module:factory, a function of yours that returns them{left_out}."
+                f"--data module:factory, a function of yours that returns them{without}."
             )
-        if not bad:
+        if not bad and self.view["at_fault"]:
             return self.view["at_fault"]
+        at_least = "" if bad else "At least "
+        bad = bad or left_out
+        if not bad:
+            return ""
         files = "file of the data is" if bad == 1 else "files of the data are"
+        told = f"{at_least}{bad:,} {files} bad, and one ends this program."
         place = self.data if self._read == self.dataset else self._read.text
         command = f"workbench check {shlex.quote(place)} --full --good "
         if not load_source(self.dataset.kind).lists_files:
             return (
-                f"{bad:,} {files} bad, and one ends this program. `{command}good` writes a folder "
-                "of the others, and says what to give as --data."
+                f"{told} `{command}good` writes a folder of the others, and says what to give as "
+                "--data."
             )
         return (
-            f"{bad:,} {files} bad, and one ends this program. `{command}good.txt` lists the "
-            "others: open good.txt, DALI's file_list, and export for it."
+            f"{told} `{command}good.txt` lists the others: open good.txt, DALI's file_list, and "
+            "export for it."
         )
 
     def _counted(self, facts: FolderFacts | DataError) -> None:
         if isinstance(facts, DataError):
             self._show(None, error=str(facts), counting=False)
             return
-        self.facts = {self.parameter: data_facts(self._read, _version(self._read))}
+        known = data_facts(self._read, _version(self._read))
+        self.facts = {self.parameter: replace(known, unusable=facts.at_fault)}
         self._show(
             None,
             count=facts.count,
@@ -421,6 +430,8 @@ class DataPanel:
             self._show(str(error), checking=False)
             return
         self.found = found
+        known = self.facts.get(self.parameter, NO_FACTS)
+        self.facts = {self.parameter: replace(known, unusable=len(found.bad))}
         worst = [*found.bad, *found.of_level("damaged"), *found.of_level("unusual")]
         findings: list[FileFinding] = [
             {

@@ -20,7 +20,7 @@ def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
         else ("good` names all, and writes a folder of")
     )
     masks = facts.targets == "masks"
-    at_least = "At least " if masks and facts.count > SAMPLE else ""
+    at_least = "At least " if facts.count > SAMPLE else ""
     parts = [f"{at_least}{facts.at_fault:,} of {facts.count:,} samples"] if facts.at_fault else []
     if facts.of_no_sample and masks:
         parts += [f"{facts.of_no_sample:,} file{'s' * (facts.of_no_sample > 1)} of no sample"]
