@@ -144,3 +144,12 @@ def test_csv_has_a_line_for_each_measurement() -> None:
 def test_a_bare_report_can_be_written() -> None:
     bare = Report("g", "d", MACHINE, ())
     assert load_report(dump_report(bare)).files is None
+
+
+@pytest.mark.parametrize(("count", "words"), [(0, ""), (1, "1 bad file"), (2, "2 bad files")])
+def test_what_is_printed_tells_the_files_left_out(count: int, words: str) -> None:
+    bad = [{"file": f"{number}.jpg", "reason": "the file is empty"} for number in range(count)]
+    shown = report(measured(2800), extra={"left_out": bad})
+    without = f" without {words}" if words else ""
+    for text in (str(shown), shown._repr_html_()):
+        assert f" on photos{without}: " in text

@@ -115,7 +115,10 @@ def report_html(report: Report) -> str:
 def _title(report: Report) -> str:
     machine = report.machine
     where = f"{machine.gpu_name}, " if machine.gpu else ""
-    return f"{report.kind} of {report.graph} on {report.data}: {where}{machine.cores} cores"
+    bad = len(report.left_out)
+    without = f" without {bad:,} bad file{'s' * (bad > 1)}" if bad else ""
+    data = f"{report.data}{without}"
+    return f"{report.kind} of {report.graph} on {data}: {where}{machine.cores} cores"
 
 
 def _line(row: Measurement) -> str:
