@@ -39,7 +39,7 @@ def test_what_leads_out_is_refused_with_the_remedy(inside: Path, name: str, reas
     path = name if name.startswith("~") else inside / name
     refused = Roots.of([inside]).refusal(path)
     assert reason in refused
-    assert "NUL" in reason or "--root DIR" in refused
+    assert "NUL" in reason or "--root DIR` names them in the place of the default" in refused
     with pytest.raises(DataError, match="cannot be opened"):
         Roots.of([inside]).require([str(path)])
 

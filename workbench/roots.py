@@ -51,7 +51,10 @@ class Roots:
         if self.root_of(real) is not None:
             return ""
         lies = "is a symbolic link to a place" if self._looks_inside(path) else "lies"
-        return f"it {lies} outside {self}; `workbench app --root DIR` adds one"
+        return (
+            f"it {lies} outside {self}; `workbench app --root DIR` names them in the place of the "
+            "default ones: give it once for each"
+        )
 
     def require(self, paths: Iterable[str]) -> None:
         """Raise DataError for the first path that may not be opened."""
@@ -98,6 +101,12 @@ class Roots:
             yield folder
         finally:
             os.close(folder)
+
+    def save_folder(self) -> Path:
+        """Where plain names are saved: the working folder, or the first root if that is in none."""
+        work = Path.cwd()
+        inside = not self.folders or self.root_of(os.path.realpath(work)) is not None
+        return work if inside else Path(self.folders[0])
 
     def __str__(self) -> str:
         return "the folders that this app may open ({})".format(", ".join(self.folders))

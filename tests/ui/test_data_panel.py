@@ -106,6 +106,25 @@ def test_the_good_files_are_used_at_a_click(
     assert files[0].exists()
 
 
+def test_outside_the_roots_nothing_is_saved_and_a_root_is_offered(
+    make: Make, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, elsewhere = tmp_path / "some", tmp_path / "elsewhere"
+    shutil.copytree(photos / "cat", folder / "cat")
+    sorted((folder / "cat").iterdir())[0].write_bytes(b"no image")
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    model, screen = make(folder, roots=Roots.of([folder]))
+    assert screen["bar", "save_folder"] == screen["code", "save_folder"] == str(folder)
+    model.act("bar", {"do": "save", "path": "graph.json"})
+    assert screen["bar", "message"] == f"Saved {folder}/graph.json"
+    model.act("data", {"do": "check"})
+    screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
+    model.act("data", {"do": "use_good"})
+    assert screen["data", "summary"]["root"] == str(folder / "some-good.txt")
+    assert list(elsewhere.iterdir()) == []
+
+
 def test_a_list_of_files_is_opened_with_its_classes_and_their_counts(
     make: Make, photos: Path, tmp_path: Path
 ) -> None:

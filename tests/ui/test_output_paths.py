@@ -41,6 +41,18 @@ def test_the_web_app_writes_below_its_roots(work: Path, name: str) -> None:
     assert written.read_bytes() == b"x"
 
 
+def test_outside_the_working_folder_plain_names_are_saved_in_the_first_root(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roots = Roots.of([work / "a", work])
+    assert roots.save_folder() == work
+    monkeypatch.chdir(work.parent / "outside")
+    assert roots.save_folder() == work / "a"
+    assert OutputPath("pipe", ".py", roots).write(b"x") == work / "a" / "pipe.py"
+    assert OutputPath("new", "", roots).write_folder({"x": "x"}) == work / "a" / "new"
+    assert OutputPath(str(work / "x.py"), ".py", roots).write(b"x") == work / "x.py"
+
+
 @pytest.mark.parametrize(
     "name",
     [

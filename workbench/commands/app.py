@@ -39,8 +39,8 @@ TOKEN_VARIABLE = "DALI_WORKBENCH_TOKEN"
     multiple=True,
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder below which pages may open and save. May be repeated; without it, "
-    "the working folder and, on 127.0.0.1, the home folder. The data folder always is one.",
+    help="A folder below which pages may open and save, in the place of the working folder and, on "
+    "127.0.0.1, the home folder. Give it once for each; the data folder always is one.",
 )
 @click.option(
     "--max-sessions",

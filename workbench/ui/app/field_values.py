@@ -18,6 +18,7 @@ from workbench.graph.model import Graph
 from workbench.graph.model.bounds import SETTINGS
 from workbench.graph.storage.layout import Layout, dump_document
 from workbench.graph.types.devices import infer_devices
+from workbench.roots import Roots
 from workbench.ui.canvas.canvas_annotations import copied_text, frame_entries, note_entries
 from workbench.ui.canvas.canvas_views import (
     edge_entries,
@@ -56,11 +57,12 @@ MOST_STEPS = 100
 _NO_FACTS: dict[str, str] = {}
 
 
-def constant_fields(catalog: Catalog, machine: Machine) -> Fields:
+def constant_fields(catalog: Catalog, machine: Machine, roots: Roots | None = None) -> Fields:
     """The fields that never change."""
+    save_folder = str(roots.save_folder() if roots is not None else Path.cwd())
     return {
         "bar": {
-            "save_folder": str(Path.cwd()),
+            "save_folder": save_folder,
             "devices": presenters.device_choices(machine),
             "recipes": presenters.recipe_entries(),
         },
@@ -71,7 +73,7 @@ def constant_fields(catalog: Catalog, machine: Machine) -> Fields:
             "templates": template_entries(load_templates().values()),
             "recipes": recipe_lines(presenters.recipe_entries()),
         },
-        "code": {"targets": target_entries(), "save_folder": str(Path.cwd())},
+        "code": {"targets": target_entries(), "save_folder": save_folder},
         "inspector": {"augmentations": dict(NAMED), "policies": list(POLICIES)},
         "preview": {"limits": {"batch": MOST_BATCH, "seed": SETTINGS["seed"][1]}},
     }

@@ -152,7 +152,7 @@ class ViewModel:
             self.comparison = ComparisonViews(others, background, self.catalog, self.machine, roots)
             if owner:
                 self.sessions.attach(owner, apply=apply_kept)
-            for component, fields in constant_fields(self.catalog, self.machine).items():
+            for component, fields in constant_fields(self.catalog, self.machine, roots).items():
                 for field, value in fields.items():
                     self._publisher.show(component, field, value)
             self.data_panel.scan()

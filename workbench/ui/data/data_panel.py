@@ -303,7 +303,7 @@ class DataPanel:
             threading.Thread(target=self._check, name="workbench-check", daemon=True).start()
 
     def write_good(self) -> str:
-        """Write the usable files of the last check to the working folder, and return the path.
+        """Write the usable files of the last check beside what is saved, and return the path.
 
         Raises GraphEditError if nothing was checked, and DataError if nothing can be written.
         """
@@ -311,11 +311,12 @@ class DataPanel:
             raise GraphEditError("There is no list of good files: check the files first.")
         stem = f"{Path(self.dataset.root or 'data').name}-good"
         names = (stem, *(f"{stem}-{number}" for number in range(2, 1000)))
-        free = (name for name in names if not any(Path.cwd().glob(f"{glob.escape(name)}*")))
+        folder = self._roots.save_folder() if self._roots is not None else Path.cwd()
+        free = (name for name in names if not any(folder.glob(f"{glob.escape(name)}*")))
         try:
-            return self.found.write_good(str(Path.cwd() / next(free)))
+            return self.found.write_good(str(folder / next(free)))
         except OSError as error:
-            raise DataError(f"{Path.cwd()}: {error.strerror}. Use a writable folder.") from None
+            raise DataError(f"{folder}: {error.strerror}. Use a writable folder.") from None
 
     def make_report(self) -> None:
         """Make the report in the background. Raises GraphEditError where nothing was checked."""

@@ -23,7 +23,8 @@ class OutputPath:
     Parameters
     ----------
     path:
-        As typed: relative to the working folder, absolute, or below ``~``.
+        As typed: absolute, below ``~``, or relative to the working folder, with ``roots`` to
+        their ``save_folder``.
     suffix:
         What is added where there is none; empty for a folder.
     roots:
@@ -41,6 +42,8 @@ class OutputPath:
         if not path or "\0" in path:
             raise SaveError("Nothing was written: give a file name.")
         self.path = Path(path if Path(path).suffix else path + suffix).expanduser()
+        if roots is not None:
+            self.path = roots.save_folder() / self.path
         self._roots = roots
         self._overwrite = overwrite
         # A page may not write what a shell or Python reads by itself.

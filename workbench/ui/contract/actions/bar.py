@@ -93,7 +93,7 @@ class SaveGraph(Action, tag="save", frozen=True):
     """Write the graph's JSON."""
 
     path: str
-    """In the working folder, or absolute."""
+    """In ``save_folder``, or absolute."""
     overwrite: bool = False
     """Whether the user was asked about a file that is there."""
 
@@ -102,7 +102,7 @@ class ExportScript(Action, tag="export", frozen=True):
     """Write the script."""
 
     path: str
-    """In the working folder, or absolute."""
+    """In ``save_folder``, or absolute."""
     overwrite: bool = False
     """As of ``save``."""
 

@@ -91,7 +91,7 @@ class SaveCode(Action, tag="save", frozen=True):
     """Write the code."""
 
     path: str
-    """In the working folder, or absolute: a file, or a folder where there are several."""
+    """In ``save_folder``, or absolute: a file, or a folder where there are several."""
     overwrite: bool = False
     """Whether the user was asked about a file that is there."""
 
@@ -100,7 +100,7 @@ class SaveFileList(Action, tag="save_file_list", frozen=True):
     """Write the list of the files that can be used, for the exported program."""
 
     path: str
-    """In the working folder, or absolute."""
+    """In ``save_folder``, or absolute."""
     overwrite: bool = False
     """As of ``save``."""
 
