@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from tests.sources.written import read_photos, write_coco
+from tests.sources.written_pixels import write_arrays
 from tests.ui.hosts import small
 from tests.ui.screen import Screen
 from workbench.engine.reading.encoded_images import placeholder_jpeg
@@ -377,8 +379,9 @@ def test_data_that_the_graph_cannot_read_are_a_fault_not_the_old_pictures(
     assert screen["bar", "status"] == {"state": "fault", "text": "1 fault"}
     (fault,) = screen["bar", "faults"]
     assert fault["node"] == "reader"
-    assert "pictures are of the data before" in screen["preview", "stale"]
+    assert "Open other data" in screen["preview", "stale"]
     assert screen["canvas", "stale"]
+    assert screen.picture == b""
     assert screen["code", "files"] == []
     model.act("preview", {"do": "verify"})
     assert "Not compared: reader" in screen["bar", "message"]
@@ -386,3 +389,53 @@ def test_data_that_the_graph_cannot_read_are_a_fault_not_the_old_pictures(
     screen.wait_ready()
     assert screen["preview", "stale"] == ""
     assert screen["code", "files"]
+
+
+def test_nothing_of_other_data_is_shown_where_the_open_ones_do_not_run(
+    make: Make, photos: Path, tmp_path: Path
+) -> None:
+    grey = tmp_path / "grey"
+    grey.mkdir()
+    for number in range(4):
+        np.save(grey / f"{number}.npy", np.zeros((32, 32, 1), np.float32))
+    colour = write_arrays(photos, tmp_path / "colour")
+    model, screen = make(colour, small())
+    model.receive("canvas", "in_view", True)
+    model.receive("preview", "show_statistics", True)
+    model.act("preview", {"do": "open_closeup", "index": 0, "of": ""})
+    screen.wait(lambda s: s["canvas", "pictures"], "cards")
+    screen.wait(lambda s: s["preview", "closeup"], "a close-up")
+    screen.wait(lambda s: s["preview", "statistics"], "figures")
+    ran = screen.node("color")["output"]
+    model.act("data", {"do": "open", "path": str(grey)})
+    screen.wait(lambda s: s["bar", "status"]["state"] == "fault", "a fault")
+    stale = screen["preview", "stale"]
+    assert stale.startswith("color: it takes 3 channels and is fed 1. Remove it, or open data of")
+    assert "undo" not in stale
+    assert "Decode" not in stale
+    for component, field in (
+        ("preview", "picture"),
+        ("preview", "closeup"),
+        ("preview", "statistics"),
+        ("canvas", "pictures"),
+    ):
+        assert not screen[component, field]
+    assert screen.node("color")["output"] != ran
+    model.act("data", {"do": "open", "path": str(colour)})
+    screen.wait_ready()
+    assert screen.header["tiles"][0]["file"].endswith(".npy")
+
+
+def test_a_picture_that_comes_after_other_data_were_opened_is_not_shown(
+    make: Make, photos: Path
+) -> None:
+    model, screen = make(photos / "cat")
+    screen.wait_ready()
+    request, shown = model._done, model.state.preview
+    assert request is not None
+    assert shown is not None
+    model.act("data", {"do": "open", "path": str(photos)})
+    screen.wait_ready()
+    after = screen.picture
+    model._on_done(request, shown)
+    assert screen.picture == after

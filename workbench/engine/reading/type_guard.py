@@ -17,6 +17,7 @@ from workbench.engine.resources.batch_store import Batch
 from workbench.errors import PipelineError
 from workbench.graph.checks.check_types import NORMALIZES, per_channel_faults, type_faults
 from workbench.graph.model import Node, Port, Source
+from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.shapes import infer_types, infer_types_from
 from workbench.graph.types.tensor_type import TensorType
 
@@ -38,7 +39,16 @@ def require_fitting(
         if node.op == NORMALIZES:
             faults = chain(faults, per_channel_faults(node, spec, flows))
         for fault in faults:
+            if fault.code == "channels" and not _decodes_before(plan, catalog, node):
+                remedy = f"Remove it, or open data of {fault.about} images."
+                fault = replace(fault, remedy=remedy)
             raise PipelineError(str(fault), node.id)
+
+
+def _decodes_before(plan: Plan, catalog: Catalog, node: Node) -> bool:
+    """Whether a decoder gives what the node is fed."""
+    before = ancestors(plan.graph, list(node.inputs.values()))
+    return any(catalog[each.op].category == "decode" for each in plan.nodes if each.id in before)
 
 
 def _type_of(batch: Batch, told: TensorType) -> TensorType:

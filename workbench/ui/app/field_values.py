@@ -308,7 +308,7 @@ def _status(state: ViewState, data_panel: DataPanel, faults: Sequence[Fault]) ->
     if faults:
         return {"state": "fault", "text": f"{len(faults)} fault{'s' * (len(faults) > 1)}"}
     if state.preview is None or state.slow:
-        usual = "computing" if state.preview else "starting"
+        usual = "computing" if state.started else "starting"
         return {"state": "busy", "text": state.making or usual}
     what = "provisional" if data_panel.view["provisional"] else "ready"
     parts = [what, *_unusable(state, data_panel), _duration(state.preview.milliseconds)]

@@ -205,11 +205,20 @@ class ViewModel:
                 self._refresh()
                 return opened.view["refused"]
             self.data_panel.close()
+            if not opened.reads(self.data_panel.datasets):
+                self._clear_pictures()
             self.data_panel = opened
             self.data_panel.scan()
             self.state.batch, self.state.shown_classes, self.state.marked = 0, [], []
             self.changed()
             return opened.error
+
+    def _clear_pictures(self) -> None:
+        """Show nothing of the data before: it would stand under the name of those now open."""
+        self.state.preview, self.state.picture, self.state.failure = None, b"", None
+        self._done = None
+        self.background_previews.clear(self.state)
+        self.comparison.clear()
 
     def share(self, path: str | Path) -> Path:
         """Write the shared picture; ``.png`` is added where there is no suffix.
@@ -433,10 +442,12 @@ class ViewModel:
             state = self.state
             state.slow = state.silent = False
             state.waits_for = state.making = ""
-            if isinstance(outcome, PreviewResult):
+            if isinstance(outcome, PreviewResult) and not self.data_panel.reads(request.data):
+                pass  # other data were opened meanwhile
+            elif isinstance(outcome, PreviewResult):
                 state.preview, state.picture = outcome, picture_bytes(outcome, request)
                 self._publisher.show("preview", "picture", state.picture)  # the rest takes time
-                state.failure, self._done = None, request
+                state.failure, self._done, state.started = None, request, True
                 self.data_panel.seen(request.data, f"{self.engine.pid} {outcome.folder}")
                 self.background_previews.follow(state, request)
                 self.comparison.follow(state, self.data_panel.datasets, request)
@@ -445,7 +456,9 @@ class ViewModel:
                 self._asked = None  # so that the same may be asked for again
                 self.background_previews.follow(state, None)
                 if not isinstance(outcome, CancelledError):
-                    state.failure = failure_of(outcome, self.graph, self.catalog)
+                    shown = self._done is not None and self._done.graph != request.graph
+                    undoable = shown and self.history.can_undo
+                    state.failure = failure_of(outcome, self.graph, self.catalog, undoable=undoable)
             self._refresh()
         if self._rests_after_first and (state.preview or state.failure):
             self._rests_after_first = not self.engine.rest()

@@ -184,6 +184,10 @@ class DataPanel:
             for name, each in self.datasets.items()
         }
 
+    def reads(self, data: Datasets) -> bool:
+        """Whether a request for ``data``, perhaps for the first ones alone, is of these."""
+        return {name: replace(each, first=0) for name, each in data.items()} == self.datasets
+
     def with_path(self, path: str) -> dict[str, Location]:
         """What each parameter is given with a path in the place of the data that are shown."""
         return {**self.datasets, self.parameter: path}

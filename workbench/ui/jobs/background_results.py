@@ -53,6 +53,8 @@ class BackgroundResults:
         self._previewer = previewer
         self._changed = changed
         self._asked: dict[str, Any] = {}
+        self._data = 0
+        """Number of the data that are open."""
         self.lock = lock
 
     def asked(self, name: str) -> Any:
@@ -69,12 +71,14 @@ class BackgroundResults:
         if self._asked.get(name) == key:
             return
         self._asked[name] = key
-        kind = KINDS[name]
+        kind, data = KINDS[name], self._data
 
         def take(outcome: Any) -> None:
             cancelled = isinstance(outcome, CancelledError)
             failed = isinstance(outcome, WorkbenchError)
             with self.lock:
+                if data != self._data:
+                    return
                 newest = self._asked.get(name) is key
                 if newest and (cancelled or (failed and kind.retries)):
                     del self._asked[name]
@@ -85,6 +89,11 @@ class BackgroundResults:
         self._previewer.submit_background(
             BackgroundJob(name, kind.rank, kind.interactive, run, take)
         )
+
+    def drop_all(self) -> None:
+        """Other data are opened: nothing that was asked for until now is taken any more."""
+        self._data += 1
+        self.forget(*KINDS)
 
     def forget(self, *names: str) -> None:
         """They are looked at no more. One that runs goes on."""

@@ -181,6 +181,17 @@ class BackgroundPreviews:
     def _clear_statistics(self, reason: str = "") -> None:
         self._statistics, self._measured_of, self._unmeasured = [], None, reason
 
+    def clear(self, state: ViewState) -> None:
+        """Show nothing of what was computed: it is of other data."""
+        self._background.drop_all()
+        state.closeup = state.probe = None
+        self._close()
+        self._clear_statistics()
+        self._cards, self._cards_fault, self._detail, self._chosen_of = b"", "", b"", 0
+        self._branch_shares.follow(state, None)
+        self._effect.clear()
+        self._policy.clear()
+
     def drop_unseen(self, state: ViewState) -> None:
         """Take back what a fault keeps from opening, with a message: no later surprise."""
         self._effect.forget()

@@ -92,7 +92,7 @@ class ComparisonViews:
         None: there is no picture of the present graph, or not yet.
         """
         if state.mode != "compare":
-            self._clear()
+            self.clear()
             self._other, self._checked, self._shown = None, None, False
             return
         if not self._shown:
@@ -101,13 +101,13 @@ class ComparisonViews:
         try:
             found = self._graphs.find(state.against).graph
         except GraphEditError as error:
-            self._clear(str(error))
+            self.clear(str(error))
             self._other = None
             return
         try:
             other = with_datasets(found, datasets)
         except DataError as error:
-            self._clear(
+            self.clear(
                 f"It cannot run on the present data. {error} Or choose a graph that reads what the "
                 "present one reads."
             )
@@ -123,7 +123,7 @@ class ComparisonViews:
         faults = self._checked.faults
         self._reason = self._why_not(other, faults) if faults else ""
         if faults:
-            self._clear(self._reason)
+            self.clear(self._reason)
         elif request is not None:
             running_request = replace(request, graph=self._checked.active)
             self._ask_both(request, running_request)
@@ -191,7 +191,8 @@ class ComparisonViews:
             and not self._picture,
         }
 
-    def _clear(self, reason: str = "") -> None:
+    def clear(self, reason: str = "") -> None:
+        """Show no pictures, and the reason why."""
         self._background.forget(_PICTURE, _DISTANCES)
         self._closeup.clear()
         self._reason, self._failure, self._picture, self._distances = reason, "", b"", ()

@@ -92,6 +92,11 @@ class EffectJob:
         self._debounced.forget()
         self._idle.forget()
 
+    def clear(self) -> None:
+        """Show no sheet."""
+        self.forget()
+        self._sheet, self._sheet_of = b"", None
+
     def _names(self, graph: Graph, node: str) -> list[str]:
         if not self._names_of or self._names_of[0] is not graph or self._names_of[1] != node:
             self._names_of = graph, node, list(variations(graph, self._catalog, node))

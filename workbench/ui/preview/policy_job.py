@@ -62,6 +62,11 @@ class PolicyJob:
         """Compute nothing any more; what is shown stays."""
         self._debounced.forget()
 
+    def clear(self) -> None:
+        """Show no sheet."""
+        self.forget()
+        self._sheet = b""
+
     def _begin(self, wanted: _Wanted) -> None:
         def run(engine: Caller) -> Effect:
             graphs = [

@@ -157,6 +157,9 @@ class ViewState:
     message: str = ""
     code_message: str = ""
     preview: PreviewResult | None = None
+    """The last picture of the open data."""
+    started: bool = False
+    """Whether there was a picture, of these or other data."""
     picture: bytes = b""
     warnings: tuple[Fault, ...] = ()
     """What ``warnings_before_run`` found."""
@@ -330,9 +333,16 @@ def baselines_of(graph: Graph, catalog: Catalog) -> list[str]:
 
 
 def failure_of(
-    error: WorkbenchError, graph: Graph | None = None, catalog: Catalog | None = None
+    error: WorkbenchError,
+    graph: Graph | None = None,
+    catalog: Catalog | None = None,
+    *,
+    undoable: bool = False,
 ) -> Failure:
-    """An error of a preview as a fault at its node, with what can be done about it."""
+    """An error of a preview as a fault at its node, with what can be done about it.
+
+    ``undoable``: whether undo leads back to the last picture.
+    """
     dead = isinstance(error, WorkerLostError)
     node = getattr(error, "node", None)
     message = str(error)
@@ -340,7 +350,8 @@ def failure_of(
         message = message.removeprefix(f"{node}: ")
     if not node or dead or "Out of memory" in message:  # says itself what to do
         return Failure((Fault(node or "", "", message, ""),), dead)
-    remedy = f"Change a value of {node} or what feeds it; undo leads back to the last picture."
+    undo = "; undo leads back to the last picture" if undoable else ""
+    remedy = f"Change a value of {node} or what feeds it{undo}."
     offers: tuple[Fix, ...] = ()
     if OUTSIDE in message and graph is not None and catalog is not None and graph.has(node):
         body = graph.at_scope(graph.scope_of(node))
@@ -392,8 +403,7 @@ def unread_fault(graph: Graph, error: DataError) -> Fault:
     node, _, reason = str(error).partition(": ")
     if not graph.has(node):
         node, reason = "", str(error)
-    remedy = "The pictures are of the data before: open other data, or change the graph."
-    return Fault(node, "", reason.rstrip("."), remedy)
+    return Fault(node, "", reason.rstrip("."), "Open other data, or change the graph.")
 
 
 def blocking_faults(state: ViewState) -> tuple[Fault, ...]:

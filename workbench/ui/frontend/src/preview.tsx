@@ -46,14 +46,14 @@ function Preview({ link, root }: PanelProps<"preview">) {
   }, [near]);
 
   const due = unreadable !== "" || reason !== "";
-  const still = count ? `Still the last good picture: ${reason}` : reason;
+  const still = sheet ? `Still the last good picture: ${reason}` : reason;
   useRootData(root, "stale", due ? "true" : undefined);
   useRootData(root, "closeup", near ? "true" : undefined);
   useRootData(root, "failed", unreadable || undefined);
   useRootData(root, "batch", header && String(header.batch));
   useRootData(root, "mode", header && mode);
   useRootData(root, "mime", header?.mime);
-  useRootData(root, "sheet", count ? String(count) : undefined);
+  useRootData(root, "sheet", sheet ? String(count) : undefined);
   useLayoutEffect(() => {
     root.addEventListener("keydown", (event) => undoKey(event, (action) => link.ask(action, {})));
   }, [root, link]);
@@ -159,7 +159,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
           }}
         />
       )}
-      <p class="wb-empty" hidden={count > 0 || due}>
+      <p class="wb-empty" hidden={sheet !== null || due}>
         The first batch is on its way.
       </p>
       <StatusLine link={link} header={header} />

@@ -174,8 +174,16 @@ export class CanvasStore {
     link.watch([...shown], () => this.adopt());
     this.set({ palette: paletteWasOpen() });
     link.on("ack", () => queueMicrotask(() => this.answered()));
-    const cards = new Decoder<CardsHeader>((sheet) => this.show(sheet), tellOfFailure);
-    const detail = new Decoder<DetailHeader>((sheet) => this.set({ detail: sheet }), tellOfFailure);
+    const cards = new Decoder<CardsHeader>(
+      (sheet) => this.show(sheet),
+      tellOfFailure,
+      () => this.set({ sheet: null, cards: new Map() }),
+    );
+    const detail = new Decoder<DetailHeader>(
+      (sheet) => this.set({ detail: sheet }),
+      tellOfFailure,
+      () => this.set({ detail: null }),
+    );
     link.watch(["pictures"], () => cards.push(link.get("pictures", NOTHING)));
     link.watch(["detail"], () => detail.push(link.get("detail", NOTHING)));
     link.watch(["sample", "stale", "detail_of"], () => {

@@ -45,6 +45,8 @@ export class Decoder<H extends Header> {
   constructor(
     private paint: (sheet: Sheet<H>) => void,
     private failed: (reason: string) => void,
+    /** There is no sheet any more: the bytes are empty. */
+    private emptied: () => void = () => {},
   ) {}
 
   push(bytes: Bytes): void {
@@ -60,10 +62,10 @@ export class Decoder<H extends Header> {
         this.waiting = null;
         try {
           const sheet = await decode<H>(bytes);
-          if (!sheet) continue;
           const before = this.last;
           this.last = sheet;
-          this.paint(sheet);
+          if (sheet) this.paint(sheet);
+          else this.emptied();
           before?.pixels.close();
         } catch (error) {
           this.failed(error instanceof Error ? error.message : String(error));

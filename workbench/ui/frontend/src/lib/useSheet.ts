@@ -10,7 +10,7 @@ interface Source<K extends string> {
 }
 
 interface Shown<H> {
-  /** The last that could be read. */
+  /** The last that could be read; null where the field is empty. */
   sheet: Sheet<H> | null;
   /** How many were. */
   count: number;
@@ -27,6 +27,7 @@ export function useSheet<H extends { mime: string; sheet: number[] }, K extends 
     const decoder = new Decoder<H>(
       (sheet) => show(({ count }) => ({ sheet, count: count + 1, unreadable: "" })),
       (unreadable) => show((last) => ({ ...last, unreadable })),
+      () => show(({ count }) => ({ sheet: null, count, unreadable: "" })),
     );
     // Not drawn when the bytes come, only once they are decoded.
     const push = (): void => decoder.push(link.get(field, new ArrayBuffer(0)));
