@@ -439,3 +439,16 @@ def test_a_picture_that_comes_after_other_data_were_opened_is_not_shown(
     after = screen.picture
     model._on_done(request, shown)
     assert screen.picture == after
+
+
+def test_undo_names_the_edit_and_not_the_reader_that_other_data_need(
+    make: Make, photos: Path, tmp_path: Path
+) -> None:
+    model, screen = make(write_arrays(photos, tmp_path / "arrays"), small())
+    model.act("canvas", {"do": "remove", "nodes": ["rotate"]})
+    model.act("data", {"do": "open", "path": str(photos)})
+    assert screen["bar", "undo_label"] == "remove rotate"
+    model.act("bar", {"do": "undo"})
+    assert model.graph.has("rotate")
+    assert model.graph.sources[0].kind == "folder"
+    assert screen["bar", "redo_label"] == "remove rotate"

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from workbench.graph import Graph
+from workbench.graph import Graph, Settings
 from workbench.graph.storage.layout import Document
 from workbench.ui.state.history import BURST, LIMIT, History
 
@@ -128,7 +128,7 @@ def test_what_was_opened_and_the_line_of_all_documents() -> None:
     assert history.opened.graph.name == "a"
     history.open(Document(named("c")))
     assert history.opened.graph.name == "c"
-    history.document = history.document.with_graph(named("c reads other data"))
+    history.exchange(history.document.with_graph(named("c reads other data")))
     history.push(named("d"))
     assert history.opened.graph.name == "c reads other data"
     names = ["a", "b", "c reads other data", "d"]
@@ -147,3 +147,24 @@ def test_a_step_may_be_named_by_what_made_it() -> None:
     assert history.undo_label == "align left"
     history.undo()
     assert history.redo_label == "align left"
+
+
+def test_what_other_data_make_of_a_graph_hides_no_label() -> None:
+    history = History(named("a"))
+    history.push(replace(named("a"), settings=Settings(seed=1)))
+    history.exchange(history.document.with_graph(named("a, of other data")))
+    assert history.undo_label == "seed to 1"
+    history.undo()
+    assert history.redo_label == "seed to 1"
+    history.exchange(history.document.with_graph(named("a, of other data")))
+    assert history.labels(10) == ["seed to 1"]
+    history.redo()
+    assert history.undo_label == "seed to 1"
+
+
+def test_a_graph_that_is_opened_is_named_though_it_has_the_same_nodes() -> None:
+    history = History(named("a"))
+    history.open(Document(replace(named("a"), settings=Settings(seed=1))))
+    assert history.undo_label == "open a"
+    history.open(Document(named("a")), "start afresh")
+    assert history.undo_label == "start afresh"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +26,7 @@ def named(name: str) -> Document:
 SESSION = Session(
     named("now"),
     (HistoryStep(GIVEN), HistoryStep(named("before"), ((0, -1), (3, 2)))),
-    (HistoryStep(named("undone")),),
+    (HistoryStep(named("undone"), label="start afresh"),),
     {"data": "/photos"},
     ("rotate",),
     "",
@@ -36,6 +38,17 @@ def test_a_session_comes_back_whole() -> None:
     text = SessionSerializer().dump(SESSION)
     assert load_session(text) == SESSION
     assert load_graph(text) == SESSION.document.graph
+
+
+def test_steps_that_were_kept_without_a_label_come_back() -> None:
+    data = json.loads(SessionSerializer().dump(SESSION))
+    entry = data["session"]
+    kept = json.loads(zlib.decompress(base64.b64decode(entry["history"])))
+    old = [[step[:2] for step in each] for each in kept]
+    entry["history"] = base64.b64encode(zlib.compress(json.dumps(old).encode())).decode()
+    session = load_session(json.dumps(data))
+    assert session.before == SESSION.before
+    assert [step.label for step in session.undone] == [""]
 
 
 def test_documents_are_dumped_once() -> None:

@@ -194,7 +194,7 @@ class SessionActions:
         model = self._model
         if self._keeper is not None:
             self._keeper.withdraw_offer()
-        said = model.replace(self._given)
+        said = model.replace(self._given, "start afresh")
         if model.data_panel.datasets != self._given_data:
             return model.open_data(self._given_data) or said
         return said

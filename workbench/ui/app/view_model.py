@@ -318,9 +318,12 @@ class ViewModel:
             said = self._report("The action failed", error)
         self.state.tell(component, said)
 
-    def replace(self, document: Document) -> str:
-        """Show another document; undo leads back. Returns what to tell the user."""
-        self.history.open(document)
+    def replace(self, document: Document, label: str = "") -> str:
+        """Show another document; undo leads back. Returns what to tell the user.
+
+        The history calls it ``label``; empty: by the graph that is opened.
+        """
+        self.history.open(document, label)
         self.verification.forget()
         self.state.scope, self.state.pinned = "", False
         self.state.shown_branches, self.state.shown_augmentations = [], []
@@ -404,7 +407,7 @@ class ViewModel:
                 self.state.message = str(error)
             return str(error)
         if graph is not self.graph:
-            self.history.document = self.history.document.with_graph(graph)
+            self.history.exchange(self.history.document.with_graph(graph))
         self.data_panel.follow(graph)
         return ""
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from workbench.graph.model import Graph
 from workbench.graph.storage.layout import Document, Layout
-from workbench.ui.state.step_labels import step_label
+from workbench.ui.state.step_labels import shortened, step_label
 
 LIMIT = 1000
 """Steps kept. Graphs share what did not change, so a step costs about a kilobyte."""
@@ -26,11 +26,13 @@ at every place (-1: none)."""
 class HistoryStep:
     """The document that undo or redo leads to.
 
-    ``views`` are those before and after the change, where it was one of the view too.
+    ``views`` are those before and after the change, where it was one of the view too. ``label``
+    names the change; empty: it is read off the documents.
     """
 
     document: Document
     views: tuple[View, View] | None = None
+    label: str = ""
 
 
 class History:
@@ -88,7 +90,7 @@ class History:
 
         A group that ends where it began is no step.
 
-        ``label`` names what cannot be read off the documents; after a reload it is not known.
+        ``label`` names what cannot be read off the documents.
         """
         if document == self.document and views is None:
             return
@@ -99,18 +101,28 @@ class History:
         if not group or group != self._group:
             self._before.append(HistoryStep(self.document, views))
             del self._before[:-LIMIT]
-        if label:
-            self._remember(self.document, document, label)
+        self._before[-1] = replace(self._before[-1], label=label)
         self._group = group
         self._undone.clear()
         self.document = document
 
-    def open(self, document: Document) -> None:
+    def open(self, document: Document, label: str = "") -> None:
         """Make another document the present one, which is opened and not edited."""
         left = self.document
-        self.push_document(document)
+        self.push_document(document, label=label or shortened(f"open {document.graph.name}"))
         if left is not self.document:
             self._left = [*self._left[-LIMIT:], left]
+
+    def exchange(self, document: Document) -> None:
+        """Make the present document another without a step, for other data.
+
+        The steps beside it keep their labels.
+        """
+        for steps, label in ((self._before, self.undo_label), (self._undone, self.redo_label)):
+            if steps:
+                steps[-1] = replace(steps[-1], label=label)
+        self._left = [document if each is self.document else each for each in self._left]
+        self.document = document
 
     def take_back(self, document: Document) -> None:
         """Make an earlier document the present one, without a step to the one that is left."""
@@ -160,33 +172,34 @@ class History:
 
     def labels(self, most: int) -> list[str]:
         """What each step did, the oldest first: of those done and of those undone ``most`` each."""
-        done = [step.document for step in self._before[-most:]]
-        undone = [step.document for step in self._undone[-most:]]
-        line = [*done, self.document, *reversed(undone)]
-        return [self._label(one, other) for one, other in pairwise(line)]
+        done, undone = self._before[-most:], self._undone[-most:][::-1]
+        line = [step.document for step in (*done, HistoryStep(self.document), *undone)]
+        steps = zip((*done, *undone), pairwise(line), strict=True)
+        return [self._label(step, one, other) for step, (one, other) in steps]
 
     @property
     def undo_label(self) -> str:
         """What undo takes back; empty where there is nothing."""
-        return self._label(self._before[-1].document, self.document) if self._before else ""
+        if not self._before:
+            return ""
+        return self._label(self._before[-1], self._before[-1].document, self.document)
 
     @property
     def redo_label(self) -> str:
         """What redo makes again; empty where there is nothing."""
-        return self._label(self.document, self._undone[-1].document) if self._undone else ""
+        if not self._undone:
+            return ""
+        return self._label(self._undone[-1], self.document, self._undone[-1].document)
 
-    def _label(self, before: Document, after: Document) -> str:
+    def _label(self, step: HistoryStep, before: Document, after: Document) -> str:
+        if step.label:
+            return step.label
         key = id(before), id(after)
-        known = self._labels.get(key)
-        if known is None:
-            return self._remember(before, after, step_label(before, after))
-        return known[2]
-
-    def _remember(self, before: Document, after: Document, label: str) -> str:
-        if len(self._labels) > LIMIT:
-            self._labels.clear()
-        self._labels[id(before), id(after)] = before, after, label
-        return label
+        if key not in self._labels:
+            if len(self._labels) > LIMIT:
+                self._labels.clear()
+            self._labels[key] = before, after, step_label(before, after)
+        return self._labels[key][2]
 
     @property
     def can_undo(self) -> bool:
@@ -216,7 +229,7 @@ class History:
         if not source:
             return False
         step = source.pop()
-        target.append(HistoryStep(self.document, step.views))
+        target.append(replace(step, document=self.document))
         self.document = step.document
         self._group = ""
         return True

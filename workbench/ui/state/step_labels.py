@@ -1,7 +1,6 @@
 """What a step of undo did, in a few words: read off the documents before and after it.
 
-So a drag is told by its last value, an edit made in Python as one made by the mouse, and what comes
-back after a reload needs no labels in its file.
+So a drag is told by its last value, and an edit made in Python as one made by the mouse.
 """
 
 from __future__ import annotations
@@ -30,7 +29,11 @@ _SETTING_WORDS = {
 
 def step_label(before: Document, after: Document) -> str:
     """What leads from one document to the other: ``angle of rotate to 5``."""
-    words = next(_changes(before, after), "change of the view")
+    return shortened(next(_changes(before, after), "change of the view"))
+
+
+def shortened(words: str) -> str:
+    """A label that is not too long for the button."""
     return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
 
 

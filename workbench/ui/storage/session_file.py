@@ -83,7 +83,9 @@ class SessionSerializer:
             self._texts[id(document)] = found
             return found[1]
 
-        steps = [[[text(step.document), step.views] for step in each] for each in self._steps]
+        steps = [
+            [[text(step.document), step.views, step.label] for step in each] for each in self._steps
+        ]
         return base64.b64encode(zlib.compress(json.dumps(steps).encode(), 1)).decode()
 
 
@@ -127,10 +129,10 @@ def _history(packed: Any) -> tuple[tuple[HistoryStep, ...], tuple[HistoryStep, .
 
 
 def _step(entry: Any) -> HistoryStep:
-    text, views = entry
+    text, views, *labels = entry  # earlier versions kept no label
+    label = str(labels[0]) if labels else ""
     if views is None:
-        return HistoryStep(load_document(text))
+        return HistoryStep(load_document(text), label=label)
     (batch, repeat), (batch_after, repeat_after) = views
-    return HistoryStep(
-        load_document(text), ((int(batch), int(repeat)), (int(batch_after), int(repeat_after)))
-    )
+    shown = (int(batch), int(repeat)), (int(batch_after), int(repeat_after))
+    return HistoryStep(load_document(text), shown, label)
