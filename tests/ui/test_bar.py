@@ -106,6 +106,35 @@ def test_recipes_have_pictures_and_keys_choose_one(host: Host, photos: Path) -> 
 
 
 @pytest.mark.thorough
+def test_the_name_of_the_file_follows_the_open_graph(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    path = bar(page).locator("[data-wb=save-path]")
+
+    def offers(name: str) -> None:
+        bar(page).locator("[data-wb=save]").click()
+        expect(path).to_have_value(name)
+
+    def close() -> None:
+        page.keyboard.press("Escape")
+        expect(path).to_be_hidden()
+
+    offers("rotate-jitter.json")
+    close()
+    rename(page, "turned")
+    offers("turned.json")
+    path.fill("mine.json")
+    close()
+    offers("mine.json")
+    close()
+    bar(page).locator("[data-wb=recipes]").click()
+    bar(page).locator("[data-wb=recipe][data-name=simclr]").click()
+    expect(title(page)).to_have_text("simclr")
+    offers("simclr.json")
+
+
+@pytest.mark.thorough
 def test_what_comes_in_is_opened_or_refused_with_the_reason(
     host: Host, photos: Path, tmp_path: Path
 ) -> None:

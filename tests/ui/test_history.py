@@ -125,9 +125,9 @@ def test_what_was_opened_and_the_line_of_all_documents() -> None:
     history = History(named("a"))
     assert history.opened is history.document
     history.push(named("b"))
-    assert history.opened.graph.name == "a"
+    assert (history.opened.graph.name, history.opens) == ("a", 0)
     history.open(Document(named("c")))
-    assert history.opened.graph.name == "c"
+    assert (history.opened.graph.name, history.opens) == ("c", 1)
     history.exchange(history.document.with_graph(named("c reads other data")))
     history.push(named("d"))
     assert history.opened.graph.name == "c reads other data"
@@ -135,10 +135,13 @@ def test_what_was_opened_and_the_line_of_all_documents() -> None:
     assert [each.graph.name for each in history.line] == names
     history.undo()
     history.undo()
-    assert history.opened.graph.name == "a"
+    assert (history.opened.graph.name, history.opens) == ("a", 0)
     assert [each.graph.name for each in history.line] == names
     history.redo()
-    assert history.opened.graph.name == "c reads other data"
+    assert (history.opened.graph.name, history.opens) == ("c reads other data", 1)
+    history.undo()
+    history.open(Document(named("e")))
+    assert history.opens == 2
 
 
 def test_a_step_may_be_named_by_what_made_it() -> None:

@@ -107,6 +107,7 @@ def graph_fields(
     return {
         "bar": {
             "title": graph.name,
+            "graph_number": history.opens,
             "folder": data_panel.chip,
             "device": settings.device,
             "can_undo": history.can_undo,
@@ -206,6 +207,7 @@ def graph_fields(
             "source": state.checked.source.text if state.checked.source else "",
             "target": state.target,
             "in_view": state.code_in_view,
+            "graph_number": history.opens,
             "message": state.code_message,
             "overwrite": state.overwrite.get("code", NO_QUESTION),
         },

@@ -189,7 +189,10 @@ class ViewModel:
                 self.state.pinned = False
             if graph.name != self.graph.name:
                 self.verification.forget()
-            self.history.push(graph, group)
+            if graph.name != self.graph.name and not group:
+                self.history.open(self.history.document.with_graph(graph))
+            else:
+                self.history.push(graph, group)
             if not all(map(graph.has, self.state.selected)):
                 self.state.scope, self.state.selected = "", initial_selection(graph, self.catalog)
             self.changed()

@@ -139,6 +139,13 @@ class History:
         return line[places[-1] if places else 0]
 
     @property
+    def opens(self) -> int:
+        """Number of the graph that is open: another one for each that was opened, 0 at first."""
+        before = [step.document for step in self._before]
+        found = (n for n, left in enumerate(self._left, 1) if any(left is one for one in before))
+        return max(found, default=0)
+
+    @property
     def line(self) -> tuple[Document, ...]:
         """All documents, the oldest first: ``before``, the present one, those undone."""
         done = [step.document for step in self._before]

@@ -210,6 +210,7 @@ function Files({ link, root, saving, say }: FilesProps) {
   useChange(() => {
     if (script.text) download(downloadName.current, script.text, "text/x-python");
   }, [script.number]);
+  const graph = useField(link, "graph_number", 0);
   const folder = (): string => link.get("save_folder", "");
   const stem = (): string =>
     link
@@ -226,6 +227,7 @@ function Files({ link, root, saving, say }: FilesProps) {
         folder={folder}
         look="wb-link"
         path={() => `${stem()}.json`}
+        graph={graph}
         save={(path, overwrite) => link.ask("save", { path, overwrite })}
         download={(name) => download(name, link.get("saved", ""), "application/json")}
         question={asked === "save" ? question : null}
@@ -259,6 +261,7 @@ function Files({ link, root, saving, say }: FilesProps) {
         folder={folder}
         look="wb-btn"
         path={() => "pipe.py"}
+        graph={graph}
         save={(path, overwrite) => link.ask("export", { path, overwrite })}
         download={(name) => {
           downloadName.current = name;

@@ -40,7 +40,11 @@ function Code({ link, root }: PanelProps<"code">) {
   const several = files.length > 1;
   /** What the whole is called: the one file, or a folder of the target's name. */
   const usual = several ? target : (files[0]?.path ?? "");
+  const graph = useField(link, "graph_number", 0);
   const suggested = useRef("");
+  useChange(() => {
+    path.current!.value = usual;
+  }, [graph]);
   useLayoutEffect(() => {
     if (!usual) return;
     // What was typed, even before the code came, stays until another target has another name;

@@ -1011,6 +1011,7 @@ export interface BarFields {
   shared: Bytes;
   tab: string;
   restored: Partial<RestoredEntry>;
+  graph_number: number;
   opened: number;
   recent: RecentEntry[];
   cell: Partial<CellEntry>;
@@ -1284,6 +1285,7 @@ export interface CodeFields {
   archive: Bytes;
   note: string;
   lists_files: boolean;
+  graph_number: number;
   message: string;
   save_folder: string;
   overwrite: Partial<OverwriteQuestion>;

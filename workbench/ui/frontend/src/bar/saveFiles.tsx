@@ -14,6 +14,8 @@ interface Props {
   folder: () => string;
   look: "wb-link" | "wb-btn";
   path: () => string;
+  /** Number of the open graph: a name that was typed stays only while it is open. */
+  graph: number;
   save: (path: string, overwrite: boolean) => void;
   /** Let the browser keep the content under a name. */
   download: (name: string) => void;
@@ -30,6 +32,7 @@ export function PathButton(props: Props) {
   const { label, field, look, question, handle } = props;
   const name = label.toLowerCase();
   const input = useRef<HTMLInputElement>(null);
+  const offered = useRef({ graph: 0, path: "" });
   const [folder, setFolder] = useState("");
   useLayoutEffect(() => {
     if (question) handle.current!.showPopover();
@@ -49,7 +52,12 @@ export function PathButton(props: Props) {
       align="end"
       button={{ class: look, "data-wb": name, children: label }}
       opening={() => {
-        input.current!.value ||= props.path();
+        const { graph, path } = offered.current;
+        const { value } = input.current!;
+        offered.current = { graph: props.graph, path: props.path() };
+        if (!value || value === path || graph !== props.graph) {
+          input.current!.value = offered.current.path;
+        }
         setFolder(props.folder());
       }}
       opened={() => {
