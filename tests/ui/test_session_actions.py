@@ -80,6 +80,23 @@ def test_what_was_restored_is_undone_by_a_click_and_that_by_undo(make: Make, pho
     assert screen["bar", "title"] == "mine"
 
 
+@pytest.mark.parametrize("opens", ["graph", "data"])
+def test_what_was_restored_is_not_told_of_another_graph_or_other_data(
+    make: Make, photos: Path, opens: str
+) -> None:
+    first, _ = attached(make)
+    bar(first, "title", name="mine")
+    first.close()
+    second, screen = attached(make, first.owner)
+    second.act("canvas", {"do": "remove", "nodes": ["flip"]})
+    assert screen["bar", "restored"]["text"]
+    if opens == "graph":
+        bar(second, "recipe", name="simclr")
+    else:
+        second.act("data", {"do": "open", "path": str(photos / "cat")})
+    assert screen["bar", "restored"] == {}
+
+
 def test_another_browser_begins_afresh_and_opens_recent_work(make: Make, photos: Path) -> None:
     first, screen = attached(make)
     first.receive("canvas", "selected", ["flip"])

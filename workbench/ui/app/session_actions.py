@@ -142,6 +142,11 @@ class SessionActions:
         if self._keeper is not None:
             self._keeper.release(opened)
 
+    def other_opened(self) -> None:
+        """Another graph or other data are opened: what was restored is not reported any more."""
+        if self._keeper is not None:
+            self._keeper.other_opened()
+
     def set_aside(self, document: Document) -> None:
         """Rename the session's file if this document was restored from it and cannot be shown."""
         if self._keeper is not None and document is self._restored:

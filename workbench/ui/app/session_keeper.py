@@ -118,6 +118,11 @@ class SessionKeeper:
             self.offered = found
             self.restored = {"text": found.offer, "offered": True}
 
+    def other_opened(self) -> None:
+        """Report no more what was restored: it is not what is open."""
+        if self.offered is None:
+            self.restored = {}
+
     def withdraw_offer(self) -> Restored | None:
         """Report nothing any more. Returns the edits that were offered."""
         found, self.offered, self.restored = self.offered, None, {}

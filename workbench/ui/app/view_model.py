@@ -191,6 +191,7 @@ class ViewModel:
                 self.verification.forget()
             if graph.name != self.graph.name and not group:
                 self.history.open(self.history.document.with_graph(graph))
+                self.sessions.other_opened()
             else:
                 self.history.push(graph, group)
             if not all(map(graph.has, self.state.selected)):
@@ -210,6 +211,7 @@ class ViewModel:
             self.data_panel.close()
             if not opened.reads(self.data_panel.datasets):
                 self._clear_pictures()
+                self.sessions.other_opened()
             self.data_panel = opened
             self.data_panel.scan()
             self.state.batch, self.state.shown_classes, self.state.marked = 0, [], []
@@ -327,6 +329,7 @@ class ViewModel:
         The history calls it ``label``; empty: by the graph that is opened.
         """
         self.history.open(document, label)
+        self.sessions.other_opened()
         self.verification.forget()
         self.state.scope, self.state.pinned = "", False
         self.state.shown_branches, self.state.shown_augmentations = [], []
