@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -200,6 +202,30 @@ def test_figures_are_shown_while_a_run_goes_on_and_give_no_verdict(
     if part == "stages":
         assert (view["bottleneck"], view["advice"]) == ("", "")
     assert len(bed["records"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("do", "part"),
+    [
+        ({"action": "measure", "what": "compare"}, "compare"),
+        ({"action": "measure", "what": "threads"}, "scaling"),
+        ({"action": "measure", "what": "stages"}, "stages"),
+        ({"action": "tune", "search": "all", **TRY}, "tune"),
+    ],
+)
+def test_figures_of_a_run_that_goes_on_say_that_they_are_of_another_graph_or_data(
+    bed: Bed, fake: Fake, photos: Path, do: dict[str, Any], part: str
+) -> None:
+    fake.hold_at = 2 if part == "tune" else 1
+    bed.do(**do)
+    assert fake.holding.wait(30)
+    assert bed[part]["on"][0]["earlier"] == ""
+    before, bed.graph = bed.graph, set_arg(bed.graph, load_catalog(), "rotate", "fill_value", 9.0)
+    assert bed[part]["on"][0]["earlier"] == "of an earlier graph: it has been edited since"
+    bed.graph, bed.data = before, open_datasets(photos / "cat")
+    assert bed[part]["on"][0]["earlier"] == f"of other data, {photos}"
+    bed.do("cancel")
+    bed.wait(lambda bed: not bed["running"], "the end")
 
 
 def test_an_unstable_run_gives_no_verdict() -> None:

@@ -21,6 +21,7 @@ from workbench.bench.measuring.measurement_config import (
 )
 from workbench.bench.measuring.page_cache import Cache
 from workbench.bench.measuring.worker_group import KeptWorker
+from workbench.bench.records.context import graph_hash
 from workbench.bench.records.record import Report
 from workbench.engine.protocol.worker_progress import Progress
 from workbench.errors import ArgumentError
@@ -134,6 +135,7 @@ class GridExperiment(SpeedExperiment):
             cache,
             self.measurement_config,
             self.kind,
+            context={"graph_sha256": graph_hash(self.graph)},
             extra={"grid": self.grid.to_json()},
         )
 

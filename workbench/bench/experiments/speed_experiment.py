@@ -269,6 +269,7 @@ class SpeedExperiment(ABC):
             cache,
             self.measurement_config,
             self.kind,
+            context={"graph_sha256": graph_hash(self.graph)},
         )
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:

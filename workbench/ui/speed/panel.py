@@ -354,7 +354,8 @@ class SpeedPanel:
         figures = self._figures.of(self._version, choice, graph, data)
         if run is not None and run.experiment.partial_report is not None:
             so_far, now = run.experiment.partial_report, run.experiment.current_config
-            figures = {**figures, run.part: self._figures.partial(run.part, so_far, now, graph)}
+            partial = self._figures.partial(run.part, so_far, now, graph, data)
+            figures = {**figures, run.part: partial}
         return {
             "running": run is not None,
             "what": run.part if run else self._what,

@@ -58,7 +58,7 @@ class RecordFigures:
         self._entries: dict[str, tuple[Report, RecordEntry]] = {}
         self._views: tuple[Any, dict[str, Any]] = (None, {})
         self._graph: Graph | None = None
-        self._partial: tuple[tuple[Any, Any, Any], Any] = ((None, None, None), {})
+        self._partial: tuple[tuple[Any, Any, Any, Any], Any] = ((None, None, None, None), {})
         self._hash: tuple[Graph | None, str] = (None, "")
         self._speeds: tuple[Any, list[LastSpeed]] = (None, [])
 
@@ -142,18 +142,21 @@ class RecordFigures:
             return compare_view(measured_on(key, report, earlier), report, (there, other))
         return view_of(key, report, earlier, [node.id for node in graph.nodes])
 
-    def partial(self, part: str, report: Report, now: Config | None, graph: Graph) -> Any:
+    def partial(
+        self, part: str, report: Report, now: Config | None, graph: Graph, data: Datasets
+    ) -> Any:
         """What a run that goes on has found."""
-        of = report, now, graph
+        of = report, now, graph, data
         if any(one is not other for one, other in zip(self._partial[0], of, strict=True)):
+            earlier = self._earlier(report, graph, data)
             if part == "tune":
-                on = measured_on("", report)
+                on = measured_on("", report, earlier)
                 self._partial = of, running_view(on, report, config_of(graph), now)
             elif part == "rewrites":
-                self._partial = of, rewrites_so_far(report, graph)
+                self._partial = of, rewrites_so_far(report, graph, earlier)
             else:
                 nodes = [node.id for node in graph.nodes]
-                self._partial = of, partial_view(report, nodes)
+                self._partial = of, partial_view(report, earlier, nodes)
         return self._partial[1]
 
     def last_speeds(self, version: int, graph: Graph, data: Datasets) -> list[LastSpeed]:

@@ -53,9 +53,9 @@ def view_of(key: str, report: Report, earlier: str = "", nodes: Sequence[str] = 
     return compare_view(on, report)
 
 
-def partial_view(report: Report, nodes: Sequence[str] = ()) -> Any:
+def partial_view(report: Report, earlier: str = "", nodes: Sequence[str] = ()) -> Any:
     """The view of a run that goes on: the figures so far, marked, and no verdict."""
-    view = view_of("", report, "", nodes)
+    view = view_of("", report, earlier, nodes)
     return {
         **view,
         "on": [as_partial(view["on"][0], report)],

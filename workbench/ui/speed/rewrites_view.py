@@ -40,8 +40,11 @@ def rewrites_view(on: MeasuredOn, report: Report, graph: Graph | None = None) ->
     }
 
 
-def rewrites_so_far(report: Report, graph: Graph) -> RewritesView:
-    """What a run that goes on knows of each rewrite; nothing of it can be taken yet."""
+def rewrites_so_far(report: Report, graph: Graph, earlier: str = "") -> RewritesView:
+    """What a run that goes on knows of each rewrite; nothing of it can be taken yet.
+
+    ``earlier`` says what has changed since it began.
+    """
     found = optimisation_of(graph, report)
     entries = [_entry(one, graph, {}, ()) for one in (*found.proposals, *found.rejected)]
     compared = sum(bool(one["pixels"] or one["rejected"]) for one in entries)
@@ -52,7 +55,7 @@ def rewrites_so_far(report: Report, graph: Graph) -> RewritesView:
         else f"Partial: {compared} of {len(entries)} rewrites compared. It goes on."
     )
     on: MeasuredOn = {
-        **measured_on("", report),
+        **measured_on("", report, earlier),
         "partial": words,
         "quality_flags": [],
         "quick": "",
