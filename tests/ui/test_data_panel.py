@@ -271,6 +271,20 @@ def test_images_of_another_size_than_annotated_are_told_at_once(
     assert "2 of 4 images read are of another size than their targets" in screen.header["note"]
 
 
+def test_an_image_with_an_odd_box_is_not_said_to_be_unusable(
+    make: Make, photos: Path, tmp_path: Path
+) -> None:
+    path = write_coco(read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    found["annotations"][0]["bbox"][2] = 0
+    path.write_text(json.dumps(found))
+    _, screen = make(path)
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    assert "a box over the edge or without area" in screen["data", "summary"]["at_fault"]
+    screen.wait_ready()
+    assert "some targets look wrong" in screen["bar", "status"]["text"]
+
+
 def test_files_are_checked_with_the_targets_that_the_graph_reads(
     make: Make, tmp_path: Path
 ) -> None:

@@ -313,16 +313,20 @@ def _status(state: ViewState, data_panel: DataPanel, faults: Sequence[Fault]) ->
         usual = "computing" if state.started else "starting"
         return {"state": "busy", "text": state.making or usual}
     what = "provisional" if data_panel.view["provisional"] else "ready"
-    parts = [what, *_unusable(state, data_panel), _duration(state.preview.milliseconds)]
+    parts = [what, *_remark(state, data_panel), _duration(state.preview.milliseconds)]
     return {"state": "ready", "text": " · ".join(parts)}
 
 
-def _unusable(state: ViewState, data_panel: DataPanel) -> list[str]:
-    """Mention of samples that cannot be used: found by the check, the count or the preview."""
+def _remark(state: ViewState, data_panel: DataPanel) -> list[str]:
+    """Mention of samples that cannot be used, found by the check, the count or the preview.
+
+    Else of targets that are odd: their samples are used.
+    """
     if bad := data_panel.view["bad"]:
         return [f"{bad:,} bad file{'s' * (bad != 1)}"]
-    known = data_panel.view["at_fault"] or any(w.code == "unusable" for w in warnings_of(state))
-    return ["some samples cannot be used"] if known else []
+    if data_panel.view["unusable"] or any(w.code == "unusable" for w in warnings_of(state)):
+        return ["some samples cannot be used"]
+    return ["some targets look wrong"] if data_panel.view["at_fault"] else []
 
 
 def _left_out(state: ViewState) -> int:

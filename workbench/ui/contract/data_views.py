@@ -84,6 +84,8 @@ class DataView(TypedDict):
     """Whether the pictures are of the first samples alone: the reader's index is being made."""
     at_fault: str
     """How many samples lack something or have targets that cannot be, and the first; or empty."""
+    unusable: bool
+    """Whether some of these samples cannot be used. Else ``at_fault`` is about their targets."""
     passed_over: str
     """Which images lie there that are not read, and why; or empty."""
     read_all: str

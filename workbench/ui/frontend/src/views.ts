@@ -382,6 +382,7 @@ export interface DataView {
   counting: boolean;
   provisional: boolean;
   at_fault: string;
+  unusable: boolean;
   passed_over: string;
   read_all: string;
   also: OtherReading[];
