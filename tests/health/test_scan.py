@@ -11,7 +11,7 @@ from PIL import ExifTags, Image
 from workbench.errors import DataError
 from workbench.health import scan_folder
 from workbench.sources import list_samples, open_dataset
-from workbench.ui.data.data_texts import fault_text
+from workbench.ui.data.data_texts import fault_text, sizes_text
 
 
 def area(size: tuple[int, int]) -> int:
@@ -67,6 +67,15 @@ def test_a_folder_that_may_not_be_read(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir(mode=0)
     with pytest.raises(DataError, match="a cannot be listed"):
         scan_folder(str(tmp_path))
+
+
+def test_sizes_of_one_area_are_told_apart(tmp_path: Path) -> None:
+    for number, size in enumerate([(32, 24), (24, 32), (32, 24)]):
+        Image.effect_noise(size, 64).save(tmp_path / f"{number}.png")
+    facts = scan_folder(str(tmp_path))
+    assert sizes_text(facts) == "24×32 … 32×24"
+    assert facts.size_counts == {"24×32": 1, "32×24": 2}
+    assert 0 < facts.megabytes < 0.1
 
 
 def test_sizes_are_counted_each_or_by_the_longer_side(tmp_path: Path) -> None:

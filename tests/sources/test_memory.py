@@ -190,7 +190,7 @@ def test_the_data_panel_counts_without_reading_all() -> None:
     facts = scan_folder(open_dataset((PIXELS, np.arange(COUNT))))
     assert (facts.count, facts.formats) == (COUNT, {"PNM": COUNT})
     assert facts.largest == (50, 40)
-    assert facts.megabytes == round(sum(map(len, map(bytes, PIXELS))) / 1e6, 1)
+    assert facts.megabytes == round(sum(map(len, map(bytes, PIXELS))) / 1e6, 3)
     data = Photos()
     data.targets = [0, 1] * 5 + [1]  # type: ignore[attr-defined]
     assert scan_folder(open_dataset(data)).class_counts == {"cat": 5, "dog": 6}

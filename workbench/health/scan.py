@@ -179,12 +179,12 @@ def scan_folder(
     bad = [text for finding, text in findings if finding.level == "bad"]
     odd_boxes = [text for finding, text in findings if finding.kind == "box"]
     other_sizes = [text for finding, text in findings if finding.kind == "annotated size"]
-    sizes = sorted((header.size for header in headers), key=lambda wh: wh[0] * wh[1])
+    sizes = sorted((header.size for header in headers), key=lambda wh: (wh[0] * wh[1], wh))
     return FolderFacts(
         str(dataset),
         count,
         () if targets == "masks" else tuple(names),
-        round(size / 1e6, 1),
+        round(size / 1e6, 3),
         dict(formats.most_common()),
         smallest=sizes[0] if sizes else None,
         largest=sizes[-1] if sizes else None,

@@ -148,13 +148,18 @@ function Inputs({ parameters }: { parameters: DataParameter[] }) {
   );
 }
 
+/** 12,346 MB, or of less than one MB 57 kB. */
+function bytesText(megabytes: number): string {
+  return megabytes < 1 ? `${thousands(Math.max(1, megabytes * 1000))} kB` : `${thousands(megabytes)} MB`;
+}
+
 function Facts(folder: Partial<Folder>) {
   const { kind = "", noun = "image", count, counted, provisional, megabytes, sizes = "", no_classes = "" } = folder;
   const facts: [string, string][] = [
     ["kind", kind],
     [`${noun}s`, count === undefined ? "" : `${thousands(count)}${counted ? "" : "+"}`],
     ["pictures", provisional ? "provisional: of the first samples, until an index of all is made" : ""],
-    ["size", megabytes ? `${thousands(megabytes)} MB` : ""],
+    ["size", megabytes ? bytesText(megabytes) : ""],
     ["pixels", sizes],
     ["classes", no_classes],
   ];
