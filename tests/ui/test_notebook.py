@@ -1,6 +1,7 @@
 """The widgets without a browser."""
 
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -124,6 +125,80 @@ def test_the_graph_can_be_set_and_read(widget: Workbench) -> None:
     widget.canvas.outbox = [{"n": 1, "view": "v", "do": "undo"}]
     assert widget.canvas.ack == 1
     assert widget.graph == wb.load_recipe("rotate-jitter")
+
+
+@pytest.fixture
+def other_photos(photos: Path, tmp_path: Path) -> Path:
+    """Two of the photos, in a folder of their own."""
+    (tmp_path / "other" / "one").mkdir(parents=True)
+    for path in sorted(photos.rglob("*.jpg"))[:2]:
+        shutil.copy(path, tmp_path / "other" / "one")
+    return tmp_path / "other"
+
+
+def _reading(folder: Path) -> wb.Graph:
+    return wb.read(folder).decode().resize(size=(32, 32)).with_settings(batch_size=2)
+
+
+@pytest.mark.parametrize("angle", [None, 10])
+def test_a_graph_that_reads_other_data_opens_these(
+    photos: Path, other_photos: Path, angle: int | None
+) -> None:
+    w = wb.Workbench(_reading(photos), restore=False)
+    try:
+        graph = _reading(other_photos)
+        w.graph = graph if angle is None else graph.rotate(angle=angle)
+        assert repr(w).startswith("<workbench of other/")
+        assert w.data.summary["root"] == str(other_photos)
+        assert all(file.startswith("one/") for file in w.batch(0).files)
+        w.graph = "rotate-jitter"  # names no data
+        assert repr(w).startswith("<workbench of other/")
+        assert w.undo()
+        assert w.graph == (graph if angle is None else graph.rotate(angle=angle))
+        assert repr(w).startswith("<workbench of other/")
+    finally:
+        w.close()
+
+
+def test_an_edit_keeps_the_data_that_the_panel_has_opened(photos: Path, other_photos: Path) -> None:
+    w = wb.Workbench(_reading(photos), restore=False)
+    try:
+        w._model.act("data", {"do": "open", "path": str(other_photos)})
+        assert repr(w).startswith("<workbench of other/")
+        w["resize"].size = (16, 16)
+        w.graph = w.graph.rotate(angle=10)
+        assert repr(w).startswith("<workbench of other/")
+        assert w.graph.datasets == w._model.data_panel.datasets
+        w.graph = _reading(photos)
+        assert repr(w).startswith(f"<workbench of {photos.name}/")
+    finally:
+        w.close()
+
+
+def test_a_graph_whose_data_are_gone_changes_nothing(photos: Path, other_photos: Path) -> None:
+    w = wb.Workbench(_reading(photos), restore=False)
+    try:
+        before, gone = w.graph, _reading(other_photos).rotate(angle=10)
+        shutil.rmtree(other_photos)
+        with pytest.raises(wb.DataError, match="other"):
+            w.graph = gone
+        assert w.graph == before == w._model.graph
+        assert repr(w).startswith(f"<workbench of {photos.name}/")
+    finally:
+        w.close()
+
+
+def test_graphs_of_different_data_are_not_compared(photos: Path, other_photos: Path) -> None:
+    w = wb.Workbench(_reading(photos), restore=False)
+    try:
+        with pytest.raises(wb.ArgumentError, match=f"reads {photos}, the other {other_photos}"):
+            w.compare(_reading(other_photos))
+        w.compare(_reading(photos).rotate(angle=10))
+        assert w.preview.mode == "compare"
+    finally:
+        w.close()
+    with pytest.raises(wb.ArgumentError, match="give data="):
+        wb.compare(_reading(photos), _reading(other_photos))
 
 
 def test_the_graph_can_be_observed(widget: Workbench) -> None:

@@ -10,6 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -179,11 +180,19 @@ class ViewModel:
         """The value of a field that the browser holds; None before there is one."""
         return self._publisher.held(component, field)
 
-    def set_graph(self, source: GraphLike, group: str = "") -> None:
-        """Show another graph; undo leads back over a ``group``. Raises GraphFormatError."""
+    def set_graph(self, source: GraphLike, group: str = "", data: Data | None = None) -> None:
+        """Show another graph, on other data if these are given; undo restores the graph alone.
+
+        Moves of one ``group`` are one step of undo. Raises GraphFormatError, and DataError for data
+        that cannot be used, where nothing changes.
+        """
         graph = to_graph(source)
         with self.lock:
+            if data is not None and (refused := self._exchange_data(data)):
+                raise DataError(refused)
             if graph == self.graph:
+                if data is not None:
+                    self.changed()
                 return
             if graph.settings.seed != self.graph.settings.seed:
                 self.state.pinned = False
@@ -204,19 +213,25 @@ class ViewModel:
         One that cannot be used does not take the place of one that can.
         """
         with self.lock:
-            opened = self.data_panel.opened(data)
-            if opened is self.data_panel:
+            if refused := self._exchange_data(data):
                 self._refresh()
-                return opened.view["refused"]
-            self.data_panel.close()
-            if not opened.reads(self.data_panel.datasets):
-                self._clear_pictures()
-                self.sessions.other_opened()
-            self.data_panel = opened
-            self.data_panel.scan()
-            self.state.batch, self.state.shown_classes, self.state.marked = 0, [], []
+                return refused
             self.changed()
-            return opened.error
+            return self.data_panel.error
+
+    def _exchange_data(self, data: Data) -> str:
+        """Take other data in the place of the present ones. Returns why these stay, or empty."""
+        opened = self.data_panel.opened(data)
+        if opened is self.data_panel:
+            return opened.view["refused"]
+        self.data_panel.close()
+        if not opened.reads(self.data_panel.datasets):
+            self._clear_pictures()
+            self.sessions.other_opened()
+        self.data_panel = opened
+        self.data_panel.scan()
+        self.state.batch, self.state.shown_classes, self.state.marked = 0, [], []
+        return ""
 
     def _clear_pictures(self) -> None:
         """Show nothing of the data before: it would stand under the name of those now open."""
@@ -404,8 +419,12 @@ class ViewModel:
     def _follow_data(self) -> str:
         """Let the graph's sources be of the kind of the data. Returns why they cannot, or empty."""
         before, self.state.unread = self.state.unread, None
+        data = self.data_panel.datasets
+        if self.graph.datasets not in (None, data):  # others were opened since
+            present = replace(self.graph, datasets=data)
+            self.history.document = self.history.document.with_graph(present)
         try:
-            graph = with_opened(self.graph, self.data_panel.datasets, self.catalog)
+            graph = with_opened(self.graph, data, self.catalog)
         except DataError as error:
             self.state.unread = unread_fault(self.graph, error)
             self.state.unread_fixes = self._without_missing_targets()

@@ -23,7 +23,7 @@ from workbench.preview import (
     preview_distances,
 )
 from workbench.preview.pictures.contact_sheet import small_jpeg
-from workbench.sources import Data, open_datasets
+from workbench.sources import Data, Dataset, Datasets, open_datasets
 from workbench.ui.state.graph_argument import GraphLike, to_graph
 
 if TYPE_CHECKING:
@@ -135,6 +135,34 @@ class GraphComparison:
         )
 
 
+def is_same_data(one: Datasets, other: Datasets) -> bool:
+    """Whether both are the same data, by their places. Copies in memory are told apart."""
+    return _places(one) == _places(other)
+
+
+def _places(datasets: Datasets) -> dict[str, tuple[str, str]]:
+    return {name: (dataset.kind, dataset.identity) for name, dataset in datasets.items()}
+
+
+def require_same_data(written: str, one: Datasets, other: Datasets, fix: str) -> None:
+    """Raise ArgumentError where ``other`` names data that are not those of ``one``.
+
+    Data in memory are copied each time that they are read: these are compared by their names.
+    """
+    known = {name: _known_as(dataset) for name, dataset in one.items()}
+    for name, dataset in other.items():
+        if known.get(name) != _known_as(dataset):
+            named = ", ".join(map(str, one.values()))
+            raise ArgumentError(
+                f"{written}: one graph reads {named}, the other {dataset}. Both must read the "
+                f"same data: {fix}."
+            )
+
+
+def _known_as(dataset: Dataset) -> str:
+    return str(dataset) if dataset.in_memory else dataset.identity
+
+
 def _reading_as(graph: Graph, leading: Graph) -> Graph:
     """The graph with the order of another's reader, where each has one, of encoded images."""
     mine, its = graph.sources, leading.sources
@@ -161,11 +189,12 @@ def compare(
         Graphs, names of recipes, or paths of graph files. The second one runs with the seeds and
         the batch size of the first, and reads in its order; ``differences`` are of what was given.
     data:
-        What ``Workbench`` takes; by default what the first graph was made to read.
+        What ``Workbench`` takes; by default what the graphs were made to read.
     batch, samples:
         Which batch, from 0, and how many samples of it.
 
-    Raises GraphFormatError for what is no graph, GraphFaultsError where one cannot run, DataError
+    Raises GraphFormatError for what is no graph, ArgumentError for graphs that were made to read
+    different data, where none are given, GraphFaultsError where one cannot run, DataError
     for the data, GraphError for a batch or samples out of their range, and PipelineError where DALI
     refuses.
 
@@ -176,6 +205,8 @@ def compare(
     if samples < 1:
         raise ArgumentError(f"compare: samples is {samples}. Give 1 or more.")
     one, other = to_graph(first), to_graph(second)
+    if data is None and one.datasets and other.datasets:
+        require_same_data("compare", one.datasets, other.datasets, "give data=...")
     given = one.datasets or other.datasets if data is None else open_datasets(data)
     if given is None:
         raise DataError("compare is given no data. Give a folder: data='photos'.")

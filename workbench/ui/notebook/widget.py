@@ -31,6 +31,7 @@ from workbench.ui.app.view_model import ViewModel
 from workbench.ui.contract.components import COMPONENTS, TABS
 from workbench.ui.export.exports import entry_names
 from workbench.ui.notebook import node_completion
+from workbench.ui.notebook.graph_comparison import is_same_data, require_same_data
 from workbench.ui.notebook.notebook_code import CodeAccess
 from workbench.ui.notebook.notebook_part import PARTS, Part
 from workbench.ui.notebook.static_snapshot import StaticSnapshot
@@ -43,6 +44,9 @@ HEIGHT = 620
 LEAST_HEIGHT = 320
 """Pixels."""
 
+_WITH_GRAPH = (("bar", "saved"), ("data", "summary"))
+"""Fields that change with the graph and its data."""
+
 _open: weakref.WeakSet[Workbench] = weakref.WeakSet()
 
 
@@ -54,6 +58,12 @@ def _require_arrangement(layout: object, height: object) -> None:
         raise ArgumentError(
             f"height is {height!r}; give whole pixels, {LEAST_HEIGHT} or more: height={HEIGHT}."
         )
+
+
+def _require_data(datasets: Datasets) -> None:
+    for dataset in datasets.values():
+        require_dataset(dataset)
+        require_files(dataset)
 
 
 def show_pictures_of_boxes() -> None:
@@ -135,9 +145,11 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
     ``status`` are widgets of their own that can be laid out anew, linked and observed:
     ``w.code.source`` is the script for any data of the kind, ``w.to_code()`` that for the present
     data, which the Code panel shows. ``graph`` is a trait: it may be set from a cell to a
-    Graph, a recipe's name, a path or parsed JSON (undo leads back), and observed. So is ``target``:
-    what the code panel shows the graph as. A field that a cell sets to what cannot be, such as
-    ``w.preview.batch = 5000``, keeps its value and raises GraphEditError with the reason.
+    Graph, a recipe's name, a path or parsed JSON (undo leads back), and observed. A graph that was
+    made to read other data (``workbench.read``) opens these data; undo keeps them open. ``target``
+    is a trait too: what the code panel shows the graph as. A field that a cell sets to what cannot
+    be, such as ``w.preview.batch = 5000``, keeps its value and raises GraphEditError with the
+    reason.
 
     It opens and saves wherever the kernel may: who may use the kernel, Jupyter decides.
 
@@ -184,9 +196,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
         datasets = open_datasets(data)
         if trust:
             given = replace(given, graph=trust_graph(given.graph))
-        for dataset in datasets.values():
-            require_dataset(dataset)
-            require_files(dataset)
+        _require_data(datasets)
         for other in list(_open):
             other._model.rest()  # one worker at a time: a cell that is run again leaves no other
         id_here = secrets.token_hex(8)
@@ -259,7 +269,8 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
 
     def _publish(self, component: str, field: str, value: Any) -> None:
         self._parts[component].show(field, value)
-        if (component, field) == ("bar", "saved") and hasattr(self, "_model") and not self._closed:
+        of_graph = (component, field) in _WITH_GRAPH  # it carries its data
+        if of_graph and hasattr(self, "_model") and not self._closed:
             self.graph = self._model.graph
         if field == "picture" and value:
             self._static_snapshot.changed()
@@ -296,8 +307,14 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
 
     @traitlets.validate("graph")
     def _to_graph(self, proposal: Any) -> Graph:
-        self._live  # noqa: B018
-        return to_graph(proposal["value"])
+        model = self._live
+        graph = to_graph(proposal["value"])
+        data = graph.datasets
+        if not data or is_same_data(data, model.data_panel.datasets) or graph is model.graph:
+            return graph
+        _require_data(data)
+        model.set_graph(graph, data=data)  # here: graphs of other data may be equal
+        return model.graph
 
     @traitlets.observe("graph")
     def _on_graph(self, change: Any) -> None:
@@ -345,13 +362,18 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
         """Show another graph beside the present one, on the same photos and draws.
 
         ``other`` is what ``Workbench`` takes: a graph, a recipe's name or a path. Raises
-        GraphFormatError for what is no graph.
+        GraphFormatError for what is no graph, and ArgumentError for a graph of other data.
 
         ::
 
             w.compare("simclr")
         """
-        self._live.compare(other)
+        model = self._live
+        document = to_document(other)
+        data = document.graph.datasets or {}
+        fix = "use wb.compare(w.graph, other, data=...)"
+        require_same_data("w.compare", model.data_panel.datasets, data, fix)
+        model.compare(document)
 
     def close(self) -> None:
         """End the worker process, give its memory back and take the widgets off the page.
