@@ -1,4 +1,4 @@
-"""Keys pressed after a click anywhere in the widget never act on the cells of the notebook."""
+"""Keys pressed in the widget never act on the cells of the notebook; Ctrl+S saves it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.ui.hosts import LabHost, await_picture, part, small
 
@@ -64,3 +65,29 @@ def test_keys_never_reach_the_cells(lab: LabHost, photos: Path, most: int) -> No
             tried += 1
             assert page.evaluate(CELLS) == cells, (name, x, y)
     assert tried > most * 5
+
+
+COUNT_SAVES = """() => {
+  window.saves = 0;
+  window.jupyterapp.shell.currentWidget.context.saveState.connect((_, state) => {
+    if (state === "completed") window.saves += 1;
+  });
+}"""
+
+
+def test_ctrl_s_in_the_widget_saves_the_notebook(lab: LabHost, photos: Path) -> None:
+    page = lab.page
+    lab.open(photos, small())
+    await_picture(page)
+    page.evaluate(COUNT_SAVES)
+    places = (
+        part(page, "canvas").locator(".react-flow__node[data-id=rotate]"),
+        part(page, "inspector").locator("input.wb-val").first,
+        part(page, "bar").locator("[data-wb=title]"),
+        page.locator("[data-wb=canvas-edge]"),
+    )
+    for count, place in enumerate(places, 1):
+        place.click(timeout=20_000)
+        page.keyboard.press("Control+s")
+        page.wait_for_function("count => window.saves >= count", arg=count, timeout=20_000)
+    expect(page.locator(":popover-open")).to_have_count(0)

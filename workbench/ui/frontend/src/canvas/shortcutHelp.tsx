@@ -38,7 +38,7 @@ const KEYS: [string, string][] = [
   ["0", "show everything"],
   ["f", "the whole screen for the canvas, or for the open panel, and back"],
   ["+ −", "zoom; also the wheel, in a notebook with Ctrl"],
-  ["Ctrl S", "save the graph"],
+  ["Ctrl S", "save the graph; in JupyterLab the notebook"],
 ];
 
 const MOUSE =

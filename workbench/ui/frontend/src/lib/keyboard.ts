@@ -25,6 +25,7 @@ export function keepKeys(root: HTMLElement): void {
  * focus back: where nothing there can have it, `root` itself.
  */
 export function keepFocus(root: HTMLElement): void {
+  root.addEventListener("keydown", (event) => passSaveKey(root, event), true);
   root.addEventListener("focusin", (event) => {
     (event.target as Element).setAttribute("data-lm-suppress-shortcuts", "true");
   });
@@ -47,6 +48,13 @@ export function keepFocus(root: HTMLElement): void {
     const el = holder(event);
     if (el && !root.querySelector(":focus")) el.focus({ preventScroll: true });
   });
+}
+
+/** Lets Lab save the notebook. Lab ignores the key itself, which comes from a marked element. */
+function passSaveKey(root: HTMLElement, event: KeyboardEvent): void {
+  if (chord(event) !== "Ctrl+S" || event.defaultPrevented || isPage(root)) return;
+  const handled = !document.body.dispatchEvent(new KeyboardEvent(event.type, event));
+  if (handled) event.preventDefault();
 }
 
 /** `Ctrl+Shift+Z`, `Alt+ArrowLeft`, `/`. Cmd counts as Ctrl. */
