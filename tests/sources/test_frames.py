@@ -17,6 +17,7 @@ from workbench.graph import load_recipe
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.preview.verification.verify import Verifier
 from workbench.sources import (
+    Dataset,
     class_names,
     list_samples,
     open_dataset,
@@ -83,6 +84,32 @@ def test_labels_may_be_names_of_classes(make: MakeFrame) -> None:
     dataset = open_dataset(make({"path": ["/b", "/a", "/c"], "class": ["dog", "cat", "dog"]}))
     assert class_names(dataset) == ["cat", "dog"]
     assert [sample.label for sample in list_samples(dataset)] == [1, 0, 1]
+
+
+def test_the_order_of_categories_numbers_the_classes() -> None:
+    pandas = pytest.importorskip("pandas")
+
+    def opened(categories: list[str]) -> Dataset:
+        label = pandas.Categorical(["dog", "cat", "emu", "dog"], categories=categories)
+        return open_dataset(pandas.DataFrame({"path": ["/b", "/a", "/c", "/d"], "label": label}))
+
+    emu_first, other = opened(["emu", "dog", "cat", "bat"]), opened(["elk", "dog", "cat", "emu"])
+    assert class_names(emu_first) == ["emu", "dog", "cat", "bat"]
+    assert [sample.label for sample in list_samples(emu_first)] == [1, 2, 0, 1]
+    assert str(emu_first) == "a list of 4 files"
+    assert class_names(other) == ["elk", "dog", "cat", "emu"]
+    in_order = opened(["cat", "dog", "emu"])
+    assert class_names(in_order) == ["cat", "dog", "emu"]
+    assert in_order.items[0] == ("/b", "dog")
+
+
+def test_names_of_the_same_numbers_are_kept_apart() -> None:
+    pandas = pytest.importorskip("pandas")
+    opened = []
+    for names in (["b", "a"], ["y", "x"]):
+        label = pandas.Categorical(names, categories=names)
+        opened.append(open_dataset(pandas.DataFrame({"path": ["/b", "/a"], "label": label})))
+    assert [class_names(each) for each in opened] == [["b", "a"], ["y", "x"]]
 
 
 def test_a_column_alone_is_one_of_paths(make: MakeFrame) -> None:

@@ -70,6 +70,22 @@ def test_texts_of_a_table_are_classes_by_name(form: str, engine: Engine) -> None
     assert counted == {name: TEXTS.count(name) for name in NAMES}
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_the_order_of_categories_numbers_the_classes(library: str) -> None:
+    module = pytest.importorskip(library)
+    order = ["dog", "emu", "cat", "bird"]
+    kind = module.CategoricalDtype(order) if library == "pandas" else module.Enum(order)
+    columns = {"image": COLUMNS["image"]}
+    frame = module.DataFrame({**columns, "label": module.Series(TEXTS, dtype=kind)})
+    dataset = open_dataset(frame)
+    assert class_names(dataset) == order
+    wanted = [order.index(text) for text in TEXTS]
+    rows = open_images(frame)
+    assert [split_row(rows[at])[1] for at in range(COUNT)] == wanted
+    assert [each.label for each in list_samples(dataset)] == wanted
+    assert scan_folder(dataset).class_counts["emu"] == 0
+
+
 def test_a_parquet_file_keeps_them_too(tmp_path: Path, engine: Engine) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet

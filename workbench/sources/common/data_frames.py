@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from workbench.errors import DataError
 from workbench.sources.common.python_data import IMAGE_COLUMNS, names_files
-from workbench.sources.common.tables import label_column
+from workbench.sources.common.tables import categories_of, label_column
 
 PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "file_path", "image_path")
 """Names of the column of paths, in the order in which they are looked for, in any case."""
@@ -45,14 +45,16 @@ def require_table(data: object) -> None:
         raise DataError(f"The DatasetDict has the splits {splits}. Give one of them: data['...'].")
 
 
-def rows_of_frame(frame: Any) -> list[Any]:
+def rows_of_frame(frame: Any) -> tuple[list[Any], list[str]]:
     """The path of each row or, where the frame has a column of labels, (path, label).
 
-    A column alone is one of paths. Raises DataError, which names the column or the row, where
-    there is no column of paths, no row, or a value that is no path or no label.
+    Second the names of the classes, where the labels are codes of a Categorical whose order is not
+    that of the used texts; else none. A column alone is one of paths. Raises DataError, which names
+    the column or the row, where there is no column of paths, no row, or a value that is no path or
+    no label.
     """
     if not hasattr(frame, "columns"):
-        return _paths(frame.to_list(), str(frame.name or ""))
+        return _paths(frame.to_list(), str(frame.name or "")), []
     names = list(frame.columns)
     name = _column(names, (*PATH_COLUMNS, *IMAGE_COLUMNS))
     if name is None:
@@ -65,8 +67,14 @@ def rows_of_frame(frame: Any) -> list[Any]:
     label = label_column(names)
     if label is None:
         require_no_other(name, names)
-        return paths
-    return list(zip(paths, _labels(frame[label].to_list(), label), strict=True))
+        return paths, []
+    labels, classes = _labels(frame[label].to_list(), label), categories_of(frame[label])
+    if classes == sorted({*labels}):
+        classes = []  # any list of files is numbered so
+    if classes:
+        codes = {text: code for code, text in enumerate(classes)}
+        labels = [codes[text] for text in labels]
+    return list(zip(paths, labels, strict=True)), classes
 
 
 def require_no_other(path: Any, names: Sequence[Any]) -> None:

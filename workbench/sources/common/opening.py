@@ -49,8 +49,9 @@ def open_dataset(data: Location) -> Dataset:
     if isinstance(data, Dataset):
         return data
     require_table(data)
+    classes: list[str] = []
     if is_frame(data) and not holds_images(data):
-        data = rows_of_frame(data)
+        data, classes = rows_of_frame(data)
     if isinstance(data, str) and not data:
         raise DataError("The path of the data is empty. Give a folder or a list of files.")
     if isinstance(data, str | Path):
@@ -79,7 +80,7 @@ def open_dataset(data: Location) -> Dataset:
             by_folder = unlabelled and kind in _IN_CLASS_FOLDERS
             return Dataset(kind, items=_labelled_by_folder(items) if by_folder else items)
     items = _labelled_by_folder(items) if unlabelled else items
-    return import_module("workbench.sources.kinds.images.file_list").listed(items)  # type: ignore[no-any-return]
+    return import_module("workbench.sources.kinds.images.file_list").listed(items, classes)  # type: ignore[no-any-return]
 
 
 def _labelled_by_folder(items: tuple[Item, ...]) -> tuple[Item, ...]:

@@ -20,6 +20,14 @@ def label_column(names: Any) -> Any:
     return next((known[name] for name in wanted if name in known), None)
 
 
+def categories_of(column: Any) -> list[str]:
+    """The texts of a Categorical of pandas or an Enum of Polars, in their order; else none."""
+    names: Any = getattr(getattr(column, "dtype", None), "categories", None)
+    texts = list(names.to_list()) if hasattr(names, "to_list") else []
+    named = all(isinstance(text, str) for text in texts)
+    return texts if named and not all(text.isdecimal() for text in texts) else []
+
+
 class BytesColumn:
     """A column of bytes of Arrow: views of the table, of which no copy is made."""
 
@@ -72,10 +80,10 @@ class TableRows:
 
 
 class NumberedClasses:
-    """Rows whose labels are texts, with the place of each among all, sorted, or its digits."""
+    """Rows whose labels are texts, with the place of each among ``texts``, or its digits."""
 
     def __init__(self, rows: Any, column: Any, texts: Any) -> None:
-        self.rows, self.column, self.classes = rows, column, sorted(texts)
+        self.rows, self.column, self.classes = rows, column, list(texts)
         self.numbers = {name: number for number, name in enumerate(self.classes)}
         if all(text.isdecimal() for text in texts):
             self.numbers, self.classes = {text: int(text) for text in texts}, []
@@ -139,7 +147,8 @@ def number_classes(rows: Any, table: Any) -> Any:
     except (NotImplementedError, TypeError):  # lists have no order: each row reports its label
         return rows
     values = values.to_pylist() if hasattr(values, "to_pylist") else values
-    texts = [value for value in values if isinstance(value, str)]
+    ordered = [] if hasattr(table, "cast_column") else categories_of(table[column])
+    texts = ordered or sorted(value for value in values if isinstance(value, str))
     return NumberedClasses(rows, column, texts) if texts else rows
 
 

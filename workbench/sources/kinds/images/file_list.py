@@ -11,6 +11,7 @@ import hashlib
 import inspect
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -297,13 +298,16 @@ def _root(dataset: Dataset) -> str:
     return os.path.dirname(os.path.abspath(dataset.location)) if dataset.location else "/"
 
 
-def listed(items: Sequence[tuple[str, int | str]]) -> Dataset:
-    """The dataset of files given in Python: (path, label) for each."""
+def listed(items: Sequence[tuple[str, int | str]], classes: Sequence[str] = ()) -> Dataset:
+    """The dataset of files given in Python: (path, label) for each.
+
+    ``classes`` are the names of labels that are numbers.
+    """
     dataset = Dataset("file_list", items=tuple(items))
-    if len(items) < _MANY:
+    if len(items) < _MANY and not classes:
         return dataset
     files, labels = zip(*items, strict=True)
-    names: list[str] = []
+    names = [*classes]
     try:
         labels = tuple(map(int, labels))
     except ValueError:
@@ -314,8 +318,18 @@ def listed(items: Sequence[tuple[str, int | str]]) -> Dataset:
     if any("\n" in name for name in names) or not (path := write_numbered(files, labels)):
         return dataset
     if names:
-        Path(path).with_suffix(_NAMES).write_text("\n".join(names), "utf-8", "surrogateescape")
+        path = _with_names(Path(path), "\n".join(names))
     return Dataset("file_list", path, title=str(dataset))
+
+
+def _with_names(path: Path, names: str) -> str:
+    """A copy of a list for these names, which stand beside it: others may have the same numbers."""
+    content = names.encode(errors="surrogateescape")
+    named = path.with_stem(f"{path.stem}-{hashlib.sha256(content).hexdigest()[:8]}")
+    if not named.exists():
+        shutil.copyfile(path, named)
+        named.with_suffix(_NAMES).write_bytes(content)
+    return str(named)
 
 
 def is_list(path: Path) -> bool:

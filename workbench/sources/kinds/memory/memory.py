@@ -34,6 +34,7 @@ from workbench.sources.common.tables import (
     NumberedClasses,
     NumberedPairs,
     TableRows,
+    categories_of,
     label_column,
     number_classes,
     number_pairs,
@@ -390,8 +391,8 @@ def _write_placeholder(folder: Path) -> Path:
 
 
 _HELPERS: tuple[Any, ...] = (
-    *(label_column, BytesColumn, TableRows, NumberedClasses, number_classes, NumberedPairs),
-    *(number_pairs, read_parquet, open_images),
+    *(label_column, categories_of, BytesColumn, TableRows, NumberedClasses, number_classes),
+    *(NumberedPairs, number_pairs, read_parquet, open_images),
     *(split_row, encode_image, ImageBatches),
 )
 
