@@ -125,7 +125,10 @@ def test_hostile_names_and_unknown_operators_are_opened_as_data(make: Make, name
     ("message", "words"),
     [
         ({"do": "open", "text": ""}, "not JSON"),
-        ({"do": "open", "text": "import os; os.remove('x')"}, "becomes one: workbench import"),
+        (
+            {"do": "open", "text": "import os; os.remove('x')"},
+            "workbench import FILE -o graph.json.",
+        ),
         (
             {"do": "open", "text": '{"cells": [{"cell_type": "code"}]}'},
             "A script or notebook becomes",

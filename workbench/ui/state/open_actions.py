@@ -52,7 +52,7 @@ def _document(text: str) -> Document:
     try:
         document = load_document(text)
     except GraphFormatError as error:
-        hint = " A script or notebook becomes one: workbench import FILE." * (
+        hint = " A script or notebook becomes one: workbench import FILE -o graph.json." * (
             _SOURCE.search(text) is not None
         )
         raise GraphFormatError(f"{error}{hint}") from None
