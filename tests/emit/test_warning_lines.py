@@ -95,7 +95,7 @@ def test_empty_files_of_a_folder_are_told(sorted_classes: Path) -> None:
     graph = wb.load_recipe("imagenet-train")
     text = export(graph, "script", CATALOG, data=str(sorted_classes)).main.text
     docstring = " ".join((ast.get_docstring(ast.parse(text)) or "").split())
-    assert "1 sample cannot be used, and an exported program ends at one." in docstring
+    assert "at least 1 sample cannot be used, and an exported program ends at one." in docstring
     assert "`workbench check DATA --full --good FILE`" in docstring
 
 
@@ -132,7 +132,7 @@ def test_counts_of_the_first_samples_are_lower_bounds(
     rows = [f"photos/{name}/{at}.png {name}" for name in ("bee", "cat") for at in range(8)]
     listed.write_text("\n".join(["photos/bee/gone", *rows]))
     whole = wb.check_warnings(unshuffled(), facts={"data": data_facts(open_dataset(listed))})
-    assert not any("first" in each.message or "least" in each.message for each in whole)
+    assert not any("first" in each.message for each in whole)
     monkeypatch.setattr("workbench.sources.common.data_facts.MOST_READ", 15)
     facts = data_facts(open_dataset(listed), "another version")
     assert facts.more

@@ -221,7 +221,7 @@ def test_bad_files_of_a_folder_are_told_beside_the_code_and_in_it(
     assert screen["code", "note"].startswith("2 of 3 samples are at fault; the first: b.jpg, ")
     screen.wait(lambda s: s["code", "files"], "the code")
     (code,) = screen["code", "files"]
-    assert "2 samples cannot be used, and an exported program ends at one." in code["text"]
+    assert "at least 2 samples cannot be used, and an exported program ends at" in code["text"]
 
 
 def test_files_that_only_the_preview_left_out_are_told_beside_the_code(

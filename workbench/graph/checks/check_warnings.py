@@ -361,8 +361,8 @@ def _unusable(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
             yield Fault(
                 source.id,
                 "",
-                f"{found.at_least}{count:,} sample{'s' * (count != 1)} cannot be used, and an "
-                "exported program ends at one",
+                f"at least {count:,} sample{'s' * (count != 1)} cannot be used, and an exported "
+                "program ends at one",
                 "Write a list of the others with `workbench check DATA --full --good FILE`.",
                 "unusable",
             )

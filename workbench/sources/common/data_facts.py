@@ -34,7 +34,8 @@ class DataFacts:
     names: tuple[str, ...] = ()
     outside: int = 0
     unusable: int = 0
-    """Samples that no reader can use: at fault, or files that are empty or missing."""
+    """Samples that no reader can use: at fault, or files that are empty or missing. A lower bound:
+    no file is opened."""
     without_area: int = 0
     first_outside: str = ""
     first_without_area: str = ""
