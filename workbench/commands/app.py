@@ -77,6 +77,7 @@ def app_command(
     """
     from workbench.engine.resources.memory_budget import shared_budget
     from workbench.ui.access import AccessPolicy
+    from workbench.ui.state.graph_argument import to_document
     from workbench.ui.web import serve
 
     if token is not None and len(token) < 16 and not no_token:
@@ -94,7 +95,10 @@ def app_command(
     )
     if no_token and not access.loopback:
         click.echo(f"warning: whoever reaches port {port} of {host} is in: --no-token", err=True)
-    opened = load_source_graph(graph) if graph else None
+    opened = None
+    if graph:
+        checked = load_source_graph(graph)
+        opened = to_document(Path(graph) if Path(graph).is_file() else graph).with_graph(checked)
     if memory is not None:
         shared_budget().host = int(memory * 2**30)
     serve(data, opened, port, access, roots, not no_browser, max_sessions)

@@ -12,12 +12,15 @@ from workbench.graph.model import Graph, is_text
 from workbench.graph.storage.io import dump_json, graph_from_json, graph_to_json, read_graph
 from workbench.graph.storage.layout import Document, load_document
 from workbench.graph.storage.recipes import load_recipe, load_recipe_document, load_recipes
-from workbench.preview.views.share import read_picture
+from workbench.preview.views.share import read_picture, read_shared
 
 BESIDE = {"layout", "draws", "origins"}
 """What a graph file may hold besides the graph."""
 START = "rotate-jitter"
 """The recipe that stands there when none is named."""
+
+_FILES = (".json", ".png")
+"""Endings of files with a graph."""
 
 GraphLike = Graph | Document | str | Path | Mapping[str, Any] | None
 
@@ -44,7 +47,7 @@ def to_graph(source: GraphLike) -> Graph:
             return to_graph(source.graph)
         case Path():
             return _read(source)
-        case str() if source.endswith((".json", ".png")):
+        case str() if source.endswith(_FILES):
             return _read(Path(source))
         case str():
             return load_recipe(source)
@@ -59,10 +62,12 @@ def to_graph(source: GraphLike) -> Graph:
 
 
 def to_document(source: GraphLike) -> Document:
-    """As ``to_graph``; with the places, frames and notes of a document, recipe or parsed JSON."""
+    """As ``to_graph``; with the places, frames and notes of a document, file or recipe."""
     graph = to_graph(source)
     if isinstance(source, Document):
         return source
+    if isinstance(source, Path) or (isinstance(source, str) and source.endswith(_FILES)):
+        return _beside(Path(source))
     if isinstance(source, str) and source in load_recipes():
         return load_recipe_document(source)
     if isinstance(source, Mapping) and source.keys() & BESIDE:
@@ -71,6 +76,13 @@ def to_document(source: GraphLike) -> Document:
         kept = load_document(dump_json(whole))
         return replace(kept, graph=graph)
     return Document(graph)
+
+
+def _beside(path: Path) -> Document:
+    """What a file that ``_read`` reads holds, with what is beside the graph."""
+    content = path.read_bytes()
+    text = read_shared(content) if path.suffix == ".png" else content.decode("utf-8-sig")
+    return load_document(text)
 
 
 def _read(path: Path) -> Graph:
