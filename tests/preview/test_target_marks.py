@@ -281,3 +281,40 @@ def test_ids_paths_and_shares_of_classes_stand_beside_the_picture(
     preview = preview_batch(engine, PreviewRequest(graph, str(photos), tiles=3))
     for tile in preview.tiles:
         assert tile.targets == (f"labels {tile.class_name}",)
+    # Arithmetic changes the number: it is that of another class, whose name says nothing.
+    one = {"right": 1, "constant_type": "INT32"}
+    more = Node("more", "math.add", one, {"data": Port("reader", "labels")})
+    shares = replace(node, inputs={"data": Port("more", "output")}, args={"num_classes": 99})
+    graph = replace(graph, nodes=(*graph.nodes, more)).replace_node(shares)
+    preview = preview_batch(engine, PreviewRequest(graph, str(photos), tiles=3))
+    for tile in preview.tiles:
+        assert tile.targets == (f"labels {int(tile.label) + 1}",)
+
+
+def test_boxes_whose_numbers_were_changed_have_no_names(
+    folder: Path, engine: Engine, tmp_path: Path
+) -> None:
+    document = json.loads((folder / "boxes.json").read_text())
+    document["categories"].append({"id": 2, "name": "another"})
+    (tmp_path / "boxes.json").write_text(json.dumps(document))
+    start = coco_start(folder)
+    args = {"annotations_file": str(tmp_path / "boxes.json")}
+    reader = start.node("reader")
+    start = start.replace_node(replace(reader, args={**reader.args, **args}))
+    graph, _ = insert_node(start, CATALOG, "flip", "decode")
+    graph = with_followers(start, graph, CATALOG)
+    follower = next(node for node in graph.nodes if node.op == "follow_boxes")
+    one = {"right": 1, "constant_type": "INT32"}
+    more = Node("more", "math.add", one, {"data": follower.inputs["labels"]})
+    changed = replace(follower, inputs={**follower.inputs, "labels": Port("more", "output")})
+    other = replace(graph, nodes=(*graph.nodes, more)).replace_node(changed)
+    texts, numbers = (
+        [
+            mark.text
+            for mark in preview_batch(engine, PreviewRequest(each, {}, tiles=1)).tiles[0].marks[-1]
+            if not mark.mask
+        ]
+        for each in (graph, other)
+    )
+    assert set(texts) == {"marker"}
+    assert set(numbers) == {"2"}

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.engine.run.worker import Worker
-from workbench.graph.model import Port, Source
+from workbench.graph.model import Port
 from workbench.graph.types.devices import infer_devices, port_kind
+from workbench.graph.types.label_numbers import labels_source
 from workbench.preview.facts.class_names import class_names_of
 from workbench.preview.facts.value_text import number_text
 from workbench.preview.request import GraphRun
@@ -50,12 +51,7 @@ def target_text(worker: Worker, run: GraphRun, port: Port, array: NDArray[Any]) 
         return array.astype(np.uint8).tobytes().decode(errors="replace")
     if node.op not in _SHARED or array.ndim != 1 or array.dtype.kind not in "biuf":
         return ""
-    while not isinstance(node, Source) and node.inputs:
-        first = next(iter(node.inputs.values()))
-        if not run.graph.has(first.node):
-            break
-        port, node = first, run.graph.node(first.node)
-    names = class_names_of(worker, run, port)
+    names = class_names_of(worker, run, labels_source(run.graph, run.catalog, port))
     shares = array.astype(np.float64)
     classes = [int(at) for at in np.argsort(-shares, kind="stable") if shares[at] > _LEAST_SHARE]
     named = [(names[at] if at < len(names) else str(at), shares[at]) for at in classes]

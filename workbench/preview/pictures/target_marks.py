@@ -24,6 +24,7 @@ from workbench.graph.annotations.target_formats import box_format, is_relative
 from workbench.graph.model import Node, Port, Source
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.devices import port_kind
+from workbench.graph.types.label_numbers import labels_source
 from workbench.preview.pictures.marks import Marks, TargetMark, draw_marks
 from workbench.preview.pictures.mask_marks import fitting_mask
 from workbench.preview.pictures.tiles import picture_layout
@@ -59,6 +60,8 @@ def marks_of(worker: Worker, run: GraphRun, image: Port, only: int | None = None
             continue
         labels = _labels_beside(run, node)
         names = _class_names(worker, run, node)
+        if _are_changed(run, Port(node.id, "labels")):
+            names = []
         form = box_format(run.graph, node) or "absolute ltrb"
         is_points = kind == "points"
         relative = is_relative(run.graph, node) if is_points else form.startswith("relative")
@@ -190,6 +193,12 @@ def _is_depth(run: GraphRun, port: Port) -> bool:
     nodes = [node for node in run.graph.nodes if port in node.inputs.values()]
     given = [run.graph.node(port.node), *nodes]
     return any(follows(node) and node.args.get("interpolation") == "linear" for node in given)
+
+
+def _are_changed(run: GraphRun, labels: Port) -> bool:
+    """Whether labels do not number the classes as those of the source do."""
+    given = labels in run.result.batches
+    return given and labels_source(run.graph, run.catalog, labels) is None
 
 
 def _labels_beside(run: GraphRun, node: Node) -> Sequence[NDArray[np.generic]] | None:
