@@ -133,6 +133,11 @@ def test_cycles_name_all_nodes_in_them() -> None:
 def test_kinds_must_fit() -> None:
     fault = only_fault(fed(chain_graph("rotate"), "rotate", "data", "reader.jpegs"))
     assert fault.message == "it takes image and is fed encoded"
+    assert "call .decode()" in fault.remedy
+    (fault, *_) = check_graph(
+        fed(chain_graph("rotate"), "rotate", "data", "reader.labels"), CATALOG
+    )
+    assert fault.remedy == "Connect a port of its kind."
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,12 @@ def test_what_is_not_json_is_said_to_be_none(text: str) -> None:
     assert "This is not JSON" in faults_of(text)
 
 
+def test_a_path_in_the_place_of_the_text_is_said_to_be_one() -> None:
+    told = faults_of("folder/mine.json")
+    assert told.startswith("'folder/mine.json' is a path")
+    assert "wb.read_graph(path)" in told
+
+
 @pytest.mark.parametrize("text", ["[]", "null", "3", '"text"', "{}", '{"format": "onnx"}'])
 def test_other_json_is_no_graph_file(text: str) -> None:
     assert 'it has no "format": "dali-workbench-graph"' in faults_of(text)

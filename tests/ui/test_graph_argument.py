@@ -5,9 +5,12 @@ import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
+from workbench.emit.pipeline_import.graph import ImportedGraph
+from workbench.emit.pipeline_import.report import ImportReport
 from workbench.errors import GraphFormatError
 from workbench.graph import Graph, Node, dump_graph, load_recipe
 from workbench.graph.storage.layout import Document, Layout, Note, dump_document
+from workbench.graph.storage.recipes import load_recipe_document
 from workbench.preview.views.share import KEY
 from workbench.ui.state.graph_argument import START, to_document, to_graph
 
@@ -33,6 +36,13 @@ def test_a_file_keeps_what_is_beside_the_graph(ending: str, tmp_path: Path) -> N
     else:
         file.write_text(dump_document(document))
     assert to_document(file) == to_document(str(file)) == document
+
+
+def test_an_import_stands_for_its_document() -> None:
+    document = load_recipe_document("simclr")
+    found = ImportedGraph(document, ImportReport())
+    assert to_graph(found) is document.graph
+    assert to_document(found) is document
 
 
 @pytest.mark.parametrize("source", [5, ["simclr"], "simclrr", Path("gone.json"), {"format": "x"}])

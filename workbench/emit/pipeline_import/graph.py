@@ -63,7 +63,7 @@ class ImportedGraph:
     A notebook shows the graph and the report::
 
         found = wb.from_pipeline(w.pipeline())
-        again = wb.Workbench("photos", found.document, restore=False)
+        again = wb.Workbench("photos", found, restore=False)
         again.close()
     """
 

@@ -19,6 +19,8 @@ from workbench.graph.types.devices import port_kind
 from workbench.graph.types.type_promotion import integer_range
 from workbench.graph.user_functions.own_code import own_code_faults
 
+_DECODE = "Decode it first: put decoders.image between them, or call .decode() in code."
+
 
 def port_problem(
     port: Port, graph: Graph, catalog: Catalog, scope: str = ""
@@ -219,7 +221,7 @@ def input_faults(node: Node, spec: OpSpec, graph: Graph, catalog: Catalog) -> It
                 node.id,
                 name,
                 f"it takes {want} and is fed {got}",
-                "Connect a port of its kind.",
+                _DECODE if (want, got) == ("image", "encoded") else "Connect a port of its kind.",
                 "kind",
             )
     for port in spec.inputs:

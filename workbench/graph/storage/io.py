@@ -153,6 +153,11 @@ def load_graph(text: str) -> Graph:
 
         graph = wb.load_graph(wb.dump_graph(wb.load_recipe("simclr")))
     """
+    if text.rstrip().endswith(".json") and "\n" not in text:
+        raise GraphFormatError(
+            f"{text.strip()[:200]!r} is a path, and load_graph takes the text of a graph file. Use "
+            "wb.read_graph(path)."
+        )
     return graph_from_json(parse_json(text))
 
 

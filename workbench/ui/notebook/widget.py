@@ -18,6 +18,7 @@ from IPython.core.getipython import get_ipython
 from IPython.display import display
 
 from workbench.arguments import PATH, PATHS, TEXT, checked
+from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.errors import ArgumentError, UnknownNameError
 from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Graph
@@ -122,7 +123,8 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
         of paths or (path, label) pairs; a pandas or Polars frame with a column of paths. By default
         what the graph was made to read (``workbench.read``); without a graph, the working folder.
     graph:
-        A ``Graph``, the name of a recipe, a path to a graph file or its parsed JSON.
+        A ``Graph``, what ``from_file`` and ``from_pipeline`` give, the name of a recipe, a path to
+        a graph file or its parsed JSON.
     restore:
         What happens to earlier edits of the same cell of the same notebook, if the data and the
         graph of the call are the same. By default edits are saved to disk, and earlier ones are
@@ -169,7 +171,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
     @checked(roots=PATHS)
     def __init__(
         self,
-        data: Data | Graph | None = None,
+        data: Data | Graph | ImportedGraph | None = None,
         graph: GraphLike = None,
         *,
         restore: bool | None = None,
@@ -181,7 +183,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
         _require_arrangement(layout, height)
         self._parameters = {}
         self._height, self._stacked = height, layout == "stacked"
-        if isinstance(data, Graph):
+        if isinstance(data, Graph | ImportedGraph):
             if graph is not None:
                 raise ArgumentError("Workbench is given two graphs. Give data, then a graph.")
             data, graph = None, data

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.errors import GraphFormatError
 from workbench.graph.model import Graph, is_text
 from workbench.graph.storage.io import dump_json, graph_from_json, graph_to_json, read_graph
@@ -22,11 +23,11 @@ START = "rotate-jitter"
 _FILES = (".json", ".png")
 """Endings of files with a graph."""
 
-GraphLike = Graph | Document | str | Path | Mapping[str, Any] | None
+GraphLike = Graph | Document | ImportedGraph | str | Path | Mapping[str, Any] | None
 
 
 def to_graph(source: GraphLike) -> Graph:
-    """A graph from itself, a recipe's name, a path to a file, or parsed JSON.
+    """A graph from itself, an import, a recipe's name, a path to a file, or parsed JSON.
 
     ``{"graph": graph, "layout": ...}`` is a graph with what a file has beside it. A path ends in
     ``.json``, or in ``.png`` for a shared picture. None is the recipe ``rotate-jitter``. Raises
@@ -43,7 +44,7 @@ def to_graph(source: GraphLike) -> Graph:
                         "file can hold. Give the graph and its nodes other names."
                     )
             return source
-        case Document():
+        case Document() | ImportedGraph():
             return to_graph(source.graph)
         case Path():
             return _read(source)
@@ -64,6 +65,8 @@ def to_graph(source: GraphLike) -> Graph:
 def to_document(source: GraphLike) -> Document:
     """As ``to_graph``; with the places, frames and notes of a document, file or recipe."""
     graph = to_graph(source)
+    if isinstance(source, ImportedGraph):
+        return source.document
     if isinstance(source, Document):
         return source
     if isinstance(source, Path) or (isinstance(source, str) and source.endswith(_FILES)):
