@@ -251,8 +251,11 @@ def test_a_reload_or_a_restart_brings_the_edits_back(host: Host, photos: Path) -
         host.open(photos, small())
         expect(line).to_have_text(re.compile(r"Not applied: 1 edit of \d\d:\d\d"), timeout=PATIENCE)
         expect(title(page)).to_have_text("rotate-jitter")
+        printed = page.locator(".jp-OutputArea-output", has_text="Pass restore=True")
+        expect(printed).to_have_count(1)
         line.locator("[data-wb=apply-kept]").click()
         expect(line).to_be_hidden()
+        expect(printed).to_have_count(0)
         expect(title(page)).to_have_text("not lost")
         return
     page.reload()

@@ -276,6 +276,29 @@ def test_the_code_wins_over_earlier_edits(graph: Graph, capsys: pytest.CaptureFi
 
 
 @pytest.mark.usefixtures("notebook_cell")
+def test_the_line_about_earlier_edits_goes_once_they_are_applied(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = wb.Workbench(graph)
+    first["rotate"].angle = 80
+    first.close()
+    w = wb.Workbench(graph)
+    shown: list[str] = []
+    for method in ("display", "update"):
+        monkeypatch.setattr(
+            f"IPython.display.DisplayHandle.{method}",
+            lambda _, bundle, **options: shown.append(bundle["text/plain"]),
+        )
+    monkeypatch.setattr("workbench.ui.notebook.widget.get_ipython", object)  # as in a notebook
+    w._print_offer("Not applied")
+    w._model.receive("canvas", "selected", ["resize"])
+    assert shown == ["Not applied"]
+    w._model.act("bar", {"do": "apply_kept"})
+    assert shown == ["Not applied", ""]
+    w.close()
+
+
+@pytest.mark.usefixtures("notebook_cell")
 def test_earlier_edits_are_applied_where_the_code_says_so(
     graph: Graph, capsys: pytest.CaptureFixture[str]
 ) -> None:

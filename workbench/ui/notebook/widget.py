@@ -15,7 +15,7 @@ from typing import Any
 import ipywidgets
 import traitlets
 from IPython.core.getipython import get_ipython
-from IPython.display import display
+from IPython.display import DisplayHandle, display
 
 from workbench.arguments import PATH, PATHS, TEXT, checked
 from workbench.emit.pipeline_import.graph import ImportedGraph
@@ -228,12 +228,27 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
         super().__init__(self._arranged())
         self.graph = self._model.graph
         if self.bar.restored.get("offered"):
-            print(f"{self.bar.restored['text']} Pass restore=True to apply them.")
+            self._print_offer(f"{self.bar.restored['text']} Pass restore=True to apply them.")
         traitlets.link((self, "target"), (self.code, "target"))
         self._layout_self()
         _open.add(self)
         show_pictures_of_boxes()
         complete_arguments()
+
+    def _print_offer(self, line: str) -> None:
+        """Print a line that a notebook removes once the edits are offered no more."""
+        if get_ipython() is None:
+            print(line)
+            return
+        handle = DisplayHandle()
+        handle.display({"text/plain": line}, raw=True)
+
+        def remove(change: Any) -> None:
+            if not change["new"].get("offered"):
+                handle.update({"text/plain": ""}, raw=True)
+                self.bar.unobserve(remove, "restored")
+
+        self.bar.observe(remove, "restored")
 
     # What stands where
 
