@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -245,6 +246,25 @@ def test_the_documented_order_of_a_link_keeps_the_graph() -> None:
     readme = Path(wb.__file__).parent / "graph" / "README.md"
     assert 'link((w.param("rotate.angle"), "value"), (slider, "value"))' in readme.read_text()
     assert "(w.param" in (wb.Workbench.param.__doc__ or "").partition("link(")[2][:20]
+
+
+def test_a_batch_of_changed_files_renews_the_pictures(photos: Path, tmp_path: Path) -> None:
+    first, second = sorted(photos.rglob("*.jpg"))[:2]
+    shutil.copy(first, tmp_path / "a.jpg")
+    graph = wb.read(tmp_path).decode().resize(size=(32, 32)).with_settings(batch_size=1)
+    w = wb.Workbench(graph, restore=False)
+    try:
+        assert w._static_snapshot.pictured.wait(60)
+        before, pictures = w.batch(0), w.preview.picture
+        renewed = Event()
+        w.preview.observe(lambda change: renewed.set(), "picture")
+        shutil.copy(second, tmp_path / "a.jpg")
+        after = w.batch(0)
+        assert (after.images != before.images).any()
+        assert renewed.wait(60)
+        assert w.preview.picture != pictures
+    finally:
+        w.close()
 
 
 @pytest.fixture

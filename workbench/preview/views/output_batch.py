@@ -41,13 +41,15 @@ class OutputArrays:
 class BatchArrays:
     """All outputs, and what was drawn: for each draw a value a sample, empty where none came.
 
-    ``applied`` has for each node of automatic augmentation what it did to each sample, in words.
+    ``applied`` has for each node of automatic augmentation what it did to each sample, in words;
+    ``folder`` is another text after a change of the data.
     """
 
     outputs: tuple[OutputArrays, ...]
     samples: tuple[Sample, ...]
     draws: dict[str, tuple[NDArray[Any], ...]]
     applied: dict[str, list[str]]
+    folder: str = ""
 
 
 @task
@@ -78,7 +80,8 @@ def read_outputs(worker: Worker, request: PreviewRequest) -> BatchArrays:
         OutputArrays(name, batch.layout, tuple(np.array(each) for each in batch.arrays()))
         for name, batch in found.items()
     )
-    return BatchArrays(outputs, run.result.samples, draws, augmentations_of(run))
+    version = run.result.plan.version
+    return BatchArrays(outputs, run.result.samples, draws, augmentations_of(run), version)
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,8 @@ class OutputBatch(Mapping[str, Any]):
     draws:
         What was drawn for each sample, by the node's id: numbers, None where a sample did not come
         to a draw inside a region; of automatic augmentation what it did, ``rotate -27, equalize``.
+    folder:
+        Another text after a change of the data.
 
     An unknown output raises AttributeError, or KeyError as an item, with the known ones.
 
@@ -116,6 +121,7 @@ class OutputBatch(Mapping[str, Any]):
     errors: Mapping[str, str] = field(default_factory=dict)
     draws: Mapping[str, list[Any]] = field(default_factory=dict)
     sheet: bytes = field(default=b"", repr=False)
+    folder: str = field(default="", repr=False)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.arrays:
@@ -230,6 +236,7 @@ def output_batch(number: int, found: BatchArrays, sheet: bytes = b"") -> OutputB
         {name: [_number(value) for value in values] for name, values in found.draws.items()}
         | found.applied,
         sheet,
+        found.folder,
     )
 
 

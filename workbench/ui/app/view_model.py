@@ -261,6 +261,13 @@ class ViewModel:
         """Have the picture computed, though nothing has changed since it was asked for."""
         self._asked = None
 
+    def follow_files(self, version: str) -> None:
+        """Make the pictures again where the worker has since read another version of the data."""
+        with self.lock:
+            if self.data_panel.is_new(f"{self.engine.pid} {version}"):
+                self.ask_again()
+                self.changed()
+
     def rest(self) -> None:
         """End the worker, after the first picture; the next change starts a fresh one."""
         with self.lock:

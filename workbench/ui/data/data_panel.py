@@ -261,6 +261,10 @@ class DataPanel:
             if known:
                 self.scan()
 
+    def is_new(self, state: str) -> bool:
+        """Whether ``state``, as of ``seen``, is another than that of the present pictures."""
+        return self._seen not in ("", state)
+
     def _on_indexed(self) -> None:
         with self._lock:
             self._indexed = True

@@ -332,7 +332,9 @@ class CodeAccess(KnownAttributes, RunAccess):
         data = self._live.data_panel.datasets
         require_gpu_where_asked(graph, self._live.machine)
         request = PreviewRequest(graph, data, number, count, _SMALLEST_TILE)
-        return preview_outputs(self._model.engine, request)
+        batch = preview_outputs(self._model.engine, request)
+        self._model.follow_files(batch.folder)
+        return batch
 
     @checked()
     def pipeline(self, **options: Any) -> Any:
