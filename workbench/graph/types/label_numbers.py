@@ -6,8 +6,10 @@ from workbench.catalog.spec import Catalog
 from workbench.graph.model import Graph, Port, Source
 
 _KEEP_NUMBERS = frozenset(
-    ("one_hot", "copy", "cast", "cast_like", "permute_batch", "reshape", "reinterpret")
-    + ("squeeze", "expand_dims", "slice", "subscript")
+    (
+        *("one_hot", "copy", "cast", "cast_like", "permute_batch", "reshape", "reinterpret"),
+        *("squeeze", "expand_dims", "slice", "subscript"),
+    )
 )
 """Operators after which a label is still the number of its class, or stands at its place."""
 
