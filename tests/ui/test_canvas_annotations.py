@@ -56,7 +56,7 @@ def test_they_come_back_from_the_file_and_from_undo() -> None:
         {"id": "frame", "title": "Geometry", "nodes": ["resize", "rotate"]}
     ]
     assert note_entries(noted.layout, noted.graph) == [
-        {"id": "note", "text": "as in the paper", "x": 10.0, "y": 20.0}
+        {"id": "note", "text": "as in the paper", "x": 10.0, "y": 20.0, "node": ""}
     ]
 
 

@@ -108,3 +108,27 @@ def test_everything_is_seen_where_that_is_asked_for() -> None:
     found = placed(columns(8, 20), "card_0_1", 346, 648, all=True)
     found.pop("")
     assert all(is_whole(box, 346, 648) for box in found.values())
+
+
+def test_notes_are_in_view_too() -> None:
+    source = """
+    import { withNotes } from "./src/canvas/firstView";
+    const answer = ({ bounds, notes }) => withNotes(bounds, notes);
+    """
+    bounds = {"x": 0, "y": 0, "width": 228, "height": 162}
+    note = {"id": "note", "text": f"Imported partly.\n{'a' * 70}", "x": -20, "y": -90}
+    assert run_module(source, {"bounds": bounds, "notes": []}) == bounds
+    found = run_module(source, {"bounds": bounds, "notes": [note]})
+    assert found == {"x": -20, "y": -90, "width": 248, "height": 252}
+    below = run_module(source, {"bounds": bounds, "notes": [{**note, "y": 150}]})
+    assert below == {"x": -20, "y": 0, "width": 248, "height": 150 + 8 + 4 * 18}
+
+
+def test_a_note_at_a_node_goes_with_it() -> None:
+    source = """
+    import { notesAt } from "./src/canvas/firstView";
+    const answer = ({ notes }) => notesAt(notes, new Map([["reader", { x: 300, y: 40 }]]));
+    """
+    notes = [{"id": each, "text": "", "x": 0, "y": -90, "node": each} for each in ("reader", "")]
+    found = run_module(source, {"notes": notes})
+    assert [(note["x"], note["y"]) for note in found] == [(300, -50), (0, -90)]

@@ -30,6 +30,7 @@ from workbench.emit.pipeline_import.control_flow.regions import BlockConverter, 
 from workbench.emit.pipeline_import.control_flow.subsets import fold_subsets
 from workbench.emit.pipeline_import.control_flow.turns import fold_turns
 from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
+from workbench.emit.pipeline_import.remark import with_remark
 from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
 from workbench.emit.pipeline_import.trace.call_order import in_call_order
 from workbench.emit.pipeline_import.trace.notebook_cells import with_cells_joined
@@ -182,7 +183,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     report = _report(graph, here, ids, document, seeds, refused, faults, traced)
     named = str(folder or "")
     place = "" if named.startswith(traced.placeholders) else named
-    return ImportedGraph(document, report, data=place)
+    return ImportedGraph(with_remark(document, report), report, data=place)
 
 
 def _ports(every: Made, ids: Mapping[str, str]) -> dict[str, Port]:

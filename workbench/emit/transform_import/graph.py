@@ -11,6 +11,7 @@ from typing import Any
 
 from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.graph import ImportedGraph
+from workbench.emit.pipeline_import.remark import with_remark
 from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
 from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.emit.transform_import.albumentations import ALBUMENTATIONS
@@ -151,7 +152,7 @@ def import_transforms(
         assumed=FrozenDict(assumed),
         changed_nodes=inexact,
     )
-    return ImportedGraph(Document(graph), report, call)
+    return ImportedGraph(with_remark(Document(graph), report), report, call)
 
 
 def _applied(library: Library, call: TransformCall, start: Graph) -> tuple[Images, Graph]:

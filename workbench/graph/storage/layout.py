@@ -49,6 +49,8 @@ class Note:
     text: str
     at: Position
     scope: str = ""
+    node: str = ""
+    """The node from whose place ``at`` counts, wherever that stands; empty: from 0, 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,8 @@ class Layout:
             for key, frame in self.frames.items()
         }
         notes = {
-            key: replace(note, scope=exchanged(note.scope)) for key, note in self.notes.items()
+            key: replace(note, scope=exchanged(note.scope), node=exchanged(note.node))
+            for key, note in self.notes.items()
         }
         unfolded, collapsed = (
             frozenset(map(exchanged, ids)) for ids in (self.unfolded, self.collapsed)
@@ -219,6 +222,7 @@ def dump_document(document: Document) -> str:
         data["layout"]["notes"] = {
             key: {"text": note.text, "at": list(note.at)}
             | ({"scope": note.scope} if note.scope else {})
+            | ({"node": note.node} if note.node else {})
             for key, note in layout.notes.items()
         }
     if document.draws:
@@ -287,7 +291,9 @@ def _notes(data: Any) -> dict[str, Note]:
         text, at, scope = entry.get("text"), entry.get("at"), entry.get("scope", "")
         if isinstance(text, str) and is_text(text) and isinstance(scope, str) and _is_place(at):
             place = (float(at[0]), float(at[1]))  # type: ignore[index]
-            found[key] = Note(text[:LONGEST_NOTE], place, scope)
+            node = entry.get("node", "")
+            node = node if isinstance(node, str) else ""
+            found[key] = Note(text[:LONGEST_NOTE], place, scope, node)
     return found
 
 

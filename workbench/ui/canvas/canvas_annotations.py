@@ -80,7 +80,7 @@ def frame_entries(layout: Layout, shown: Graph) -> list[FrameEntry]:
 def note_entries(layout: Layout, shown: Graph) -> list[NoteEntry]:
     """The notes in the body that is shown."""
     return [
-        {"id": key, "text": note.text, "x": note.at[0], "y": note.at[1]}
+        {"id": key, "text": note.text, "x": note.at[0], "y": note.at[1], "node": note.node}
         for key, note in layout.notes.items()
         if note.scope == shown.scope
     ]

@@ -237,12 +237,13 @@ class FrameEntry(TypedDict):
 
 
 class NoteEntry(TypedDict):
-    """A text on the canvas, and the place of its upper left corner."""
+    """A text on the canvas, and the place of its corner, from that of ``node`` if any."""
 
     id: str
     text: str
     x: float
     y: float
+    node: str
 
 
 class EdgeEntry(TypedDict):

@@ -152,12 +152,13 @@ export interface FrameEntry {
   nodes: string[];
 }
 
-/** A text on the canvas, and the place of its upper left corner. */
+/** A text on the canvas, and the place of its corner, from that of ``node`` if any. */
 export interface NoteEntry {
   id: string;
   text: string;
   x: number;
   y: number;
+  node: string;
 }
 
 /** One edge, to a node or to an output of the graph. */

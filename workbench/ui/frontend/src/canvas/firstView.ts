@@ -1,5 +1,6 @@
 // Which part of the graph is seen until somebody pans or zooms.
 
+import type { NoteEntry } from "../views";
 import type { Point, Size } from "./geometry";
 
 /** Room kept free, in pixels of the screen. */
@@ -37,6 +38,36 @@ export function footerOf({ width, height }: Size): Footer {
 /** The room that they take, in pixels of the screen. */
 export function roomBelow(size: Size): number {
   return footerOf(size).rows === 2 ? ROOM.stacked : ROOM.below;
+}
+
+/** Of a note, about: how wide it may be, how many letters stand in a row, and the rows' height. */
+const NOTE = { width: 240, letters: 28, row: 18, edges: 8 };
+
+/** The notes where they stand: of those at a node, from its place. */
+export function notesAt(
+  notes: readonly NoteEntry[],
+  settled: ReadonlyMap<string, Point>,
+): readonly NoteEntry[] {
+  return notes.map((note) => {
+    const from = settled.get(note.node);
+    return from ? { ...note, x: from.x + note.x, y: from.y + note.y } : note;
+  });
+}
+
+/** A rectangle that holds the notes too. */
+export function withNotes(
+  bounds: Rectangle,
+  notes: readonly (Point & { text: string })[],
+): Rectangle {
+  let [left, top] = [bounds.x, bounds.y];
+  let [right, bottom] = [left + bounds.width, top + bounds.height];
+  for (const { x, y, text } of notes) {
+    const rows = text.split("\n").map((line) => Math.max(1, Math.ceil(line.length / NOTE.letters)));
+    const height = NOTE.edges + NOTE.row * rows.reduce((sum, count) => sum + count, 0);
+    [left, top] = [Math.min(left, x), Math.min(top, y)];
+    [right, bottom] = [Math.max(right, x + NOTE.width), Math.max(bottom, y + height)];
+  }
+  return { x: left, y: top, width: right - left, height: bottom - top };
 }
 
 /** The room that a card's own buttons take above them, where there is none beside the card. */

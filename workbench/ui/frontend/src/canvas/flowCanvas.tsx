@@ -186,7 +186,7 @@ export function FlowCanvas() {
           <Background gap={18} size={1.6} color="var(--dot)" />
           {places.line !== null && <DeviceLine line={places.line} left={places.bounds.x} />}
           <Frames places={places} />
-          <Notes />
+          <Notes places={places} />
           <EdgeLabels edges={state.edges} routes={places.routes} />
           <Toolbar places={places} />
           <SelectionToolbar arrange={arrange} />

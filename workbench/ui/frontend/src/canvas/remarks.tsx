@@ -2,10 +2,11 @@
 
 import type { TargetedFocusEvent, TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import { useReactFlow, ViewportPortal } from "@xyflow/react";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { FrameEntry, NoteEntry } from "../views";
 import { NEW } from "./actions";
 import { useCanvasStore, useCanvasState } from "./context";
+import { notesAt } from "./firstView";
 import type { Point } from "./geometry";
 import { Icon } from "../lib/icons";
 import type { LayoutCache } from "./layoutCache";
@@ -85,8 +86,9 @@ function FrameBox({ frame, places }: { frame: FrameEntry; places: LayoutCache })
   );
 }
 
-export function Notes() {
-  const notes = useCanvasState((state) => state.notes);
+export function Notes({ places }: { places: LayoutCache }) {
+  const entries = useCanvasState((state) => state.notes);
+  const notes = useMemo(() => notesAt(entries, places.settled), [entries, places.settled]);
   useOpened("note", notes);
   return (
     <ViewportPortal>

@@ -3,7 +3,7 @@
 import { useReactFlow } from "@xyflow/react";
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/compat";
 import type { CanvasStore } from "./canvasStore";
-import { firstView, roomBelow, ROOM_OF_TOOLBAR, type Seen, type View } from "./firstView";
+import { firstView, notesAt, roomBelow, ROOM_OF_TOOLBAR, withNotes, type Seen, type View } from "./firstView";
 import type { LayoutCache } from "./layoutCache";
 
 const GLIDE = 180;
@@ -34,7 +34,7 @@ export function useSize(store: CanvasStore): { width: number; height: number } {
   return size;
 }
 
-function seenOf({ boxes, settled, bounds, scope }: LayoutCache, current: string): Seen {
+function seenOf({ boxes, settled, bounds: cards, scope }: LayoutCache, store: CanvasStore): Seen {
   const frames = new Set(boxes.filter(({ node }) => node?.place?.rects).map(({ id }) => id));
   const rectangles = boxes.flatMap(({ id, width, height }) => {
     const at = settled.get(id);
@@ -42,6 +42,8 @@ function seenOf({ boxes, settled, bounds, scope }: LayoutCache, current: string)
   });
   const head = rectangles[0]?.id ?? "";
   const buttons = boxes.some(({ node }) => node?.bodies.length);
+  const bounds = withNotes(cards, notesAt(store.link.get("notes", []), settled));
+  const { current } = store;
   return { bounds, boxes: rectangles, head, current, buttons, breadcrumb: scope !== "" };
 }
 
@@ -74,7 +76,7 @@ export function useView(
       const { places: now, size: box } = latest.current;
       follows.current = true;
       whole.current = all;
-      go(firstView(seenOf(now, store.current), box, all), duration);
+      go(firstView(seenOf(now, store), box, all), duration);
     },
     [go, store],
   );
