@@ -5,12 +5,8 @@ from __future__ import annotations
 from workbench.catalog.spec import Catalog
 from workbench.graph.model import Graph, Port, Source
 
-_KEEP_NUMBERS = frozenset(
-    (
-        *("one_hot", "copy", "cast", "cast_like", "permute_batch", "reshape", "reinterpret"),
-        *("squeeze", "expand_dims", "slice", "subscript"),
-    )
-)
+_MOVE = ("permute_batch", "reshape", "reinterpret", "squeeze", "expand_dims", "slice", "subscript")
+_KEEP_NUMBERS = frozenset(("one_hot", "copy", "cast", "cast_like", *_MOVE))
 """Operators after which a label is still the number of its class, or stands at its place."""
 
 
