@@ -117,6 +117,19 @@ def test_pictures_are_provisional_until_the_index_is_there(
         model.close()
 
 
+def test_data_that_go_while_they_are_counted_are_named(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory", "photos")
+
+    monkeypatch.setattr(sample_count, "scan_folder", gone)
+    held = Held(photos)
+    held.count.start()
+    assert held.ended.wait(60)
+    assert "cannot be counted: No such file or directory. Open the data" in str(held.done[0])
+
+
 @pytest.mark.parametrize(
     ("kind", "write"), [("webdataset", write_webdataset), ("tfrecord", write_tfrecord)]
 )

@@ -71,6 +71,9 @@ class SampleCount:
             return
         except DataError as error:
             done = error
+        except OSError as error:  # the data were moved or removed meanwhile
+            why = error.strerror or str(error)
+            done = DataError(f"{self._dataset} cannot be counted: {why}. Open the data again.")
         if not self._closed:
             self._on_done(done)
 
