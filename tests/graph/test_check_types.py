@@ -10,8 +10,7 @@ import pytest
 
 from tests.helpers import chain_graph, script_batches, with_settings
 from workbench.catalog import Value, load_catalog
-from workbench.emit.templates import template_parts
-from workbench.graph import Graph, Node, Port, check_graph
+from workbench.graph import Graph, Node, Port, check_graph, resolved
 from workbench.graph.checks.check_types import NORMALIZES, per_channel_faults
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Body
@@ -48,7 +47,7 @@ def fed_graph(op: str, args: Mapping[str, Value], **sources: Node | Port) -> Gra
 def dali_runs(graph: Graph, photos: Path, folder: Path) -> bool:
     """Whether the exported script runs, where it is exported whatever the check says."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(template_parts, "require_sound", lambda graph, catalog: None)
+        patch.setattr(resolved, "require_sound", lambda graph, catalog: None)
         try:
             script_batches(graph, photos, 1, folder)
         except (RuntimeError, ValueError):
