@@ -286,9 +286,11 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
 
     def _publish(self, component: str, field: str, value: Any) -> None:
         self._parts[component].show(field, value)
-        of_graph = (component, field) in _WITH_GRAPH  # it carries its data
-        if of_graph and hasattr(self, "_model") and not self._closed:
-            self.graph = self._model.graph
+        if (component, field) in _WITH_GRAPH and hasattr(self, "_model") and not self._closed:
+            graph, known = self._model.graph, self.graph
+            # a count publishes often, and beside a cell that sets another graph: not each time
+            if field == "saved" or known is None or graph.datasets != known.datasets:
+                self.graph = graph
         if field == "picture" and value:
             self._static_snapshot.changed()
 
