@@ -103,12 +103,14 @@ def test_what_the_region_holds_more_is_refused() -> None:
             fuse(refused, CATALOG, name)
 
 
-def test_so_is_a_region_that_lacks_a_body() -> None:
-    """As a file with faults may have it: the inspector asks while it shows the fault."""
+def test_so_is_a_region_with_faults() -> None:
+    """As a file may have it: the inspector asks while it shows the fault."""
     graph, region = sometimes("flip", WRITTEN["flip"])
     node = graph.node(region)
-    lacking = graph.replace_node(replace(node, bodies={"then": node.bodies["then"]}))
-    assert "it needs a then and an else" in fused_refusal(lacking, CATALOG, region)
+    then = node.bodies["then"]
+    for bodies in ({"then": then}, {**node.bodies, "then": replace(then, inputs=())}):
+        faulty = graph.replace_node(replace(node, bodies=bodies))
+        assert "it has faults" in fused_refusal(faulty, CATALOG, region)
 
 
 def test_so_is_what_was_not_proven_for_a_type() -> None:

@@ -97,8 +97,9 @@ def _parts(body: Graph, catalog: Catalog, region: Node) -> _Parts:
     coin = coin_of(body, region)
     if region.op != "if" or coin is None:
         raise refused("no coin flip decides in it")
-    if region.bodies.keys() != {"then", "else"}:  # a graph with faults
-        raise refused("it needs a then and an else")
+    inside = {region.id, *(node.id for body in region.bodies.values() for node in body.nodes)}
+    if any(fault.node in inside for fault in check_graph(body.whole, catalog)):
+        raise refused("it has faults")
     readers = body.consumers(coin.id)
     if len(readers) != 1 or any(port.node == coin.id for port in body.outputs.values()):
         raise refused(f"{coin.id} feeds other nodes too")
