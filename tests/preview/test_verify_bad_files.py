@@ -24,7 +24,9 @@ def test_bad_files_are_left_out_and_named(
     assert report.exact
     assert [one.file for one in report.left_out] == [f"class/0{n}_{kind}" for n in (0, 1)]
     assert all(REFUSED[kind][1] in one.reason for one in report.left_out)
-    assert report.lines() == ["identical: 4 of 4"]
+    left_out, last = report.lines()
+    assert left_out.startswith("2 bad files left out: class/00")
+    assert last == "identical: 4 of 4"
 
 
 def test_an_empty_folder_is_told_as_in_the_preview(tmp_path: Path, engine: Engine) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.ui.screen import Screen
+from workbench.engine.reading.findings import CheckedFile, Finding
 from workbench.errors import CancelledError, DataError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_setting
@@ -184,6 +185,10 @@ def test_what_ended_meanwhile_is_found(monkeypatch: pytest.MonkeyPatch, no_job: 
     assert after.entry(graph, "d")["text"] == "identical to export"
     assert after.entry(set_setting(graph, seed=9), "d")["stale"]
     assert page._job.listener is None
+    after.forget()  # another graph is opened
+    later = SessionVerification(threading.RLock(), lambda: None)
+    later.own(OWNER)
+    assert later.entry(graph, "d")["state"] == "none"
     another = SessionVerification(threading.RLock(), lambda: None)
     another.own("f" * 16)
     assert another.entry(graph, "d")["state"] == "none"
@@ -250,3 +255,13 @@ def test_for_real(photos: Path) -> None:
         assert screen["preview", "verification"]["state"] == "none"
     finally:
         model.close()
+
+
+def test_bad_files_that_were_left_out_are_beside_the_verdict(
+    monkeypatch: pytest.MonkeyPatch, no_job: None
+) -> None:
+    bad = CheckedFile("a/b.jpg", findings=(Finding("empty", "the file is empty"),))
+    report = Verification(12, 12, 3, "cpu", (), left_out=(bad,))
+    entry = verification_job._found(report)
+    assert entry["text"] == "identical without 1 bad file"
+    assert "a/b.jpg" in entry["detail"][-1]

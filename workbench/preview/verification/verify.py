@@ -102,7 +102,10 @@ class Verification:
         )
 
     def lines(self) -> list[str]:
-        """The report as text; the last line is ``identical: N of N``, where no file is missing."""
+        """The report as text; the last line is ``identical: N of N``, where no file is missing.
+
+        The samples are those of the usable files; a line before names the others.
+        """
         found = [
             f"batch {one.batch}, sample {one.sample} ({one.file}), {one.output}: {one.text}"
             for one in self.deviations[:_NAMED]
@@ -114,6 +117,8 @@ class Verification:
         if self._missing:
             found.append(f"{describe_left_out(self._missing)}; one ends the exported program")
             return [*found, f"of the other files the same: {self.identical} of {self.samples}"]
+        if self.left_out:
+            found.append(f"{describe_left_out(self.left_out)}; an export for the data ends at one")
         return [*found, f"identical: {self.identical} of {self.samples}"]
 
     def to_frame(self) -> Any:

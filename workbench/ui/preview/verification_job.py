@@ -133,6 +133,8 @@ class SessionVerification:
     def forget(self) -> None:
         """Another graph is opened: what was found is not of it."""
         if self._running is None:
+            if self._job is not None:
+                VERIFICATION_JOBS.drop(self._job)  # nor does the next page of the session find it
             self._job = None
 
     def own(self, owner: str) -> None:
@@ -164,6 +166,11 @@ def _what(graph: Graph, data: Datasets) -> What:
     return replace(graph, name="", about=""), data
 
 
+def _without(report: Verification) -> str:
+    count = len(report.left_out)
+    return f" without {count:,} bad file{'s' * (count != 1)}"
+
+
 def _found(report: Verification) -> VerifiedEntry:
     batches = "batch 0" if report.batches == 1 else f"batches 0 to {report.batches - 1}"
     compared = (
@@ -183,11 +190,11 @@ def _found(report: Verification) -> VerifiedEntry:
         return {
             **NOTHING,
             "state": "identical",
-            "text": "identical to export",
+            "text": f"identical{_without(report)}" if left_out else "identical to export",
             "detail": [compared, *left_out],
         }
     differ = report.samples - report.identical
-    lines = report.lines()[:-1]
+    lines = report.lines()[: -2 if left_out else -1]
     more = [f"and {len(lines) - _NAMED} more lines"] if len(lines) > _NAMED else []
     return {
         **NOTHING,
