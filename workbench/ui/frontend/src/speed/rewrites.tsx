@@ -140,6 +140,7 @@ function SoFar({ view }: { view: RewritesView }) {
           })}
         />
       </Wide>
+      <Provenance all={view.on} />
     </>
   );
 }
