@@ -26,6 +26,7 @@ from workbench.graph.control_flow.repeat import repeat
 from workbench.graph.control_flow.set_condition import set_condition
 from workbench.graph.edits.edit import insert_node
 from workbench.graph.edits.rename import rename_node
+from workbench.ui.inspector.condition_actions import condition_words
 
 CATALOG = load_catalog()
 PLAIN = load_recipe("rotate-jitter")
@@ -177,3 +178,13 @@ def test_what_ran_otherwise_runs_behind_the_elif() -> None:
     graph = rename_node(graph, added, "second")
     assert elif_of(graph.node(REGION)) == graph.node("second")
     assert written(graph) == ["if chance:", "elif chance_2:", "else:"]
+
+
+def test_a_label_below_0_is_named_by_its_number() -> None:
+    """Not by the last class, which the index -1 means in Python."""
+    labelled = set_condition(BRANCHED, CATALOG, REGION, LabelIs((3,)))
+    test = next(node for node in labelled.nodes if node.args.get("right") == 3)
+    below = labelled.replace_node(replace(test, args={**test.args, "right": -1}))
+    for classes in ((), ("ant", "bee")):
+        words = condition_words(below, CATALOG, below.node(REGION), classes)
+        assert words == "label -1"

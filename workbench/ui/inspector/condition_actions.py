@@ -93,7 +93,7 @@ def condition_words(graph: Graph, catalog: Catalog, node: Node, classes: Sequenc
     found = condition_of(graph, catalog, node)
     match found:
         case (LabelIs(numbers), _):
-            named = (classes[n] if n < len(classes) else str(n) for n in numbers)
+            named = (classes[n] if 0 <= n < len(classes) else str(n) for n in numbers)
             return f"label {' or '.join(named)}"
         case (SizeIs(measure, comparison, value), _):
             return f"{measure} {comparison} {value:g}"
