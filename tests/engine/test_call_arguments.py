@@ -97,10 +97,20 @@ def test_an_attribute_that_a_constructor_sets_is_followed(
     assert dict(found.assumed) == assumed
 
 
-def test_an_attribute_that_another_method_sets_too_is_assumed() -> None:
+@pytest.mark.parametrize(
+    ("init", "more"),
+    [
+        ("self.size = 96", "def grow(self, size):\n        self.size = size"),
+        ("self.size = 96", "def grow(self):\n        self.size, self.turn = self.pair()"),
+        ("self.size = 96", "def grow(self):\n        self.size += 32"),
+        ("self.size = 96; self.size += 32", ""),
+        ("if DEBUG: self.size = 96", ""),
+    ],
+)
+def test_an_attribute_that_is_set_elsewhere_or_sometimes_is_assumed(init: str, more: str) -> None:
     source = (
         "def pipe(size=224): pass\n\nclass Data:\n    def __init__(self):\n"
-        "        self.size = 96\n\n    def grow(self, size):\n        self.size = size\n\n"
+        f"        {init}\n\n    {more}\n\n"
         "    def load(self):\n        return pipe(size=self.size)\n"
     )
     found = called(source)

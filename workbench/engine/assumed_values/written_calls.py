@@ -178,18 +178,29 @@ class _Calls:
         return MISSING
 
     def _own_attribute(self, node: ast.Attribute, around: _Around, depth: int) -> Any:
-        """The value of ``self.name``, if only ``__init__`` sets it, once."""
+        """The value of ``self.name`` if one statement of ``__init__`` sets it, and nothing else.
+
+        A statement in an ``if``, ``self.name += 1``, or a store to this attribute of any object in
+        the file leaves it unknown.
+        """
         classes = _classes(around)
         if not classes or getattr(node.value, "id", "") != "self":
             return MISSING
+        stores = [
+            each
+            for each in ast.walk(self.tree)
+            if isinstance(each, ast.Attribute)
+            and each.attr == node.attr
+            and not isinstance(each.ctx, ast.Load)
+        ]
         set_to = [
             (method, value)
-            for method in ast.walk(classes[-1])
-            if isinstance(method, ast.FunctionDef)
+            for method in classes[-1].body
+            if isinstance(method, ast.FunctionDef) and method.name == "__init__"
             for target, value in _assignments(method)
-            if ast.unparse(target) == f"self.{node.attr}"
+            if target in stores
         ]
-        if len(set_to) != 1 or set_to[0][0].name != "__init__":
+        if len(stores) != 1 or not set_to:
             return MISSING
         inside = around[: around.index(classes[-1]) + 1]
         return self.value(set_to[0][1], (*inside, set_to[0][0]), depth)
@@ -215,8 +226,8 @@ class _Calls:
 
 
 def _assignments(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Each target and value of the assignments in a function, also of ``a, b = x, y``."""
-    for node in ast.walk(function):
+    """Each target and value of a function's own statements, also of ``a, b = x, y``."""
+    for node in function.body:
         if isinstance(node, ast.AnnAssign) and node.value is not None:
             yield node.target, node.value
         if not isinstance(node, ast.Assign):
