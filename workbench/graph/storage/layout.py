@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.graph.model import Graph, is_text, region_of
+from workbench.graph.model import Graph, is_name, is_text, region_of
 from workbench.graph.storage.io import dump_json, graph_from_json, graph_to_json, parse_json
 from workbench.graph.storage.saved_draws import SavedDraw, draws_from_json, draws_to_json
 from workbench.names import free_name
@@ -50,7 +50,7 @@ class Note:
     at: Position
     scope: str = ""
     node: str = ""
-    """The node from whose place ``at`` counts, wherever that stands; empty: from 0, 0."""
+    """The node that ``at`` is relative to; empty: ``at`` is relative to the origin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +292,7 @@ def _notes(data: Any) -> dict[str, Note]:
         if isinstance(text, str) and is_text(text) and isinstance(scope, str) and _is_place(at):
             place = (float(at[0]), float(at[1]))  # type: ignore[index]
             node = entry.get("node", "")
-            node = node if isinstance(node, str) else ""
+            node = node if isinstance(node, str) and is_name(node) else ""
             found[key] = Note(text[:LONGEST_NOTE], place, scope, node)
     return found
 
