@@ -60,7 +60,7 @@ def test_the_stub_is_that_of_the_installed_dali() -> None:
     if f"DALI {catalog.dali_version};" not in written:
         pytest.skip(f"the stub was written from another DALI than {catalog.dali_version}")
     assert stub_text(catalog) == written, (
-        "write it anew: python -m workbench.graph.builder.operator_stubs"
+        "update it: python -m workbench.graph.builder.operator_stubs"
     )
 
 

@@ -1,4 +1,4 @@
-"""A graph that can run, with all that is known of it without running it."""
+"""A graph with what is known of it before it runs: devices, types, outputs, warnings."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from workbench.sources import DataFacts
 
 @dataclass(frozen=True)
 class ResolvedGraph:
-    """A graph with its catalogue, and what follows from the two. Each is inferred once.
+    """A graph and its catalogue, with what is inferred from them. Each is inferred once.
 
-    ``resolve`` makes one of a graph that anybody gives. ``facts`` are those of the data by
-    parameter, if they are known: warnings depend on them.
+    ``resolve`` checks a graph; a caller of the constructor has checked it. ``facts`` are those of
+    the data by parameter, if they are known: warnings depend on them.
     """
 
     graph: Graph
@@ -54,7 +54,7 @@ class ResolvedGraph:
 
     @cached_property
     def warnings(self) -> tuple[Fault, ...]:
-        """What does not stop a run, but may not be meant."""
+        """Warnings: they do not stop a run."""
         return tuple(check_warnings(self.graph, self.catalog, self.facts))
 
     def decoding_on(self, device: DecodeDevice) -> ResolvedGraph:
@@ -75,6 +75,9 @@ class ResolvedGraph:
 def resolve(
     graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts] | None = None
 ) -> ResolvedGraph:
-    """What of a graph runs, without muted and loose nodes. Raises GraphFaultsError."""
+    """Resolve the part of a graph that runs, without muted nodes and nodes that lead to no output.
+
+    Raises GraphFaultsError for a graph with faults.
+    """
     require_sound(graph, catalog)
     return ResolvedGraph(active_graph(graph, catalog), catalog, facts or {})

@@ -233,7 +233,7 @@ class OptimisationExperiment(SpeedExperiment):
         self._publish_compared(self._steps, rows)
 
     def _publish_compared(self, steps: Sequence[Step], rows: Sequence[Measurement] = ()) -> None:
-        """Let ``partial_report`` have a row for each step, none of which is measured yet."""
+        """Set ``partial_report`` to a row for each step. No step is measured yet."""
         self.publish_rows(rows, optimise=self._told(self._compared_steps(steps), ()))
 
     def _compared_steps(self, steps: Sequence[Step]) -> list[Proposal]:

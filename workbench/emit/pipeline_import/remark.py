@@ -22,9 +22,10 @@ _SAID = re.compile(r"\s*Imported partly: [^.]*\.$")
 
 
 def with_remark(document: Document, report: ImportReport) -> Document:
-    """The document, which says what was left out, changed or assumed; it alone if nothing was.
+    """Add a note and a sentence on what an import left out, changed or assumed.
 
-    The note stands above the first node. The sentence is the last one of the graph's ``about``.
+    The note is above the first node. The sentence ends the graph's ``about``. After an exact import
+    the document is returned unchanged.
     """
     if report.is_exact:
         return document

@@ -1,6 +1,6 @@
 """Writes ``operators.pyi``: every operator as a typed method, so that editors and mypy know them.
 
-``python -m workbench.graph.builder.operator_stubs`` writes it anew, from the installed DALI.
+``python -m workbench.graph.builder.operator_stubs`` writes it from the installed DALI.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What of a graph runs, and on which data: active nodes, datasets, pipelines side by side."""
+"""The part of a graph that runs, and its data: active nodes, data sets, several pipelines."""
