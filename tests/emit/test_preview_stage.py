@@ -14,6 +14,7 @@ from workbench.graph import Graph, Node, Port, load_recipe
 from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.graph.model.node_order import topological
+from workbench.graph.resolved import ResolvedGraph
 
 CATALOG = load_catalog()
 
@@ -41,7 +42,7 @@ def taps_of(nodes: Iterable[Node]) -> list[Port]:
 def whole(graph: Graph) -> str:
     ids = [node.id for node in graph.nodes]
     taps = taps_of(graph.nodes)
-    return emit_stage(graph, CATALOG, ids, taps, {}).code.text
+    return emit_stage(ResolvedGraph(graph, CATALOG), ids, taps, {}).code.text
 
 
 def test_a_stage_makes_the_calls_of_the_script() -> None:
@@ -57,7 +58,7 @@ def test_any_stage_parses_taps_all_and_knows_its_lines(graph: Graph) -> None:
     fed = {p: "cpu" for n in ordered for p in n.inputs.values() if n.id in half}
     feeds = {p: "cpu" for p in fed if p.node not in half}
     taps = taps_of(n for n in ordered if n.id in half)
-    source = emit_stage(graph, CATALOG, half, taps, feeds).code  # type: ignore[arg-type]
+    source = emit_stage(ResolvedGraph(graph, CATALOG), half, taps, feeds).code  # type: ignore[arg-type]
     tree = ast.parse(source.text)
     stage = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "stage")
     returned = stage.body[-1]
@@ -86,7 +87,7 @@ def test_feeds_on_the_gpu_are_taken_in_there() -> None:
     graph = load_recipe("imagenet-eval")
     port = Port("decode", "output")
     text = emit_stage(
-        graph, CATALOG, ["resize"], [Port("resize", "output")], {port: "gpu"}
+        ResolvedGraph(graph, CATALOG), ["resize"], [Port("resize", "output")], {port: "gpu"}
     ).code.text
     (call,) = re.findall(r"fn\.external_source\((.*?)\)", text, re.DOTALL)
     assert call.split() == ['name="decode.output",', "no_copy=True,", 'device="gpu"']
@@ -99,7 +100,7 @@ def test_with_regions_only_one_line_changes_with_a_value() -> None:
         made = set_arg(graph, CATALOG, "rotate", "angle", angle)
         taps = taps_of([made.node(region)])
         fed = dict.fromkeys(made.node(region).inputs.values(), "cpu")
-        return emit_stage(made, CATALOG, [region], taps, fed).code.text.splitlines()  # type: ignore[arg-type]
+        return emit_stage(ResolvedGraph(made, CATALOG), [region], taps, fed).code.text.splitlines()  # type: ignore[arg-type]
 
     pairs = list(zip(lines(3.0), lines(-123.456), strict=True))
     changed = [pair for pair in pairs if pair[0] != pair[1]]
@@ -113,9 +114,9 @@ def test_on_the_gpu_the_engine_augments_through_the_host() -> None:
     fed = list(graph.node(region).inputs.values())
     for device, copies in (("cpu", 0), ("mixed", 1)):
         placed = set_setting(graph, device=device)
-        draws = automatic_draws(placed, CATALOG)
+        draws = automatic_draws(ResolvedGraph(placed, CATALOG))
         feeds = {port: "gpu" if port.node == "resize" and copies else "cpu" for port in fed}
-        made = emit_stage(placed, CATALOG, [region], [], feeds, draws, applied=True)  # type: ignore[arg-type]
+        made = emit_stage(ResolvedGraph(placed, CATALOG), [region], [], feeds, draws, applied=True)  # type: ignore[arg-type]
         assert made.automatic == {"rand_augment": "HWC"}
         text = made.code.text
         assert text.count("resize__output.cpu(),") == copies

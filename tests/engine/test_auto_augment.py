@@ -30,6 +30,7 @@ from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
 from workbench.graph.model.policy import own_policy
+from workbench.graph.resolved import ResolvedGraph
 
 CATALOG = load_catalog()
 BATCHES = (0, 1, 7)
@@ -265,15 +266,18 @@ def test_each_augmentation_is_built_once_and_told(photos: Path) -> None:
 
 def test_seeds_are_those_that_dali_hands_out() -> None:
     graph = small("rand_augment", "trivial_augment_wide", rand_augment={"n": 2, "m": 9})
-    draws = automatic_draws(graph, CATALOG)
+    draws = automatic_draws(ResolvedGraph(graph, CATALOG))
     assert {node: [len(call) for call in calls] for node, calls in draws.items()} == {
         "rand_augment": [2],
         "trivial_augment_wide": [3],
     }
     seeds = [draw.seed for calls in draws.values() for call in calls for draw in call]
     assert len(set(seeds)) == 5
-    assert automatic_draws(set_arg(graph, CATALOG, "rand_augment", "m", 12), CATALOG) == draws
-    assert automatic_draws(small("rotate"), CATALOG) == {}
+    assert (
+        automatic_draws(ResolvedGraph(set_arg(graph, CATALOG, "rand_augment", "m", 12), CATALOG))
+        == draws
+    )
+    assert automatic_draws(ResolvedGraph(small("rotate"), CATALOG)) == {}
 
 
 def test_what_each_sample_gets_is_told(photos: Path) -> None:
@@ -312,7 +316,7 @@ def test_shares_and_strengths_are_even() -> None:
     graph = small("trivial_augment_wide")
     graph = replace(graph, settings=replace(graph.settings, batch_size=10_000))
     node = graph.node("trivial_augment_wide")
-    (draws,) = automatic_draws(graph, CATALOG)[node.id]
+    (draws,) = automatic_draws(ResolvedGraph(graph, CATALOG))[node.id]
     (step,) = applied_steps(node, Augmenter().drawn(draws, 0, 10_000))
     operations = Counter(each.augmentation.name for each in step)
     magnitudes = Counter(each.magnitude for each in step)
@@ -331,7 +335,7 @@ def test_a_policy_gives_what_it_says_as_often_as_it_says() -> None:
     """Over 10,000 samples: sub-policies within 99 %, each operation within its 99 % interval."""
     graph = small("apply_auto_augment", apply_auto_augment={"policy": LONG})
     graph = replace(graph, settings=replace(graph.settings, batch_size=10_000))
-    (draws,) = automatic_draws(graph, CATALOG)["apply_auto_augment"]
+    (draws,) = automatic_draws(ResolvedGraph(graph, CATALOG))["apply_auto_augment"]
     drawn = Augmenter().drawn(draws, 0, 10_000)
     steps = applied_steps(graph.node("apply_auto_augment"), drawn)
     chosen = drawn[1]

@@ -16,6 +16,7 @@ from workbench.engine.build.applied_augmentations import applied_steps, bins_of,
 from workbench.engine.build.augmenter import Augmenter
 from workbench.engine.build.auto_augment import automatic_draws
 from workbench.graph import load_recipe
+from workbench.graph.resolved import ResolvedGraph
 
 SAMPLES = 10_000
 SMALLEST = 0.001
@@ -68,7 +69,7 @@ def of_the_workbench(name: str) -> Drawn:
     node = next(node for node in graph.walk() if node.op == name)
     if name == "rand_augment":
         assert (node.args["n"], node.args["m"], bins_of(node)) == (2, 9, 31), "the paper's"
-    (draws,) = automatic_draws(graph, catalog)[node.id]
+    (draws,) = automatic_draws(ResolvedGraph(graph, catalog))[node.id]
     drawn: Drawn = defaultdict(list)
     for step in applied_steps(node, Augmenter().drawn(draws, 0, SAMPLES)):
         for applied in step:

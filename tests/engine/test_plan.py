@@ -11,6 +11,7 @@ from workbench.catalog import load_catalog
 from workbench.engine.build.plan import Plan, make_plan
 from workbench.graph import Graph, Node, Port
 from workbench.graph.edits.edit import randomise_arg, set_arg
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import Dataset
 
 CATALOG = load_catalog()
@@ -18,7 +19,9 @@ CATALOG = load_catalog()
 
 def plan_of(graph: Graph, data: str = "photos", batch: int = 0, count: int = 8) -> Plan:
     given = {"data": Dataset("folder", data)}
-    return make_plan(graph, CATALOG, given, batch, count, list(graph.outputs.values()))
+    return make_plan(
+        ResolvedGraph(graph, CATALOG), given, batch, count, list(graph.outputs.values())
+    )
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from workbench.graph import Port
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Settings
+from workbench.graph.resolved import ResolvedGraph
 from workbench.samples import records
 from workbench.sources import Dataset, list_samples, open_dataset
 
@@ -32,7 +33,7 @@ def cursor_over(data: Path, shuffle: bool = True) -> ReaderCursor:
     graph = with_datasets(chain_graph(), {"data": dataset})
     graph = set_arg(graph, load_catalog(), "reader", "random_shuffle", shuffle)
     taps = [Port("reader", "jpegs"), Port("reader", "labels")]
-    made = emit_stage(graph, load_catalog(), ["reader"], taps, {})
+    made = emit_stage(ResolvedGraph(graph, load_catalog()), ["reader"], taps, {})
     (source,) = graph.sources
     settings = Settings(batch_size=SIZE, seed=SEED)
     return ReaderCursor(made.code, source, dataset, settings)

@@ -9,19 +9,20 @@ from tests.helpers import with_settings
 from tests.region_graphs import CATALOG, branching_graph, several
 from workbench.engine import Engine
 from workbench.graph.control_flow.chance import set_probability
+from workbench.graph.resolved import ResolvedGraph
 from workbench.preview import PreviewRequest, preview_batch, preview_card_pictures
 from workbench.preview.facts.branches import branches_of
 
 
 def test_the_text_of_a_numbered_body_tells_what_stands_in_it() -> None:
-    assert [branch.text for branch in branches_of(several(CATALOG), CATALOG)] == [
+    assert [branch.text for branch in branches_of(ResolvedGraph(several(CATALOG), CATALOG))] == [
         "one_of: option_0 (branch)",
         "branch: then",
         "branch: else",
         "one_of: option_1 (color)",
         "one_of: option_2 (as it is)",
     ]
-    scopes = [branch.scope for branch in branches_of(branching_graph(), CATALOG)]
+    scopes = [branch.scope for branch in branches_of(ResolvedGraph(branching_graph(), CATALOG))]
     assert scopes == ["outer.then", "inner.then", "inner.else", "outer.else"]
 
 

@@ -9,6 +9,7 @@ from tests.helpers import chain_graph
 from workbench.catalog import load_catalog
 from workbench.engine.resources.batch_store import Batch
 from workbench.graph import Port
+from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.pictures.value_scaling import Scaling, per_channel, scale_on_host, scaling_of
 
 
@@ -73,7 +74,9 @@ def test_as_many_values_as_channels() -> None:
 )
 def test_which_value_is_white(values: list[float], dtype: str, white: int) -> None:
     batch = Batch([np.full((2, 2, 3), value, dtype) for value in values])
-    scaling = scaling_of(chain_graph("cast"), load_catalog(), Port("cast", "output"), batch)
+    scaling = scaling_of(
+        ResolvedGraph(chain_graph("cast"), load_catalog()), Port("cast", "output"), batch
+    )
     assert scaling is not None
     assert scaling.stretched == (white == 0)
     if white:
@@ -90,6 +93,8 @@ def test_which_value_is_white(values: list[float], dtype: str, white: int) -> No
 )
 def test_what_is_not_finite_is_counted(values: list[float], share: str) -> None:
     batch = Batch([np.array([values], np.float32)])
-    scaling = scaling_of(chain_graph("cast"), load_catalog(), Port("cast", "output"), batch)
+    scaling = scaling_of(
+        ResolvedGraph(chain_graph("cast"), load_catalog()), Port("cast", "output"), batch
+    )
     assert scaling is not None
     assert scaling.note.startswith(f"{share} of the values are not finite, ")

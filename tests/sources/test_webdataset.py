@@ -18,6 +18,7 @@ from workbench.errors import CancelledError, DataError
 from workbench.graph import Port, Settings
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.execution.dataset_parameters import with_datasets
+from workbench.graph.resolved import ResolvedGraph
 from workbench.samples.records import add_to_tar
 from workbench.sources import (
     Dataset,
@@ -160,7 +161,7 @@ def batches(data: Dataset, numbers: list[int], **options: Any) -> Iterator[ReadB
     for name, value in options.items():
         graph = set_arg(graph, load_catalog(), "reader", name, value)
     taps = [Port("reader", "jpegs"), Port("reader", "labels")]
-    made = emit_stage(graph, load_catalog(), ["reader"], taps, {})
+    made = emit_stage(ResolvedGraph(graph, load_catalog()), ["reader"], taps, {})
     cursor = ReaderCursor(made.code, graph.sources[0], data, Settings(batch_size=3))
     yield from map(cursor.batch, numbers)
     cursor.close()

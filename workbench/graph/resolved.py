@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from workbench.catalog.spec import Catalog, Device
+from workbench.catalog.spec import SHOWN_KINDS, Catalog, Device, OpSpec, PortKind
 from workbench.graph.checks.check import require_sound
 from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.execution.active import active_graph
 from workbench.graph.model import DecodeDevice, Graph, Node, Port
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.node_order import ancestors, topological
-from workbench.graph.types.devices import infer_devices
+from workbench.graph.types.devices import infer_devices, port_kind
 from workbench.graph.types.shapes import infer_types
 from workbench.graph.types.tensor_type import TensorType
 from workbench.sources import DataFacts
@@ -57,12 +57,33 @@ class ResolvedGraph:
         """Warnings: they do not stop a run."""
         return tuple(check_warnings(self.graph, self.catalog, self.facts))
 
+    @cached_property
+    def images(self) -> Mapping[str, Port]:
+        """The outputs that can be shown as pictures, by name: sounds too."""
+        return {
+            name: port
+            for name, port in self.graph.outputs.items()
+            if self.kind(port) in SHOWN_KINDS and self.types[port].may_be_shown
+        }
+
+    def spec(self, node: Node) -> OpSpec:
+        """What the catalogue says of a node's operator."""
+        return self.catalog[node.op]
+
+    def kind(self, port: Port) -> PortKind:
+        """What flows out of a port, at any depth."""
+        return port_kind(self.graph, self.catalog, port)
+
+    def of(self, graph: Graph) -> ResolvedGraph:
+        """Another sound graph on the same data; this one if it is the same graph."""
+        return self if graph is self.graph else replace(self, graph=graph)
+
     def decoding_on(self, device: DecodeDevice) -> ResolvedGraph:
         """The same with images decoded there: ``cpu`` or ``mixed``."""
         if self.graph.settings.device == device:
             return self
         settings = replace(self.graph.settings, device=device)
-        return replace(self, graph=replace(self.graph, settings=settings))
+        return self.of(replace(self.graph, settings=settings))
 
     def variant(self, graph: Graph) -> ResolvedGraph:
         """Another graph on the same data, for example that for validation.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
 from workbench.graph.model import Graph
-from workbench.graph.types.devices import image_outputs
+from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.facts.pixel_difference import DifferenceSums, psnr_of
 from workbench.preview.pictures.value_scaling import Scaling, scale_on_host, scaling_of
 from workbench.sources import Datasets
@@ -85,8 +85,8 @@ def compare_outputs(
 
     Raises PipelineError and DataError.
     """
-    catalog, size = worker.runner.catalog, one.settings.batch_size
-    images = image_outputs(one, catalog)
+    resolved, size = ResolvedGraph(one, worker.runner.catalog), one.settings.batch_size
+    images = resolved.images
     sums = {name: _Sums() for name in images}
     rounded: set[str] = set()
     for batch in range(batches):
@@ -101,7 +101,7 @@ def compare_outputs(
             first, second = before.arrays(), after.arrays()
             if before.layout != after.layout:
                 return Difference(other=f"{name}: layout {before.layout} and {after.layout}")
-            scaling = scaling_of(one, catalog, port, before) if name in images else None
+            scaling = scaling_of(resolved, port, before) if name in images else None
             for index, (a, b) in enumerate(zip(first, second, strict=True)):
                 if a.shape != b.shape or a.dtype != b.dtype:
                     return Difference(other=f"{name}: {a.dtype} {a.shape} and {b.dtype} {b.shape}")

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.arguments import TEXT, WHOLE, require_kind
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.naming import is_batch_generator
 from workbench.engine.run.run_result import Result
 from workbench.engine.run.worker import Worker
@@ -24,10 +23,10 @@ from workbench.graph.execution.active import active_graph
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.execution.step_followers import with_step_followers
 from workbench.graph.model import GRAPH, Graph, Node, Port, Source, region_of
-from workbench.graph.model.node_order import ancestors, topological
 from workbench.graph.model.ports import output_ports
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.storage.saved_draws import SavedDraw
-from workbench.graph.types.devices import decodes, image_outputs
+from workbench.graph.types.devices import decodes
 from workbench.sources import Data, Datasets, open_datasets
 
 SHOWN = ("original", "augmented", "both", "difference")
@@ -150,12 +149,26 @@ class GraphRun:
     """All outputs of all nodes that the graph's outputs depend on, for one request."""
 
     request: PreviewRequest
-    catalog: Catalog
-    nodes: tuple[Node, ...]
-    """In running order."""
+    resolved: ResolvedGraph
+    """The part of the request's graph that runs."""
     result: Result
     targets: bool = True
     """Whether what lies on pictures is drawn into them."""
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that runs."""
+        return self.resolved.graph
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes that lead to an output, in running order."""
+        return self.resolved.nodes
+
+    @property
+    def images(self) -> Mapping[str, Port]:
+        """The graph's outputs that are pictures, by name."""
+        return self.resolved.images
 
     @property
     def inner_nodes(self) -> tuple[Node, ...]:
@@ -177,7 +190,7 @@ class GraphRun:
 
     def output_place(self, node: str, index: int) -> int | None:
         """The same for the outputs of one node: one that nothing feeds draws for all samples."""
-        alone = is_batch_generator(self.graph.node(node), self.catalog)
+        alone = is_batch_generator(self.graph.node(node), self.resolved.catalog)
         return index if alone else self.place(self.graph.scope_of(node), index)
 
     def fed(self, port: Port, index: int) -> NDArray[np.generic]:
@@ -193,26 +206,16 @@ class GraphRun:
         return self.result.batches[port].sample(at).arrays()[0]
 
     @property
-    def graph(self) -> Graph:
-        """The request's graph."""
-        return self.request.graph
-
-    @property
-    def images(self) -> dict[str, Port]:
-        """The graph's outputs that are pictures, by name."""
-        return image_outputs(self.graph, self.catalog)
-
-    @property
     def original(self) -> Port | None:
         """The decoded image, or a video's frames as they were read; None without either."""
-        decoder = next((n for n in self.nodes if decodes(self.catalog[n.op])), None)
+        decoder = next((n for n in self.nodes if decodes(self.resolved.spec(n))), None)
         if decoder is not None:
-            return output_ports(decoder, self.catalog[decoder.op])[0]
+            return output_ports(decoder, self.resolved.spec(decoder))[0]
         read = (
             Port(node.id, output.name)
             for node in self.nodes
             if isinstance(node, Source)
-            for output in self.catalog[node.op].outputs
+            for output in self.resolved.spec(node).outputs
             if output.kind == "image"
         )
         return next(read, None)
@@ -242,7 +245,13 @@ class GraphRun:
 
 def run_request(worker: Worker, request: PreviewRequest, one_by_one: bool = False) -> GraphRun:
     """Run what changed since the last time. Raises PipelineError, DataError or CancelledError."""
-    return _run(worker, request, active_graph(request.graph, worker.runner.catalog), one_by_one)
+    return _run(worker, request, running_part(worker, request), one_by_one)
+
+
+def running_part(worker: Worker, request: PreviewRequest) -> ResolvedGraph:
+    """The part of a request's graph that runs, resolved in the worker process."""
+    catalog = worker.runner.catalog
+    return ResolvedGraph(active_graph(request.graph, catalog), catalog)
 
 
 def run_steps(
@@ -252,12 +261,11 @@ def run_steps(
 
     Raises CancelledError, too, where it was interrupted.
     """
-    catalog = worker.runner.catalog
-    graph = active_graph(request.graph, catalog)
+    resolved = running_part(worker, request)
     if not targets or not between:
-        return replace(_run(worker, request, graph), targets=targets)
-    with_targets = with_step_followers(request.graph, catalog)
-    more = tuple(node for node in with_targets.nodes if not graph.has(node.id))
+        return replace(_run(worker, request, resolved), targets=targets)
+    with_targets = resolved.of(with_step_followers(request.graph, resolved.catalog))
+    more = tuple(node for node in with_targets.graph.nodes if not resolved.graph.has(node.id))
     for count in range(1, len(more)):  # one by one, for each takes long and a picture may be due
         worker.check_interrupt()
         _run(worker, request, with_targets, more=more[:count])
@@ -267,29 +275,26 @@ def run_steps(
 def _run(
     worker: Worker,
     request: PreviewRequest,
-    graph: Graph,
+    resolved: ResolvedGraph,
     one_by_one: bool = False,
     more: tuple[Node, ...] = (),
 ) -> GraphRun:
     """Of a graph that runs, with ``more`` nodes of it that no output depends on."""
-    catalog = worker.runner.catalog
-    request = replace(request, graph=graph)
-    wanted = ancestors(graph, list(graph.outputs.values()))
-    nodes = tuple(node for node in topological(graph)[0] if node.id in wanted)
+    nodes = resolved.nodes
     result = worker.runner.run(
-        graph,
+        resolved.graph,
         request.data,
         request.batch,
         request.tiles,
         [
             port
             for node in (*nodes, *_inside(nodes), *more)
-            for port in output_ports(node, catalog[node.op])
+            for port in output_ports(node, resolved.spec(node))
         ],
         repeat=request.repeat,
         one_by_one=one_by_one,
     )
-    return GraphRun(request, catalog, nodes, result)
+    return GraphRun(request, resolved, result)
 
 
 def _inside(nodes: Iterable[Node]) -> Iterator[Node]:

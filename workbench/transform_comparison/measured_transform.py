@@ -19,6 +19,7 @@ from workbench.engine.run.worker import Worker
 from workbench.engine.script_import.script_sandbox import ScriptSandbox, one_printable_line
 from workbench.errors import DataError
 from workbench.graph.model import Graph, Port
+from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.facts.pixel_difference import DifferenceSums, PixelDifference
 from workbench.preview.pictures.value_scaling import Scaling, scaling_of
 from workbench.sources import Datasets
@@ -82,7 +83,7 @@ def measure_transform(
         first = run.samples[0]
         raise DataError(f"No photo can be compared: {first.file}: {first.error}")
     decoded, made = run.batches[start].arrays(), run.batches[end]
-    scaling = scaling_of(graph, worker.runner.catalog, end, made)
+    scaling = scaling_of(ResolvedGraph(graph, worker.runner.catalog), end, made)
     pairs = _Pairs(made.layout, scaling)
     worker.report_running(())  # what ends the worker from here on is no node
     seconds = _SECONDS * (1 + len(usable))

@@ -26,7 +26,7 @@ from workbench.engine.run.worker import Worker
 from workbench.graph.model import Graph
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.model.ports import output_ports, used_inputs
-from workbench.graph.types.devices import infer_devices
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import Datasets
 
 
@@ -48,6 +48,7 @@ class CachedBatchJob:
 class _CachedWorkload:
     def __init__(self, job: CachedBatchJob) -> None:
         graph, catalog, settings = job.graph, load_catalog(), job.graph.settings
+        resolved = ResolvedGraph(graph, catalog)
         nodes = nodes_after_decoders(graph, catalog)
         taps = [port for port in graph.outputs.values() if port.node in nodes]
         feeds = dict.fromkeys(
@@ -58,13 +59,13 @@ class _CachedWorkload:
             if port.node not in nodes
         )
         kept = Runner(catalog).run(graph, job.data, 0, settings.batch_size, list(feeds)).batches
-        made = emit_stage(graph, catalog, nodes, taps, {p: kept[p].device for p in feeds})
+        made = emit_stage(resolved, nodes, taps, {p: kept[p].device for p in feeds})
         self._compiled = CompiledSource(made.code)
         self._fed = {str(port): kept[port].data for port in made.feeds}
         if has_regions([graph.node(node) for node in nodes]):
             self._fed[str(SAMPLE)] = np.arange(settings.batch_size, dtype=np.int32)
         self._size = settings.batch_size
-        uses_gpu = any(infer_devices(graph, catalog)[node] != "cpu" for node in nodes)
+        uses_gpu = any(resolved.devices[node] != "cpu" for node in nodes)
         pipes = [
             self._compiled["stage"](
                 settings.device, settings.seed, 0, {},

@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from workbench.catalog.spec import ArgSpec, Catalog, Device, Value
+from workbench.catalog.spec import ArgSpec, Device, Value
 from workbench.emit.annotations.box_clipping import clip_sources
 from workbench.emit.core.code import Code, Lines
 from workbench.emit.core.naming import hoisted_with_turns, unique_names
@@ -32,7 +32,7 @@ from workbench.emit.preview.tap_names import in_turn
 from workbench.emit.templates.automatic_draws import IMPORTS, RANDOM_STATE, Draws, draw_text
 from workbench.emit.templates.template_parts import has_regions, pipeline_decorator, policy_imports
 from workbench.graph.execution.dataset_parameters import parameters
-from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model import Node, Port
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import output_ports
 from workbench.graph.resolved import ResolvedGraph
@@ -63,8 +63,7 @@ class StageCode:
 
 
 def emit_stage(
-    graph: Graph,
-    catalog: Catalog,
+    resolved: ResolvedGraph,
     nodes: Collection[str],
     taps: Sequence[Port],
     feeds: Mapping[Port, Device],
@@ -73,18 +72,17 @@ def emit_stage(
     positioned: bool = True,
     applied: bool = False,
 ) -> StageCode:
-    """Source of ``stage`` for some nodes of a sound graph.
+    """Source of ``stage`` for some nodes of a graph.
 
     ``taps`` are the outputs it gives, in order; ``feeds`` are the outputs of other nodes that it
     takes in, each through an external source named ``node.output`` on that device; where there are
     regions also ``SAMPLE``. ``positioned`` is for stages that begin at any batch. With ``applied``
     automatic augmentation inside regions calls ``AUTOMATIC``.
     """
-    ordered = [node for node in topological(graph)[0] if node.id in nodes]
+    running, _ = topological(resolved.graph)
+    ordered = [node for node in running if node.id in nodes]
     conditional = has_regions(ordered)
-    emitter = _StageEmitter(
-        ResolvedGraph(graph, catalog), topological(graph)[0], draws or {}, positioned, conditional
-    )
+    emitter = _StageEmitter(resolved, running, draws or {}, positioned, conditional)
     if applied and conditional:
         emitter.apply_automatic()
     calls = Lines()

@@ -23,7 +23,6 @@ from workbench.catalog.own_operators.auto_augment import (
     OWN_POLICY,
     WITHOUT_TRANSLATION,
 )
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.policies import policy_module
 from workbench.emit.core.seed_sequence import drawn_seeds
@@ -32,7 +31,7 @@ from workbench.emit.templates.draw_order import emit_draw_order
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.graph.checks.check import stopping_faults
 from workbench.graph.execution.active import active_graph
-from workbench.graph.model import Graph, Node
+from workbench.graph.model import Node
 from workbench.graph.resolved import ResolvedGraph
 
 _DRAWING = ("rand_augment", "trivial_augment", "auto_augment", "core._augmentation")
@@ -45,12 +44,13 @@ IDENTITY = "identity"
 """The augmentation that changes nothing: what a sample has that got none."""
 
 
-def automatic_draws(graph: Graph, catalog: Catalog) -> Mapping[str, Draws]:
+def automatic_draws(resolved: ResolvedGraph) -> Mapping[str, Draws]:
     """For each automatic augmentation of a graph what it draws, by the node's id.
 
     One entry for each time that the script calls it, in order: a loop calls it several times. What
     no script calls, in a graph with faults too, draws from any seeds.
     """
+    graph, catalog = resolved.graph, resolved.catalog
     nodes = [node for node in graph.walk() if catalog[node.op].module]
     if not nodes:
         return {}
@@ -60,7 +60,7 @@ def automatic_draws(graph: Graph, catalog: Catalog) -> Mapping[str, Draws]:
     called = any(catalog[node.op].module for node in active.walk())
     if called and not stopping_faults(graph, catalog):
         held = tuple((node, held_order(drawn)) for node, drawn in uniforms.items())
-        source = emit_draw_order(ResolvedGraph(active, catalog))
+        source = emit_draw_order(resolved.of(active))
         seeds = _seeds(source, graph.settings.seed, held, catalog.seeded_schemas)
     spare = dict(enumerate(drawn_seeds(graph.settings.seed)))
     return {

@@ -23,7 +23,6 @@ from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors, topological
 from workbench.graph.model.ports import output_ports, variables_read
 from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.types.devices import infer_devices
 from workbench.sources import Dataset, Datasets
 
 
@@ -32,11 +31,11 @@ class Plan:
     """The first ``count`` samples of batch ``batch`` (from 0), up to some outputs of a graph.
 
     ``count`` is the whole batch where a node looks across samples; ``wanted`` are asked for.
-    ``nodes`` are those of the graph that the outputs depend on, in running order; ``devices`` and
-    ``keys`` have an entry for each by id. ``parts`` are the nodes that run together, in order.
+    ``nodes`` are those of the graph that the outputs depend on, in running order; ``keys`` has an
+    entry for each by id. ``parts`` are the nodes that run together, in order.
     """
 
-    graph: Graph
+    resolved: ResolvedGraph
     data: Datasets
     batch: int
     count: int
@@ -46,11 +45,20 @@ class Plan:
     versions: Mapping[str, str]
     """What each dataset was like when it was read."""
     nodes: tuple[Node, ...]
-    devices: Mapping[str, Device]
     parts: tuple[tuple[Node, ...], ...]
     keys: dict[str, str]
     draws: Mapping[str, Draws]
     """What automatic augmentation draws, by the node's id."""
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that runs."""
+        return self.resolved.graph
+
+    @property
+    def devices(self) -> Mapping[str, Device]:
+        """Where each node of the graph runs, by id."""
+        return self.resolved.devices
 
     @property
     def position(self) -> int:
@@ -79,8 +87,7 @@ class Plan:
 
 
 def make_plan(
-    graph: Graph,
-    catalog: Catalog,
+    resolved: ResolvedGraph,
     data: Datasets,
     batch: int,
     count: int,
@@ -88,15 +95,16 @@ def make_plan(
     repeat: int | None = None,
     versions: Mapping[str, str] | None = None,
 ) -> Plan:
-    """The plan for a sound graph. ``count`` is cut to the batch size."""
+    """The plan for a graph. ``count`` is cut to the batch size."""
+    graph, catalog = resolved.graph, resolved.catalog
     ordered, _ = topological(graph)
     needed = ancestors(graph, list(taps))
     nodes = tuple(node for node in ordered if node.id in needed)
     size = graph.settings.batch_size
     wanted = min(count, size)
-    emitter = Emitter(ResolvedGraph(graph, catalog), nodes, conditions=False)
+    emitter = Emitter(resolved, nodes, conditions=False)
     plan = Plan(
-        graph,
+        resolved,
         data,
         batch,
         size
@@ -106,10 +114,9 @@ def make_plan(
         repeat,
         versions or {},
         nodes,
-        infer_devices(graph, catalog),
         partition(nodes, catalog),
         {},
-        automatic_draws(graph, catalog)
+        automatic_draws(resolved)
         if any(catalog[node.op].module for node in emitter.every_node())
         else {},
     )
@@ -121,7 +128,7 @@ def make_plan(
         emitter.names |= {
             inner: emitter.names[outer] for inner, outer in variables_read(node, catalog[node.op])
         }
-        key = plan.keys[node.id] = _key(plan, catalog, emitter, node)
+        key = plan.keys[node.id] = _key(plan, emitter, node)
         emitter.names |= {port: f"{key}.{port.output}" for port in ports}
     return plan
 
@@ -143,10 +150,10 @@ def draws_random_numbers(node: Node, catalog: Catalog) -> bool:
     )
 
 
-def _key(plan: Plan, catalog: Catalog, emitter: Emitter, node: Node) -> str:
+def _key(plan: Plan, emitter: Emitter, node: Node) -> str:
     settings = plan.graph.settings
     parts = [*emitter.node_lines(node).text, plan.devices[node.id], str(plan.count)]
-    if not node.inputs or draws_random_numbers(node, catalog):
+    if not node.inputs or draws_random_numbers(node, plan.resolved.catalog):
         parts += [str(settings.seed), str(plan.batch), str(settings.batch_size)]
     parts += [repr(plan.draws[each.id]) for each in nodes_within([node]) if each.id in plan.draws]
     parts += [repr(each.args) for each in nodes_within([node]) if has_policy(each)]

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from workbench.catalog.spec import Catalog
 from workbench.emit.preview.preview_stage import SAMPLE, emit_stage
 from workbench.emit.templates.template_parts import has_regions
 from workbench.engine.build.function_checks import FunctionChecks
@@ -33,7 +32,6 @@ class Stage:
     def __init__(
         self,
         plan: Plan,
-        catalog: Catalog,
         nodes: Sequence[Node],
         known: Mapping[Port, Batch],
         threads: int | None = None,
@@ -46,7 +44,7 @@ class Stage:
         ``threads`` it has as many as suit a preview. ``apply`` is ``Augmenter.function``, where
         automatic augmentation in regions is not to be built as part of the pipeline.
         """
-        inside = {node.id for node in nodes}
+        inside, catalog = {node.id for node in nodes}, plan.resolved.catalog
         fed = [port for node in nodes for port in used_inputs(node, catalog)]
         outside = [port for port in fed if port.node not in inside]
         self.feeds = tuple(dict.fromkeys(outside))
@@ -60,8 +58,7 @@ class Stage:
         usual = GPU_THREADS if self._uses_gpu and works_on_gpu else THREADS
         self.threads = threads or usual
         made = emit_stage(
-            plan.graph,
-            catalog,
+            plan.resolved,
             inside,
             taps,
             {port: known[port].device for port in self.feeds},

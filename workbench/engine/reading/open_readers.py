@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.catalog.spec import Catalog
+from workbench.catalog.spec import OpSpec
 from workbench.emit.preview.preview_stage import emit_stage
 from workbench.engine.build.plan import Plan
 from workbench.engine.reading.dataset_watcher import DatasetWatcher
@@ -41,8 +41,7 @@ class ReadSamples(NamedTuple):
 class OpenReaders:
     """Not thread-safe."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self.catalog = catalog
+    def __init__(self) -> None:
         self._cursors: OrderedDict[tuple[Dataset | None, str], ReaderCursor] = OrderedDict()
         self._watchers: OrderedDict[Dataset, DatasetWatcher] = OrderedDict()
 
@@ -71,7 +70,7 @@ class OpenReaders:
         """
         dataset = plan.dataset(source)
         watcher = self._watcher(dataset) if dataset else None
-        encoded = encoded_output(self.catalog, source)
+        encoded = encoded_output(plan.resolved.spec(source))
         chosen = [plan.repeat] if plan.repeat is not None else range(plan.count)
         for attempt in (1, 2):
             cursor = self._cursor(plan, source, pipelines)
@@ -100,7 +99,7 @@ class OpenReaders:
         outputs = [[output[i] for i in chosen] for output in read.outputs]
         samples = tuple(map(Sample, files))
         if encoded is not None:
-            port = output_ports(source, self.catalog[source.op])[encoded]
+            port = output_ports(source, plan.resolved.spec(source))[encoded]
             node, decoder = plan.decoder_of(port), plan.feeds_alone(port)
             args = {**node.args, **dict.fromkeys(node.inputs)} if node is not None else {}
             samples = check_samples(files, map(np.asarray, outputs[encoded]), bad, decoder, args)
@@ -110,8 +109,8 @@ class OpenReaders:
 
     def _cursor(self, plan: Plan, source: Source, pipelines: int) -> ReaderCursor:
         settings, dataset = plan.graph.settings, plan.dataset(source)
-        ports = output_ports(source, self.catalog[source.op])
-        made = emit_stage(plan.graph, self.catalog, [source.id], ports, {})
+        ports = output_ports(source, plan.resolved.spec(source))
+        made = emit_stage(plan.resolved, [source.id], ports, {})
         side = settings.device if source.decodes else ""
         key = (dataset, f"{settings.seed}\n{settings.batch_size}\n{side}\n{made.code.text}")
         if key not in self._cursors:
@@ -145,7 +144,7 @@ class OpenReaders:
         self._cursors.clear()
 
 
-def encoded_output(catalog: Catalog, source: Source) -> int | None:
+def encoded_output(source: OpSpec) -> int | None:
     """Which of the outputs of a source is encoded images; None where none is."""
-    kinds = [output.kind for output in catalog[source.op].outputs]
+    kinds = [output.kind for output in source.outputs]
     return kinds.index("encoded") if "encoded" in kinds else None

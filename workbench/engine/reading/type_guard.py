@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.own_code import nodes_within
 from workbench.engine.build.plan import Plan
 from workbench.engine.resources.batch_store import Batch
@@ -18,19 +17,17 @@ from workbench.errors import PipelineError
 from workbench.graph.checks.check_types import NORMALIZES, per_channel_faults, type_faults
 from workbench.graph.model import Node, Port, Source
 from workbench.graph.model.node_order import ancestors
-from workbench.graph.types.shapes import infer_types, infer_types_from
+from workbench.graph.types.shapes import infer_types_from
 from workbench.graph.types.tensor_type import TensorType
 
 
-def require_fitting(
-    plan: Plan, catalog: Catalog, nodes: Sequence[Node], known: Mapping[Port, Batch]
-) -> None:
+def require_fitting(plan: Plan, nodes: Sequence[Node], known: Mapping[Port, Batch]) -> None:
     """Raise PipelineError with the first of the nodes that cannot work on what is there."""
     decoded = any(isinstance(node, Source) and node.decodes for node in plan.nodes)
     within = [each for each in nodes_within(nodes) if decoded or each.op == NORMALIZES]
     if not within:
         return
-    told = infer_types(plan.graph, catalog)
+    told, catalog = plan.resolved.types, plan.resolved.catalog
     found = {port: _type_of(batch, told[port]) for port, batch in known.items() if port in told}
     flows = infer_types_from(plan.graph, catalog, found)
     for node in within:
@@ -39,16 +36,17 @@ def require_fitting(
         if node.op == NORMALIZES:
             faults = chain(faults, per_channel_faults(node, spec, flows))
         for fault in faults:
-            if fault.code == "channels" and not _decodes_before(plan, catalog, node):
+            if fault.code == "channels" and not _decodes_before(plan, node):
                 remedy = f"Remove it, or open data of {fault.about} images."
                 fault = replace(fault, remedy=remedy)
             raise PipelineError(str(fault), node.id)
 
 
-def _decodes_before(plan: Plan, catalog: Catalog, node: Node) -> bool:
+def _decodes_before(plan: Plan, node: Node) -> bool:
     """Whether a decoder gives what the node is fed."""
     before = ancestors(plan.graph, list(node.inputs.values()))
-    return any(catalog[each.op].category == "decode" for each in plan.nodes if each.id in before)
+    nodes = [each for each in plan.nodes if each.id in before]
+    return any(plan.resolved.spec(each).category == "decode" for each in nodes)
 
 
 def _type_of(batch: Batch, told: TensorType) -> TensorType:

@@ -33,15 +33,14 @@ def draws_inside(region: Node, catalog: Catalog) -> bool:
 class BranchCounts:
     """The counts of some regions, each found once for each batch."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self) -> None:
         self._counters: OrderedDict[str, BranchCounter] = OrderedDict()
 
     def before(self, plan: Plan, region: Node) -> Mapping[str, int]:
         """For each scope in a region of the graph, the samples before the plan's batch."""
-        if plan.batch == 0 or not draws_inside(region, self._catalog):
+        if plan.batch == 0 or not draws_inside(region, plan.resolved.catalog):
             return {}
-        counter = BranchCounter(BranchPlaces(plan, self._catalog, [region]))
+        counter = BranchCounter(BranchPlaces(plan, [region]))
         counter = self._counters.setdefault(counter.key, counter)
         self._counters.move_to_end(counter.key)
         while len(self._counters) > _KEPT:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from workbench.catalog.own_operators.regions import REGIONS
-from workbench.catalog.spec import Catalog
 from workbench.emit.preview.preview_stage import SAMPLE, StageCode, emit_stage
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.engine.build.plan import Plan
@@ -33,7 +32,7 @@ class BranchPlaces:
     ``key`` is the same for those that give the same; ``reads`` says whether data are read for it.
     """
 
-    def __init__(self, plan: Plan, catalog: Catalog, regions: Sequence[Node]) -> None:
+    def __init__(self, plan: Plan, regions: Sequence[Node]) -> None:
         ids = {region.id for region in regions}
         alone = [_deciding(region) for region in regions]
         fed = [port for region in alone for port in region.inputs.values()]
@@ -47,7 +46,7 @@ class BranchPlaces:
         nodes = [node for node in deciding.nodes if node.id in needed]
         deciding = replace(deciding, nodes=tuple(nodes), outputs={})
         self._made: StageCode = emit_stage(
-            deciding, catalog, needed, [], {}, plan.draws, positioned=False
+            plan.resolved.of(deciding), needed, [], {}, plan.draws, positioned=False
         )
         self._settings = deciding.settings
         self._data = {name: plan.data[name].argument for name in parameters(nodes)}

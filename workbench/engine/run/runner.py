@@ -45,6 +45,7 @@ from workbench.graph.execution.dataset_parameters import parameter_of, read_as, 
 from workbench.graph.execution.pipelines import pipeline_of_batch, single_pipelines
 from workbench.graph.model import Graph, Node, Port, Source, region_of
 from workbench.graph.model.ports import output_ports
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import Data, Datasets, open_datasets
 
 _KEPT_BUILT = 4
@@ -86,8 +87,8 @@ class Runner:
         self._report_making = report_making
         self.store = BatchStore(budget or default_budget())
         self._samples: OrderedDict[str, tuple[Sample, ...]] = OrderedDict()
-        self.readers = OpenReaders(catalog)
-        self._counts = BranchCounts(catalog)
+        self.readers = OpenReaders()
+        self._counts = BranchCounts()
         self._built: OrderedDict[str, Stage] = OrderedDict()
         self._augmenter = Augmenter(report_making)
 
@@ -173,7 +174,7 @@ class Runner:
     def _run_part(self, job: _Job, nodes: list[Node]) -> None:
         kind = kind_of(nodes[0], self.catalog)
         if not isinstance(nodes[0], Source):
-            require_fitting(job.plan, self.catalog, nodes, job.batches)
+            require_fitting(job.plan, nodes, job.batches)
         if isinstance(nodes[0], Source):
             self._read(job, nodes[0])
         elif kind == "automatic":
@@ -188,10 +189,11 @@ class Runner:
         repeat: int | None,
     ) -> Plan:  # fmt: skip
         """The plan, with the data as they are now."""
+        resolved = ResolvedGraph(graph, self.catalog)
 
         def plan() -> Plan:
             versions = self.readers.versions(data)
-            return make_plan(graph, self.catalog, data, batch, count, taps, repeat, versions)
+            return make_plan(resolved, data, batch, count, taps, repeat, versions)
 
         made = plan()
         return plan() if self.readers.look(data, lambda name: self._files(made, name)) else made
@@ -264,7 +266,7 @@ class Runner:
 
         Returns whether there are any: else the decoder's own arguments are at fault.
         """
-        at = encoded_output(self.catalog, reader)
+        at = encoded_output(self.catalog[reader.op])
         if at is None:
             return False
         batches = [job.batches[port] for port in self._ports(reader)]
@@ -325,7 +327,7 @@ class Runner:
         for node in nodes:
             if node.bodies:
                 positions |= self._counts.before(plan, node)
-        stage = Stage(plan, self.catalog, nodes, known, threads, positions, apply)
+        stage = Stage(plan, nodes, known, threads, positions, apply)
         found = self._built.pop(stage.key, stage)
         found.adopt(stage)
         return found
@@ -338,7 +340,7 @@ class Runner:
             self._plan(with_datasets(each, datasets), datasets, 0, 1, taps, None)
             for each in single_pipelines(graph)
         ]
-        return PlacesInTurns([BranchPlaces(plan, self.catalog, regions) for plan in plans])
+        return PlacesInTurns([BranchPlaces(plan, regions) for plan in plans])
 
     def augmented(
         self, graph: Graph, data: Data, nodes: Sequence[str], batch: int, count: int
@@ -349,7 +351,7 @@ class Runner:
         """
         graph, batch = pipeline_of_batch(graph, batch)
         graph = with_datasets(graph, open_datasets(data))
-        draws = automatic_draws(graph, self.catalog)
+        draws = automatic_draws(ResolvedGraph(graph, self.catalog))
         position = batch * graph.settings.batch_size
         return {
             node: self._augmenter.describe(graph.node(node), draws[node], position, count)

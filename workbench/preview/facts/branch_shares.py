@@ -22,11 +22,9 @@ from workbench.graph.control_flow.one_of import weights_of
 from workbench.graph.control_flow.repeat import OP as REPEAT
 from workbench.graph.control_flow.repeat import TIMES, most_turns
 from workbench.graph.control_flow.some_of import shares_of_some
-from workbench.graph.execution.active import active_graph
 from workbench.graph.model import Graph, Node, region_of
-from workbench.graph.model.node_order import ancestors, topological
 from workbench.preview.facts.branches import branches_of
-from workbench.preview.request import PreviewRequest
+from workbench.preview.request import PreviewRequest, running_part
 
 CONFIDENCE = 0.99
 _AT_ONCE = 0.2
@@ -78,10 +76,9 @@ def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> Bra
     Goes on where the call before of the same regions stopped, and stops after 0.2 s at the next
     batch: called until it has counted as many. Raises as ``render``.
     """
-    catalog = worker.runner.catalog
-    graph = active_graph(request.graph, catalog)
-    wanted = ancestors(graph, list(graph.outputs.values()))
-    regions = [node for node in topological(graph)[0] if node.bodies and node.id in wanted]
+    resolved = running_part(worker, request)
+    graph = resolved.graph
+    regions = [node for node in resolved.nodes if node.bodies]
     if not regions:
         return BranchShares(0, (), False)
     places = worker.runner.branch_places(graph, request.data, regions)
@@ -94,7 +91,7 @@ def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> Bra
         counter.before(counter.counted + 1)
     done = min(counter.counted, batches)
     counts = {"": done * places.batch_size, **counter.before(done)}
-    texts = {branch.scope: branch.text for branch in branches_of(graph, catalog)}
+    texts = {branch.scope: branch.text for branch in branches_of(resolved)}
     found = []
     for region in _with_nested(regions):
         names = list(region.bodies)

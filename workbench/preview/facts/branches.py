@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from workbench.catalog.spec import Catalog
-from workbench.graph.model import Body, Graph, Node
+from workbench.graph.model import Body, Node
+from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.request import GraphRun
 
 _NAMED = 2
@@ -29,9 +30,9 @@ class Branch:
     text: str
 
 
-def branches_of(graph: Graph, catalog: Catalog) -> tuple[Branch, ...]:
+def branches_of(resolved: ResolvedGraph) -> tuple[Branch, ...]:
     """All bodies of all regions of a graph, those of a nested region behind its own."""
-    return tuple(_branches(graph.nodes, catalog))
+    return tuple(_branches(resolved.graph.nodes, resolved.catalog))
 
 
 def _branches(nodes: Sequence[Node], catalog: Catalog) -> Iterator[Branch]:
@@ -57,7 +58,7 @@ def fired_scopes(run: GraphRun) -> list[tuple[str, ...]]:
 
     None where its file could not be read.
     """
-    scopes = [branch.scope for branch in branches_of(run.graph, run.catalog)]
+    scopes = [branch.scope for branch in branches_of(run.resolved)]
     came = run.result.came
     return [
         () if sample.error else tuple(scope for scope in scopes if index in came.get(scope, ()))

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from workbench.engine.run.worker import Worker
 from workbench.graph.model import Port
-from workbench.graph.types.devices import infer_devices, port_kind
 from workbench.graph.types.label_numbers import labels_source
 from workbench.preview.facts.class_names import class_names_of
 from workbench.preview.facts.value_text import number_text
@@ -27,13 +26,12 @@ _LEAST_SHARE = 0.005
 def target_texts(worker: Worker, run: GraphRun, label: Port | None) -> list[tuple[str, ...]]:
     """For each sample ``image_ids 17`` of each such output but ``label``, which a tile names."""
     found: list[list[str]] = [[] for _ in run.result.samples]
-    devices = infer_devices(run.graph, run.catalog)
     for name, port in run.graph.outputs.items():
-        kind = port_kind(run.graph, run.catalog, port)
+        kind = run.resolved.kind(port)
         beside_boxes = Port(port.node, "boxes") in run.result.batches and kind == "label"
         if port == label or kind not in _KINDS or beside_boxes:
             continue
-        if devices.get(port.node) == "gpu":  # to show them would mean to fetch them
+        if run.resolved.devices.get(port.node) == "gpu":  # to show them would mean to fetch them
             continue
         for index, array in enumerate(run.result.batches[port].arrays()):
             text = target_text(worker, run, port, array)
@@ -51,7 +49,7 @@ def target_text(worker: Worker, run: GraphRun, port: Port, array: NDArray[Any]) 
         return array.astype(np.uint8).tobytes().decode(errors="replace")
     if node.op not in _SHARED or array.ndim != 1 or array.dtype.kind not in "biuf":
         return ""
-    names = class_names_of(worker, run, labels_source(run.graph, run.catalog, port))
+    names = class_names_of(worker, run, labels_source(run.graph, run.resolved.catalog, port))
     shares = array.astype(np.float64)
     classes = [int(at) for at in np.argsort(-shares, kind="stable") if shares[at] > _LEAST_SHARE]
     named = [(names[at] if at < len(names) else str(at), shares[at]) for at in classes]

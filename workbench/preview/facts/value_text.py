@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-from workbench.catalog.spec import Catalog
 from workbench.engine.build.applied_augmentations import Augmented
 from workbench.engine.resources.batch_store import Batch
-from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model import Node, Port
 from workbench.graph.model.ports import outputs_of
-from workbench.graph.types.devices import infer_devices, is_generator
+from workbench.graph.resolved import ResolvedGraph
+from workbench.graph.types.devices import is_generator
 from workbench.preview.request import GraphRun
 
 _FEW_VALUES = 6
@@ -32,14 +32,14 @@ def describe_shape(shape: tuple[int, ...], dtype: str) -> str:
     return f"{'×'.join(map(str, shape)) or 'scalar'} {short}"
 
 
-def facts_of(catalog: Catalog, node: Node, batches: Mapping[Port, Batch]) -> str:
+def facts_of(run: GraphRun, node: Node) -> str:
     """What a node gave: ``?×?×3 u8``, with ``?`` where the samples differ."""
     parts = []
-    for output in outputs_of(node, catalog[node.op]):
+    for output in outputs_of(node, run.resolved.spec(node)):
         if output.kind in ("encoded", "label"):
             parts.append({"encoded": "jpeg"}.get(output.kind, output.kind))
             continue
-        batch = batches[Port(node.id, output.name)]
+        batch = run.result.batches[Port(node.id, output.name)]
         dims = zip(*batch.shapes, strict=False)
         sides = [str(side.pop()) if len(side := set(dim)) == 1 else "?" for dim in dims]
         short = describe_shape((), batch.dtype).split()[1]
@@ -47,36 +47,22 @@ def facts_of(catalog: Catalog, node: Node, batches: Mapping[Port, Batch]) -> str
     return ", ".join(parts)
 
 
-def draws_of(
-    graph: Graph, catalog: Catalog, nodes: Sequence[Node], batches: Mapping[Port, Batch]
-) -> dict[str, list[str]]:
+def draws_of(run: GraphRun) -> dict[str, list[str]]:
     """The values of each generator on the CPU, one text for each sample, by the generator's id.
 
-    Those on a GPU are passed over: to show them would mean to fetch them at every change.
+    The text is empty where the sample does not come to the generator. Generators on a GPU are
+    left out: to show their values they would have to be fetched at every change.
     """
-    devices = infer_devices(graph, catalog)
     found: dict[str, list[str]] = {}
-    for node in nodes:
-        if not is_generator(catalog[node.op]) or devices[node.id] != "cpu":
-            continue
-        for output in outputs_of(node, catalog[node.op]):
-            arrays = batches[Port(node.id, output.name)].arrays()
-            found[node.id] = [short_values(array, is_truth(node)) for array in arrays]
-    return found
-
-
-def inner_draws_of(run: GraphRun) -> dict[str, list[str]]:
-    """The same of the generators inside regions; an empty text where a sample does not come."""
-    devices = infer_devices(run.graph, run.catalog)
-    found: dict[str, list[str]] = {}
-    for node in run.inner_nodes:
-        if not is_generator(run.catalog[node.op]) or devices[node.id] != "cpu":
+    for node in (*run.nodes, *run.inner_nodes):
+        spec = run.resolved.spec(node)
+        if not is_generator(spec) or run.resolved.devices[node.id] != "cpu":
             continue
         scope = run.graph.scope_of(node.id)
-        for output in outputs_of(node, run.catalog[node.op]):
-            batch = run.result.batches[Port(node.id, output.name)]
+        for output in outputs_of(node, spec):
+            arrays = run.result.batches[Port(node.id, output.name)].arrays()
             found[node.id] = [
-                short_values(batch.sample(at).arrays()[0], is_truth(node))
+                short_values(arrays[at], is_truth(node))
                 if run.place(scope, index) is not None
                 and (at := run.output_place(node.id, index)) is not None
                 else ""
@@ -108,7 +94,7 @@ def _in_words(augmented: Sequence[Augmented]) -> str:
 
 def draws_at(run: GraphRun, node: Node, index: int) -> list[str]:
     """What feeds a node's arguments for one sample that comes to it: ``angle -7.24``."""
-    args = run.catalog[node.op].args
+    args = run.resolved.spec(node).args
     found = []
     for name, port in node.inputs.items():
         if name in args:
@@ -119,10 +105,10 @@ def draws_at(run: GraphRun, node: Node, index: int) -> list[str]:
     return found
 
 
-def label_port(catalog: Catalog, nodes: Sequence[Node]) -> Port | None:
+def label_port(resolved: ResolvedGraph) -> Port | None:
     """Where the first label in the graph comes from, or None."""
-    for node in nodes:
-        for output in outputs_of(node, catalog[node.op]):
+    for node in resolved.nodes:
+        for output in outputs_of(node, resolved.spec(node)):
             if output.kind == "label":
                 return Port(node.id, output.name)
     return None

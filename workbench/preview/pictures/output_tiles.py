@@ -16,7 +16,6 @@ from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.model import Port
 from workbench.graph.model.node_order import ancestors
-from workbench.graph.types.devices import port_kind
 from workbench.preview.pictures.contact_sheet import Encoder, gpu_encoder
 from workbench.preview.pictures.frame_strip import as_pictures
 from workbench.preview.pictures.sound_pictures import is_sound, sound_scaling
@@ -59,7 +58,7 @@ def tiles_of(worker: Worker, run: GraphRun, port: Port, size: int) -> Tiles:
 
 def pictures_of(run: GraphRun, port: Port, batch: Batch) -> Batch:
     """Samples of an output as pictures, where they are sequences or sounds."""
-    return as_pictures(batch, port_kind(run.graph, run.catalog, port))
+    return as_pictures(batch, run.resolved.kind(port))
 
 
 def scaling_for(worker: Worker, run: GraphRun, port: Port) -> Scaling | None:
@@ -70,10 +69,10 @@ def scaling_for(worker: Worker, run: GraphRun, port: Port) -> Scaling | None:
         if len(known) >= _KEPT_SCALINGS:
             known.clear()
         batch = run.result.batches[port]
-        if is_sound(batch, port_kind(run.graph, run.catalog, port)):
+        if is_sound(batch, run.resolved.kind(port)):
             known[key] = sound_scaling(batch)
         else:
-            known[key] = scaling_of(run.graph, run.catalog, port, batch)
+            known[key] = scaling_of(run.resolved, port, batch)
     return known[key]
 
 
@@ -158,9 +157,7 @@ def _steps_before(run: GraphRun, port: Port) -> list[Port]:
     return [
         found
         for found in run.result.batches
-        if found.node in before
-        and found != port
-        and port_kind(run.graph, run.catalog, found) in SHOWN_KINDS
+        if found.node in before and found != port and run.resolved.kind(found) in SHOWN_KINDS
     ]
 
 

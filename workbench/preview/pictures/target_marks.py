@@ -23,7 +23,6 @@ from workbench.graph.annotations.geometry import frame_of, geometry_path
 from workbench.graph.annotations.target_formats import box_format, is_relative
 from workbench.graph.model import Node, Port, Source
 from workbench.graph.model.node_order import ancestors
-from workbench.graph.types.devices import port_kind
 from workbench.graph.types.label_numbers import labels_source
 from workbench.preview.pictures.marks import Marks, TargetMark, draw_marks
 from workbench.preview.pictures.mask_marks import fitting_mask
@@ -93,7 +92,7 @@ def marked(
 
     Not inside bodies: what lies on their images is not known before their end.
     """
-    is_image = port_kind(run.graph, run.catalog, port) == "image"
+    is_image = run.resolved.kind(port) == "image"
     if not is_image or not run.targets or run.graph.scope_of(port.node):
         return picture
     return draw_marks(picture, marks_of(worker, run, port, only=index)[index])
@@ -150,7 +149,7 @@ def _marks(
 
 def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port, PortKind]]:
     """The boxes, points and masks that lie on an image, with the nodes that give them."""
-    graph, catalog = run.graph, run.catalog
+    graph, catalog = run.graph, run.resolved.catalog
     read = {n for n in ancestors(graph, [image]) if isinstance(graph.node(n), Source)}
     takers = {
         port: node
@@ -162,7 +161,7 @@ def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port, PortKind]]
         if not port.output or not graph.has(port.node) or graph.scope_of(port.node):
             continue
         node = graph.node(port.node)
-        kind = port_kind(graph, catalog, port)
+        kind = run.resolved.kind(port)
         if port in takers and kind not in _DRAWN:  # what it is only its follower tells
             kind = FOLLOWERS[takers[port].op].follows or kind
         if kind not in _DRAWN:
@@ -198,7 +197,7 @@ def _is_depth(run: GraphRun, port: Port) -> bool:
 def _are_changed(run: GraphRun, labels: Port) -> bool:
     """Whether labels do not number the classes as those of the source do."""
     given = labels in run.result.batches
-    return given and labels_source(run.graph, run.catalog, labels) is None
+    return given and labels_source(run.graph, run.resolved.catalog, labels) is None
 
 
 def _labels_beside(run: GraphRun, node: Node) -> Sequence[NDArray[np.generic]] | None:

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.catalog.spec import Catalog, Value
+from workbench.catalog.spec import Value
 from workbench.engine.resources.batch_store import Batch
-from workbench.graph.model import Graph, Port
+from workbench.graph.model import Port
+from workbench.graph.resolved import ResolvedGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Scaling:
     stretched: bool = False
 
 
-def scaling_of(graph: Graph, catalog: Catalog, port: Port, batch: Batch) -> Scaling | None:
+def scaling_of(resolved: ResolvedGraph, port: Port, batch: Batch) -> Scaling | None:
     """How to show an output's values; None where they are uint8 already.
 
     Undoes ``crop_mirror_normalize`` (out = (in - mean) / std * scale + shift). Values on the scale
@@ -40,9 +41,9 @@ def scaling_of(graph: Graph, catalog: Catalog, port: Port, batch: Batch) -> Scal
     """
     if batch.dtype == "uint8":
         return None
-    node = graph.node(port.node)
+    node = resolved.graph.node(port.node)
     if node.op == "crop_mirror_normalize" and not {"mean", "std"} & set(node.inputs):
-        spec = catalog[node.op].args
+        spec = resolved.spec(node).args
         given = {name: node.args.get(name, spec[name].default) for name in _NORMALISE}
         mean, std, scale, shift = (_numbers(given[name]) for name in _NORMALISE)
         if scale[0] and all(std):  # nothing can be undone with a zero among these

@@ -14,12 +14,11 @@ from workbench.engine.protocol.call_handle import Caller
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
-from workbench.graph.execution.active import active_graph
 from workbench.graph.model import Graph, region_of
-from workbench.graph.model.node_order import ancestors, topological
+from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.facts.class_names import names_of_labels
 from workbench.preview.facts.value_text import label_port, labels_of
-from workbench.preview.request import GraphRun, PreviewRequest
+from workbench.preview.request import GraphRun, PreviewRequest, running_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +67,26 @@ def search(
     worker: Worker, request: PreviewRequest, wanted: SampleFilter, back: bool, most: int
 ) -> int | None:
     """Task: see ``find_batch``."""
-    catalog = worker.runner.catalog
-    graph = active_graph(request.graph, catalog)
+    resolved = running_part(worker, request)
     if back:  # a reader runs forward only: once through all of them
-        return max(_with_one(worker, request, graph, wanted, range(request.batch)), default=None)
+        return max(_with_one(worker, request, resolved, wanted, range(request.batch)), default=None)
     after = range(request.batch + 1, most + 1)
-    return next(_with_one(worker, request, graph, wanted, after), None)
+    return next(_with_one(worker, request, resolved, wanted, after), None)
 
 
 def _with_one(
-    worker: Worker, request: PreviewRequest, graph: Graph, wanted: SampleFilter, batches: range
+    worker: Worker,
+    request: PreviewRequest,
+    resolved: ResolvedGraph,
+    wanted: SampleFilter,
+    batches: range,
 ) -> Iterator[int]:
-    came = _came(worker, request, graph, wanted)
+    came = _came(worker, request, resolved.graph, wanted)
     for batch in range(batches.stop):
         worker.check_interrupt()
         found = next(came)
         if batch >= batches.start and found and wanted.classes:
-            found = found & _of_classes(worker, request, graph, wanted.classes, batch)
+            found = found & _of_classes(worker, request, resolved, wanted.classes, batch)
         if batch >= batches.start and found:
             yield batch
 
@@ -125,17 +127,18 @@ def _places(came: Iterable[Any]) -> set[int]:
 
 
 def _of_classes(
-    worker: Worker, request: PreviewRequest, graph: Graph, classes: Collection[str], batch: int
+    worker: Worker,
+    request: PreviewRequest,
+    resolved: ResolvedGraph,
+    classes: Collection[str],
+    batch: int,
 ) -> set[int]:
     """The samples of a batch that are of some classes."""
-    catalog = worker.runner.catalog
-    needed = ancestors(graph, list(graph.outputs.values()))
-    nodes = tuple(node for node in topological(graph)[0] if node.id in needed)
-    port = label_port(catalog, nodes)
+    port = label_port(resolved)
     if port is None:
         raise GraphError("No node of the graph gives labels: there are no classes to look for.")
-    result = worker.runner.run(graph, request.data, batch, request.tiles, [port])
+    result = worker.runner.run(resolved.graph, request.data, batch, request.tiles, [port])
     labels = labels_of(port, result.batches)
-    run = GraphRun(request, catalog, nodes, result)
+    run = GraphRun(request, resolved, result)
     names = names_of_labels(worker, run, port, labels)
     return {index for index, name in enumerate(names) if name in classes}

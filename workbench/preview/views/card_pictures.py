@@ -22,7 +22,6 @@ from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.model import Node, Port
 from workbench.graph.model.ports import outputs_of
-from workbench.graph.types.devices import port_kind
 from workbench.preview.facts.target_texts import target_text
 from workbench.preview.facts.value_text import draws_at, short_values
 from workbench.preview.pictures.contact_sheet import encode, grid_of
@@ -144,11 +143,11 @@ def _card(
     worker: Worker, run: GraphRun, node: Node, index: int, place: int
 ) -> tuple[CardPicture, NDArray[np.uint8] | None]:
     text, picture = "", None
-    place = index if is_batch_generator(node, run.catalog) else place
-    outputs = outputs_of(node, run.catalog[node.op])
+    place = index if is_batch_generator(node, run.resolved.catalog) else place
+    outputs = outputs_of(node, run.resolved.spec(node))
     for output in outputs:
         port = Port(node.id, output.name)
-        kind = port_kind(run.graph, run.catalog, port)
+        kind = run.resolved.kind(port)
         if kind == "encoded":
             continue
         batch = run.result.batches[port]

@@ -68,7 +68,7 @@ def read_outputs(worker: Worker, request: PreviewRequest) -> BatchArrays:
         )
     draws: dict[str, tuple[NDArray[Any], ...]] = {}
     for node in (*run.nodes, *run.inner_nodes):
-        if is_generator(run.catalog[node.op]):
+        if is_generator(run.resolved.spec(node)):
             values: list[NDArray[Any]] = []
             for index in range(len(run.result.samples)):
                 at = run.output_place(node.id, index)

@@ -35,7 +35,6 @@ from workbench.preview.facts.value_text import (
     describe_shape,
     draws_of,
     facts_of,
-    inner_draws_of,
     label_port,
     labels_of,
 )
@@ -228,7 +227,7 @@ def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
     mime = _mime(request, math.prod(grid.extent))
     plan = run.result.plan
     known = {name: data_facts(each, plan.version) for name, each in plan.data.items()}
-    warnings = tuple(check_warnings(run.graph, run.catalog, known))
+    warnings = tuple(check_warnings(run.graph, run.resolved.catalog, known))
     return PreviewResult(
         image=_picture(worker, run, groups, mime),
         mime=mime,
@@ -237,13 +236,13 @@ def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
         outputs=tuple(images),
         note="; ".join(filter(None, (run.result.left_out, _note(groups), *_sentences(warnings)))),
         batch=request.batch,
-        facts={node.id: facts_of(run.catalog, node, run.result.batches) for node in run.nodes},
+        facts={node.id: facts_of(run, node) for node in run.nodes},
         reran=run.result.reran,
         milliseconds=(time.perf_counter() - start) * 1000,
         baseline=tuple(_name(difference.baseline) for difference in differences),
         memory=memory_use(worker),
         folder=run.result.plan.version,
-        branches=branches_of(run.graph, run.catalog),
+        branches=branches_of(run.resolved),
         augmentations=augmentations_offered(run),
         warnings=warnings,
     )
@@ -280,9 +279,8 @@ def _tiles(
     differences: list[DifferenceTiles],
 ) -> tuple[Tile, ...]:
     batches = run.result.batches
-    draws = draws_of(run.graph, run.catalog, run.nodes, batches) | inner_draws_of(run)
-    draws |= augmentations_of(run)
-    port = label_port(run.catalog, run.nodes)
+    draws = draws_of(run) | augmentations_of(run)
+    port = label_port(run.resolved)
     labels = labels_of(port, batches)
     names = names_of_labels(worker, run, port, labels)
     shapes = [describe_shape(shape, first.dtype) for shape in first.shapes]

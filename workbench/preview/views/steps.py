@@ -21,7 +21,7 @@ from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.model import Node, Port
 from workbench.graph.model.ports import outputs_of
-from workbench.graph.types.devices import is_generator, port_kind
+from workbench.graph.types.devices import is_generator
 from workbench.preview.facts.statistics import Histogram, histogram_of
 from workbench.preview.facts.value_text import describe_encoded, draws_at, long_values
 from workbench.preview.pictures.contact_sheet import compose, encode, grid_of
@@ -166,7 +166,7 @@ def _timing(samples: int) -> str:
 
 
 def _step(worker: Worker, run: GraphRun, node: Node, index: int, pictures: list[Tiles]) -> Step:
-    spec = run.catalog[node.op]
+    spec = run.resolved.spec(node)
     outputs = []
     place = _place(run, node.id, index)
     for output in outputs_of(node, spec):
@@ -209,7 +209,7 @@ def _output(
     whole = run.result.batches[port]
     one = whole.sample(index)
     array = one.arrays()[0]
-    kind = port_kind(run.graph, run.catalog, port)
+    kind = run.resolved.kind(port)
     low, high = finite_range(array) if kind != "encoded" else (None, None)
     made = StepOutput(
         name=port.output,
