@@ -159,7 +159,7 @@ def test_a_crash_of_the_preview_itself_is_told(
     def broken(*_: Any) -> Any:
         raise ValueError("a bug")
 
-    monkeypatch.setattr("workbench.ui.jobs.previewer.preview_batch", broken)
+    monkeypatch.setattr("workbench.ui.jobs.previewer.render_batch", broken)
     model.receive("preview", "batch", 3)
     screen.wait(lambda s: "a bug" in s["preview", "stale"], "the fault")
     monkeypatch.undo()

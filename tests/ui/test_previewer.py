@@ -90,7 +90,7 @@ class HandAlarm:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr("workbench.ui.jobs.previewer.preview_batch", batch_number)
+    monkeypatch.setattr("workbench.ui.jobs.previewer.render_batch", batch_number)
     monkeypatch.setattr("workbench.ui.jobs.previewer.SlowAlarm", HandAlarm)
     return FakeEngine()
 
@@ -102,7 +102,7 @@ def grow_slow(previewer: Previewer) -> None:
 
 
 def batch_number(engine: Caller, request: PreviewRequest, on_report: object = None) -> Any:
-    """Stands in for ``preview_batch``."""
+    """Stands in for ``render_batch``."""
     return engine.call(tasks.echo, request.batch)
 
 
@@ -314,7 +314,7 @@ def test_two_requests_do_not_end_a_third_callers_call(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A1, with a real worker."""
-    monkeypatch.setattr("workbench.ui.jobs.previewer.preview_batch", batch_number)
+    monkeypatch.setattr("workbench.ui.jobs.previewer.render_batch", batch_number)
     done: list[Any] = []
     raised: list[BaseException] = []
     running, slow, finished = threading.Event(), threading.Event(), threading.Semaphore(0)

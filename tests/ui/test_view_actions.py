@@ -83,7 +83,7 @@ def test_a_request_asks_only_for_what_there_is(state: ViewState) -> None:
     state.repeat, state.baseline, state.mode = 64, "resize", "difference"
     request = request_of(state, "data")
     assert (request.repeat, request.baseline) == (None, "")
-    state.baselines = baselines_of(state.checked.graph, load_catalog())
+    state.baselines = baselines_of(state.checked.running)
     assert state.baselines == ["decode", "resize", "rotate", "color"]
     assert request_of(state, "data").baseline == "resize"
     state.show_original, state.tile_size = True, 96

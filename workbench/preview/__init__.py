@@ -62,6 +62,7 @@ __all__ = [
     "preview_pixels",
     "preview_statistics",
     "preview_steps",
+    "render_batch",
     "replayed",
 ]
 
@@ -86,7 +87,14 @@ def preview_batch(
     the node where DALI refuses, and the errors of the worker process: a WorkerCrashedError names
     the node that ended it, where that can be found out by running the nodes one by one.
     """
-    _require_sound(request)
+    require_sound(request.graph, load_catalog())
+    return render_batch(engine, request, on_report)
+
+
+def render_batch(
+    engine: Caller, request: PreviewRequest, on_report: ReportListener | None = None
+) -> PreviewResult:
+    """``preview_batch`` of a graph that has been checked, as every function below."""
     preview: PreviewResult = call_isolating_faults(engine, render, request, on_report=on_report)
     return preview
 
@@ -99,7 +107,6 @@ def preview_card_pictures(
     between: bool = True,
 ) -> CardPictures:
     """One sample at every node (see ``render_card_pictures``). Raises as ``preview_batch``."""
-    _require_sound(request)
     pictures: CardPictures = call_isolating_faults(
         engine, render_card_pictures, request, index, targets, between
     )
@@ -110,8 +117,6 @@ def preview_effect(
     engine: Caller, request: PreviewRequest, graphs: Sequence[Graph], index: int
 ) -> Effect:
     """One sample of each graph (see ``render_effect``). Raises as ``preview_batch``."""
-    for graph in graphs:
-        _require_sound(replace(request, graph=graph))
     effect: Effect = call_isolating_faults(engine, render_effect, request, tuple(graphs), index)
     return effect
 
@@ -120,8 +125,6 @@ def preview_distances(
     engine: Caller, request: PreviewRequest, other: PreviewRequest
 ) -> tuple[TileDistance, ...]:
     """How far each tile lies from that of another graph. Raises as ``preview_batch``."""
-    _require_sound(request)
-    _require_sound(other)
     found: tuple[TileDistance, ...] = call_isolating_faults(engine, tile_distances, request, other)
     return found
 
@@ -136,7 +139,6 @@ def preview_steps(
     between: bool = True,
 ) -> Steps:
     """One sample through the nodes (see ``render_steps``). Raises as ``preview_batch``."""
-    _require_sound(request)
     steps: Steps = call_isolating_faults(
         engine, render_steps, request, index, times, node, targets, between
     )
@@ -145,14 +147,12 @@ def preview_steps(
 
 def preview_statistics(engine: Caller, request: PreviewRequest) -> tuple[OutputStatistics, ...]:
     """Histogram, mean and deviation of each image output. Raises as ``preview_batch``."""
-    _require_sound(request)
     found: tuple[OutputStatistics, ...] = call_isolating_faults(engine, batch_statistics, request)
     return found
 
 
 def preview_branch_shares(engine: Caller, request: PreviewRequest, batches: int) -> BranchShares:
     """How often each body ran (see ``count_branches``). Raises as ``preview_batch``."""
-    _require_sound(request)
     found: BranchShares = call_isolating_faults(engine, count_branches, request, batches)
     return found
 
@@ -169,7 +169,7 @@ def preview_outputs(engine: Caller, request: PreviewRequest) -> OutputBatch:
         batch = wb.preview_outputs(engine, wb.PreviewRequest(graph, "photos", batch=3, tiles=4))
         assert batch.images.shape == (4, 224, 224, 3)
     """
-    _require_sound(request)
+    require_sound(request.graph, load_catalog())
     for node in request.graph.walk():
         source = str(node.args.get("source", "")) if node.op in OWN_CODE else ""
         if function := undetermined(source):
@@ -195,7 +195,6 @@ def preview_pixels(
     frame: int | None = None,
 ) -> Pixels:
     """The values of a region of one sample (see ``read_pixels``). Raises as ``preview_batch``."""
-    _require_sound(request)
     pixels: Pixels = call_isolating_faults(
         engine, read_pixels, request, index, of, x, y, width, height, frame
     )
@@ -206,12 +205,7 @@ def preview_picture(
     engine: Caller, request: PreviewRequest, index: int, of: str, frame: int | None = None
 ) -> Picture:
     """One sample at its own size, as PNG (see ``read_picture``). Raises as ``preview_batch``."""
-    _require_sound(request)
     picture: Picture = call_isolating_faults(
         engine, read_picture, request, index, of, LARGEST_SIDE, frame
     )
     return picture
-
-
-def _require_sound(request: PreviewRequest) -> None:
-    require_sound(request.graph, load_catalog())

@@ -173,13 +173,20 @@ def export(
         loader = wb.export(graph, "pytorch", with_="training")
         print(loader.main.text)
     """
-    found, catalog = load_target(target), catalog or load_catalog()
+    load_target(target)
+    catalog = catalog or load_catalog()
     datasets = open_datasets(data) if data is not None else {}
     if facts is None:
         facts = {name: data_facts(each) for name, each in read_as(graph, datasets).items()}
-    resolved = resolve(graph, catalog, facts)
-    part = _reading(resolved.graph, datasets)
-    resolved = replace(resolved, graph=part)
+    return export_resolved(resolve(graph, catalog, facts), target, datasets, with_)
+
+
+def export_resolved(
+    resolved: ResolvedGraph, target: str, data: Datasets, with_: str = ""
+) -> Export:
+    """``export`` of a graph that has been resolved with the facts of its data."""
+    found, part = load_target(target), _reading(resolved.graph, data)
+    resolved = resolved.of(part)
     if part.settings.pipelines > 1 and not found.side_by_side:
         able = [name for name in target_names() if load_target(name).side_by_side]
         raise GraphExportError(

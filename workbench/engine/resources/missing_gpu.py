@@ -5,31 +5,31 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.catalog import load_catalog
-from workbench.catalog.spec import Catalog
 from workbench.engine.resources.machine import Machine, describe_machine
 from workbench.errors import GraphFaultsError
 from workbench.graph.checks.check import Fault
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.execution.active import active_graph
 from workbench.graph.model import Graph
-from workbench.graph.types.devices import infer_devices
+from workbench.graph.resolved import ResolvedGraph
 
 
 def require_gpu_where_asked(graph: Graph, machine: Machine | None = None) -> None:
     """Raise GraphFaultsError where something runs on a GPU and this machine has none."""
     machine, catalog = machine or describe_machine(), load_catalog()
-    if faults := gpu_faults(active_graph(graph, catalog), catalog, machine):
+    running = ResolvedGraph(active_graph(graph, catalog), catalog)
+    if faults := gpu_faults(running, machine):
         raise GraphFaultsError(faults[:1])
 
 
-def gpu_faults(graph: Graph, catalog: Catalog, machine: Machine) -> list[Fault]:
+def gpu_faults(resolved: ResolvedGraph, machine: Machine) -> list[Fault]:
     """One fault for each node that is set to run on the GPU, where this machine has none.
 
     Where no node is set itself, the first one that runs there.
     """
     if not machine.no_gpu:
         return []
-    devices = infer_devices(graph, catalog)
+    graph, devices = resolved.graph, resolved.devices
     there = [node for node, device in devices.items() if device != "cpu" and graph.has(node)]
     chosen = [node for node in there if graph.node(node).device in ("gpu", "mixed")]
     faults = []
@@ -40,11 +40,11 @@ def gpu_faults(graph: Graph, catalog: Catalog, machine: Machine) -> list[Fault]:
     return faults
 
 
-def on_cpu(graph: Graph, catalog: Catalog) -> Graph | None:
+def on_cpu(resolved: ResolvedGraph) -> Graph | None:
     """The graph with everything on the CPU; None if an operator has no CPU version."""
-    moved = set_setting(graph, device="cpu")
-    for node in graph.walk():
+    moved = set_setting(resolved.graph, device="cpu")
+    for node in resolved.graph.walk():
         if node.device in ("gpu", "mixed"):
             moved = moved.replace_node(replace(moved.node(node.id), device=None))
-    left = infer_devices(moved, catalog).values()
+    left = resolved.of(moved).devices.values()
     return None if any(device != "cpu" for device in left) else moved

@@ -76,7 +76,7 @@ def carry_out(model: ViewModel, component: str, action: Action) -> str:
         case _ if isinstance(action, bar.SessionAction):
             return model.sessions.carry_out(action)
         case bar.SaveGraph() | bar.ExportScript() | bar.DownloadScript() | panels.SaveCode():
-            return save_as(state, document, model.catalog, action, model.roots, data)
+            return save_as(state, document, action, model.roots, data)
         case panels.Verify():
             if faults := blocking_faults(state):
                 raise GraphEditError(f"Not compared: {faults[0]}")

@@ -404,7 +404,7 @@ class ViewModel:
         self._follow_warnings()
         sound = not state.checked.faults and not self.data_panel.error and not unread
         differs = sound and state.mode == "difference"
-        state.baselines = baselines_of(state.checked.active, self.catalog) if differs else []
+        state.baselines = baselines_of(state.checked.running) if differs else []
         self.verification.follow(state.checked.active, self.data_panel.datasets)
         wanted = sound and self._connected and not self.closed
         request = request_of(state, self.data_panel.previewed) if wanted else None
@@ -421,7 +421,7 @@ class ViewModel:
 
     def _follow_warnings(self) -> None:
         checked, facts = self.state.checked, self.data_panel.facts
-        self.state.warnings = self._memo(warnings_before_run, checked, self.catalog, facts)
+        self.state.warnings = self._memo(warnings_before_run, checked, facts)
 
     def _follow_data(self) -> str:
         """Let the graph's sources be of the kind of the data. Returns why they cannot, or empty."""

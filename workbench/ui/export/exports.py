@@ -5,16 +5,16 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from operator import is_
 from pathlib import Path
 from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.frame_comments import with_frame_comments
-from workbench.emit.targets import Export, export, load_target, target_names
+from workbench.emit.targets import Export, export_resolved, load_target, target_names
 from workbench.errors import GraphEditError, GraphExportError, OverwriteError
 from workbench.files import encode_text
-from workbench.graph.model import Graph
 from workbench.graph.storage.layout import Document, Frame, Layout, dump_document
 from workbench.health import FolderCheck
 from workbench.roots import Roots
@@ -58,11 +58,11 @@ def require_entry(name: str) -> None:
         raise GraphExportError(f"{target} cannot be exported with {with_!r}.")
 
 
-def _export(graph: Graph, chosen: str, catalog: Catalog, panel: DataPanel) -> Export:
+def _export(checked: Checked, chosen: str, panel: DataPanel) -> Export:
     """The export that an entry's name means."""
     target, _, with_ = chosen.partition(_WITH)
-    data, facts = panel.datasets, panel.facts
-    return export(graph, target, catalog, with_=with_, data=data, facts=facts)
+    running = replace(checked.running, facts=panel.facts)
+    return export_resolved(running, target, panel.datasets, with_)
 
 
 def _no_code(fault: CodeFault) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class Exports:
             first = on_drawn_nodes(graph, self._catalog, layout, faults)[0]
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
             return {"message": f"{str(first).strip()}{more}", "node": first.node}
-        reason = self._try(graph, state.target, panel)
+        reason = self._try(checked, state.target, panel)
         if isinstance(reason, Export):
             return reason
         # the message begins with the place: ``node: ...`` or ``node.arg: ...``
@@ -120,15 +120,15 @@ class Exports:
         node = all_folded_generators(graph, self._catalog, layout).get(named, (named, ""))[0]
         return {"message": reason, "node": node if graph.has(node) else ""}
 
-    def _try(self, graph: Graph, target: str, panel: DataPanel) -> Export | str:
+    def _try(self, checked: Checked, target: str, panel: DataPanel) -> Export | str:
         """The code of a sound graph, or why it cannot go there."""
-        made_from = graph, panel.datasets, panel.facts
+        made_from = checked, panel.datasets, panel.facts
         before = self._tried.get(target)
         if before is not None and all(map(is_, before[0], made_from)):
             return before[1]
         found: Export | str
         try:
-            found = _export(graph, target, self._catalog, panel)
+            found = _export(checked, target, panel)
         except GraphExportError as error:
             found = str(error)
         self._tried[target] = made_from, found
@@ -164,7 +164,6 @@ def zip_archive(found: Export) -> bytes:
 def save_as(
     state: ViewState,
     document: Document,
-    catalog: Catalog,
     action: bar.SaveGraph | bar.ExportScript | bar.DownloadScript | panels.SaveCode,
     roots: Roots | None,
     panel: DataPanel,
@@ -177,7 +176,7 @@ def save_as(
     """
     if isinstance(action, bar.DownloadScript):
         frames = document.layout.frames.values()
-        (file,) = _exported(state.checked, "script", catalog, frames, panel).files.values()
+        (file,) = _exported(state.checked, "script", frames, panel).files.values()
         state.script = TextFile(number=state.script["number"] + 1, text=file.text)
         return ""
     component = "code" if isinstance(action, panels.SaveCode) else "bar"
@@ -188,7 +187,7 @@ def save_as(
             output = OutputPath(action.path, ".json", roots, action.overwrite)
             return f"Saved {output.write(encode_text(dump_document(document), action.path))}"
         frames = document.layout.frames.values()
-        exported = _exported(state.checked, target, catalog, frames, panel)
+        exported = _exported(state.checked, target, frames, panel)
         return _save_code(exported, action.path, roots, action.overwrite)
 
     return _ask_first(state, component, action, write)
@@ -250,9 +249,7 @@ def _save_code(exported: Export, path: str, roots: Roots | None, overwrite: bool
     return f"Saved {output.write(encode_text(file.text, path))}"
 
 
-def _exported(
-    checked: Checked, target: str, catalog: Catalog, frames: Iterable[Frame], panel: DataPanel
-) -> Export:
+def _exported(checked: Checked, target: str, frames: Iterable[Frame], panel: DataPanel) -> Export:
     if checked.source is None:
         raise GraphEditError(f"Not exported: {checked.faults[0]}")
-    return with_frame_comments(_export(checked.graph, target, catalog, panel), frames)
+    return with_frame_comments(_export(checked, target, panel), frames)

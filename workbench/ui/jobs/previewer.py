@@ -15,7 +15,7 @@ from typing import Any
 from workbench.engine.protocol.call_handle import Caller, CallHandle
 from workbench.engine.protocol.process import Engine
 from workbench.errors import CancelledError, EngineError, WorkbenchError
-from workbench.preview import PreviewRequest, PreviewResult, preview_batch
+from workbench.preview import PreviewRequest, PreviewResult, render_batch
 from workbench.ui.jobs.slow_alarm import SlowAlarm
 
 PATIENCE = 0.2
@@ -161,7 +161,7 @@ class Previewer:
 
     def _render(self, request: PreviewRequest) -> None:
         self._alarm.watch(request, PATIENCE)
-        outcome = self._attempt(lambda: preview_batch(self._handle, request, self._on_making))
+        outcome = self._attempt(lambda: render_batch(self._handle, request, self._on_making))
         self._alarm.clear()
         if isinstance(outcome, PreviewResult):
             self._proven = self._engine.pid

@@ -16,7 +16,7 @@ from workbench.graph.model import Graph
 from workbench.graph.storage.layout import Document
 from workbench.graph.variants.difference import GraphDifference, graph_differences
 from workbench.graph.variants.shared_seeds import differing_random_nodes, with_seeds_of
-from workbench.preview import PreviewRequest, PreviewResult, preview_batch, preview_distances
+from workbench.preview import PreviewRequest, PreviewResult, preview_distances, render_batch
 from workbench.preview.facts.distance import TileDistance
 from workbench.roots import Roots
 from workbench.sources import Datasets
@@ -200,7 +200,7 @@ class ComparisonViews:
     def _ask_both(self, request: PreviewRequest, other: PreviewRequest) -> None:
         if self._background.asked(_PICTURE) != other:
             self._failure = ""
-        picture = partial(preview_batch, request=other)
+        picture = partial(render_batch, request=other)
         self._background.ask(_PICTURE, other, picture, partial(self._pictured, other))
         if not self._failure:
             distances = partial(preview_distances, request=request, other=other)

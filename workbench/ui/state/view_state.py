@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
-from workbench.emit.script import emit_script
+from workbench.emit.script import script_of
 from workbench.engine.resources.machine import Machine
 from workbench.engine.resources.missing_gpu import gpu_faults, on_cpu
 from workbench.errors import OUTSIDE, DataError, WorkbenchError, WorkerLostError
 from workbench.graph.checks.check import Fault, loose_faults, stopping_faults
-from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.edits.edit import chain, is_movable, set_arg
 from workbench.graph.execution.active import active_graph
 from workbench.graph.fixes import Fix, fixes
 from workbench.graph.model import Graph, Port, region_of
 from workbench.graph.model.faults import DATA_WARNINGS
-from workbench.graph.model.node_order import ancestors, topological
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.snippets.blocks import Block
 from workbench.graph.storage.layout import Document
-from workbench.graph.types.devices import image_outputs, port_kind
-from workbench.graph.types.shapes import infer_types, type_text
+from workbench.graph.types.tensor_type import type_text
 from workbench.preview import PreviewRequest, PreviewResult
 from workbench.roots import Roots
 from workbench.sources import DataFacts, Datasets
@@ -60,8 +59,8 @@ class Checked:
     """
 
     graph: Graph
-    active: Graph
-    """What of it runs: without muted and loose nodes."""
+    running: ResolvedGraph
+    """What of it runs, without muted and loose nodes. It may have faults."""
     faults: tuple[Fault, ...]
     loose_faults: tuple[Fault, ...]
     """Of nodes that no output depends on: they stop nothing."""
@@ -70,6 +69,11 @@ class Checked:
     """What each output port will give, as far as it is known without running."""
     fixes: tuple[tuple[Fix, ...], ...]
     """What can be done about each fault, then about those of loose nodes."""
+
+    @property
+    def active(self) -> Graph:
+        """The graph without muted and loose nodes."""
+        return self.running.graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,27 +257,28 @@ def check_before_run(
 ) -> Checked:
     """Every fault of a graph, the lack of a GPU and files outside the roots included."""
     faults, loose = stopping_faults(graph, catalog), loose_faults(graph, catalog)
-    active = active_graph(graph, catalog)
+    running = ResolvedGraph(active_graph(graph, catalog), catalog)
     if roots is not None:
-        faults = (*faults, *root_faults(active, roots))
-    source = None if faults else emit_script(graph, catalog)
+        faults = (*faults, *root_faults(running.graph, roots))
+    source = None if faults else script_of(running)
     if source and graph.settings.device == "mixed" and machine.no_gpu:
         reason = f"images are decoded on the GPU (mixed), and {machine.no_gpu}"
         faults = (Fault("", "device", reason, "Choose CPU to preview here."),)
     elif source:
-        faults = tuple(gpu_faults(active, catalog, machine))
-    types = {**infer_types(graph, catalog), **infer_types(active, catalog)}
+        faults = tuple(gpu_faults(running, machine))
+    whole = running.of(graph)
+    types = {**whole.types, **running.types}
     flows = {port: type_text(flow) for port, flow in types.items()}
     fixed = min(MOST_FIXED, MOST_TRIED // max(1, len(graph.nodes)))
     found = (*faults, *loose)
-    moved = on_cpu(graph, catalog) if source and faults else None
+    moved = on_cpu(whole) if source and faults else None
     to_cpu = (Fix("Run everything on the CPU", moved),) if moved is not None else ()
     remedies = tuple(
         to_cpu if source and fault in faults else fixes(graph, catalog, fault)
         for fault in found[:fixed]
     )
     rest: tuple[tuple[Fix, ...], ...] = ((),) * (len(found) - len(remedies))
-    return Checked(graph, active, faults, loose, source, flows, remedies + rest)
+    return Checked(graph, running, faults, loose, source, flows, remedies + rest)
 
 
 def initial_selection(graph: Graph, catalog: Catalog) -> list[str]:
@@ -317,17 +322,17 @@ def usual_size(tiles: int) -> int:
     return 224 if tiles <= 16 else 160 if tiles <= 32 else 112
 
 
-def baselines_of(graph: Graph, catalog: Catalog) -> list[str]:
+def baselines_of(running: ResolvedGraph) -> list[str]:
     """The nodes whose images the image outputs come from: what a difference may compare with."""
-    outputs = list(image_outputs(graph, catalog).values())
-    before = ancestors(graph, outputs) - {port.node for port in outputs}
+    outputs = list(running.images.values())
+    before = ancestors(running.graph, outputs) - {port.node for port in outputs}
     return [
         node.id
-        for node in topological(graph)[0]
+        for node in running.nodes
         if node.id in before
         and any(
-            port_kind(graph, catalog, Port(node.id, output.name)) == "image"
-            for output in catalog[node.op].outputs
+            running.kind(Port(node.id, output.name)) == "image"
+            for output in running.spec(node).outputs
         )
     ]
 
@@ -391,11 +396,9 @@ def warnings_of(state: ViewState) -> tuple[Fault, ...]:
     return (*state.warnings, *found)
 
 
-def warnings_before_run(
-    checked: Checked, catalog: Catalog, facts: Mapping[str, DataFacts]
-) -> tuple[Fault, ...]:
+def warnings_before_run(checked: Checked, facts: Mapping[str, DataFacts]) -> tuple[Fault, ...]:
     """The warnings about a graph that can run, by what is known of its data so far."""
-    return check_warnings(checked.active, catalog, facts) if checked.source else ()
+    return replace(checked.running, facts=facts).warnings if checked.source else ()
 
 
 def unread_fault(graph: Graph, error: DataError) -> Fault:
