@@ -7,11 +7,11 @@ import ast
 import pytest
 
 from tests.thorough import one_in
-from workbench.emit.core.frame_comments import with_frame_comments
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError
 from workbench.graph import load_recipe, load_recipes
 from workbench.graph.storage.layout import Frame
+from workbench.ui.export.exports import with_frame_comments
 
 
 def test_a_title_stands_above_the_first_of_its_nodes() -> None:

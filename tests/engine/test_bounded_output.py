@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workbench.engine.protocol.bounded_output import BoundedOutput
+from workbench.engine.run.worker import BoundedOutput
 
 
 def test_the_file_begins_anew_and_has_what_came_last(tmp_path: Path) -> None:

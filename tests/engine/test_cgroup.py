@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.engine.resources.cgroup import cpu_limit, memory_limit
+from workbench.engine.resources.machine import cpu_limit, memory_limit
 
 GIB = 2**30
 

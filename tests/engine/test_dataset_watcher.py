@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.engine.reading import dataset_watcher as module
-from workbench.engine.reading.dataset_watcher import DatasetWatcher
+from workbench.engine.reading import open_readers as module
+from workbench.engine.reading.open_readers import DatasetWatcher
 from workbench.sources import Dataset
 
 

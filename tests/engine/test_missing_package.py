@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from workbench.emit.core.code import Code
+from workbench.engine.build.function_failure import missing_package_words
 from workbench.engine.build.pipelines import CompiledSource
-from workbench.engine.resources.missing_package import missing_package_words
 from workbench.errors import PipelineError
 
 

@@ -10,8 +10,7 @@ from tests.helpers import with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.resources.gpu import Gpu, first_visible_gpu
-from workbench.engine.resources.gpu_meter import GpuMeter
-from workbench.engine.resources.memory_budget import MemoryBudget
+from workbench.engine.resources.memory_budget import GpuMeter, MemoryBudget
 from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest, preview_batch

@@ -13,7 +13,7 @@ import workbench as wb
 from tests.helpers import chain_graph, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
-from workbench.engine.protocol.bounded_output import MOST_OUTPUT
+from workbench.engine.run.worker import MOST_OUTPUT
 from workbench.graph import Graph
 from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.preview import PreviewRequest, preview_batch

@@ -26,7 +26,7 @@ from workbench.preview.pictures.pixels import read_pixels
 from workbench.preview.request import PreviewRequest
 from workbench.preview.verification.verify import Verifier
 from workbench.preview.views.render import render
-from workbench.samples.avi import avi
+from workbench.samples.targets import avi
 from workbench.sources import list_samples, open_dataset, require_dataset
 from workbench.sources.kinds.sequences import video
 from workbench.sources.kinds.sequences.video import codec_of, refusal

@@ -8,7 +8,7 @@ from tests.ui.screen import Make
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
 from workbench.ui.contract.actions import canvas
-from workbench.ui.export.code_copy import copy_code
+from workbench.ui.export.exports import copy_code
 
 
 def test_the_lines_are_those_of_the_script(make: Make) -> None:

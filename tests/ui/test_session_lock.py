@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.ui.storage.session_lock import holding_lock, take_lock
+from workbench.ui.storage.autosave import holding_lock, take_lock
 
 
 def test_one_has_it_until_it_is_closed(tmp_path: Path) -> None:

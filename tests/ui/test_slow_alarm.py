@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from workbench.ui.jobs.slow_alarm import SlowAlarm
+from workbench.ui.jobs.previewer import SlowAlarm
 
 PATIENCE = 90.0
 

@@ -1,4 +1,4 @@
-"""What a function of the user failed at, in its own lines: read out of what DALI says of it."""
+"""Why a function of the user failed: its own lines in DALI's message, or a missing package."""
 
 from __future__ import annotations
 
@@ -70,3 +70,19 @@ def _definition(lines: list[str], number: int) -> tuple[str, int]:
         if (found := _DEFINED.match(lines[at - 1])) is not None:
             return found[1], at
     return "it", 1
+
+
+_INSTALL = {
+    "cupy": "pip install cupy-cuda12x",
+    "torch": "pip install torch",
+    "numba": "pip install numba",
+}
+
+
+def missing_package_words(error: BaseException) -> str | None:
+    """Which package is missing and how to get it; None where the error says nothing of that."""
+    if not isinstance(error, ModuleNotFoundError) or not error.name:
+        return None
+    package = error.name.partition(".")[0]
+    how = _INSTALL.get(package, f"pip install {package}")
+    return f"it needs {package}, which is not installed. Install it ({how}), or mute the node."

@@ -16,8 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from workbench.emit.core.code import Code
-from workbench.engine.build.function_failure import function_failure
-from workbench.engine.resources.missing_package import missing_package_words
+from workbench.engine.build.function_failure import function_failure, missing_package_words
 from workbench.errors import OUTSIDE, PipelineError
 from workbench.sources import Datasets
 from workbench.system_limits import NO_THREADS, describe_refusal, memory_limit_words

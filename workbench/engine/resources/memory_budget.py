@@ -23,7 +23,7 @@ from typing import Protocol
 
 import psutil
 
-from workbench.engine.resources.gpu_meter import GpuMeter
+from workbench.engine.resources.gpu import Gpu, first_visible_gpu
 from workbench.engine.resources.machine import describe_machine, usable_memory
 from workbench.engine.resources.process_memory import default_budget, own_bytes, tree_bytes
 
@@ -334,3 +334,31 @@ def shared_budget() -> MemoryBudget:
     """That of the previews of this process: half of the machine's memory, and half of the GPU's."""
     gpu = int(describe_machine().gpu_memory_gib * 2**30)
     return MemoryBudget(usable_memory() // 2, gpu // 2)
+
+
+class GpuMeter:
+    """What processes take on the GPU that CUDA calls 0.
+
+    Where the driver tells it of no process, as in most containers, it is what the GPU's memory
+    has grown by since none of them ran.
+    """
+
+    def __init__(self) -> None:
+        self._gpu: Gpu | None = None
+        self._before: int | None = None
+
+    def __call__(self, pids: Sequence[int]) -> int:
+        """Bytes of all of them together; 0 where nothing is known."""
+        if self._gpu is None:
+            self._gpu = Gpu(first_visible_gpu())
+        if not pids:
+            self._before = self._gpu.memory_used()
+            return 0
+        told = [self._gpu.memory_of(pid) for pid in pids]
+        known = [bytes_ for bytes_ in told if bytes_ is not None]
+        if len(known) == len(told):
+            return sum(known)
+        now = self._gpu.memory_used()
+        if now is None:
+            return sum(known)
+        return max(0, now - (self._before or 0))

@@ -23,8 +23,7 @@ from workbench.ui.contract.actions import (
     panels,
     speed,
 )
-from workbench.ui.export.code_copy import copy_code
-from workbench.ui.export.exports import save_as, save_file_list
+from workbench.ui.export.exports import copy_code, save_as, save_file_list
 from workbench.ui.preview.batch_search import search_batch
 from workbench.ui.speed import RunAction
 from workbench.ui.state.open_actions import open_document

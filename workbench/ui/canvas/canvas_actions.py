@@ -26,12 +26,11 @@ from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.edits.rename import rename_node, rename_output
 from workbench.graph.execution.active import set_muted
 from workbench.graph.model import Graph, Port
-from workbench.graph.storage.layout import Document, Layout
+from workbench.graph.storage.layout import Document, Layout, Position, positions_from_json
 from workbench.graph.types.devices import is_generator, port_kind
 from workbench.graph.variants.fused import fuse
 from workbench.ui.canvas import canvas_annotations as remarks
-from workbench.ui.canvas import canvas_positions as positions
-from workbench.ui.canvas.edited_bodies import split_by_body
+from workbench.ui.canvas.edited_bodies import scope_of, split_by_body
 from workbench.ui.canvas.insertions import Edited, apply_insertion, within_limit
 from workbench.ui.contract.actions import canvas
 from workbench.ui.inspector.condition_actions import usual_condition
@@ -84,7 +83,7 @@ def cut_edge(graph: Graph, edge: str) -> Graph:
 def _splice(document: Document, catalog: Catalog, action: canvas.Splice) -> Edited:
     node, edge = action.node, action.edge
     spliced = document.with_graph(compose.splice_node(document.graph, catalog, node, edge))
-    return positions.placed(spliced, action.positions) if action.positions else spliced, [node]
+    return placed(spliced, action.positions) if action.positions else spliced, [node]
 
 
 def _move(document: Document, catalog: Catalog, action: canvas.Move) -> Edited:
@@ -137,7 +136,7 @@ def _paste(document: Document, catalog: Catalog, action: canvas.Paste) -> Edited
     graph = graph.at_scope(scope)
     pasted, drawn = within_limit(document, graph), _drawn(graph, catalog, added)
     pasted = remarks.with_pasted_remarks(pasted, action.text, added)
-    return positions.with_free_nodes(pasted, drawn, action.x, action.y), drawn
+    return with_free_nodes(pasted, drawn, action.x, action.y), drawn
 
 
 def _drawn(graph: Graph, catalog: Catalog, ids: tuple[str, ...]) -> list[str]:
@@ -158,7 +157,7 @@ def _rename(document: Document, catalog: Catalog, action: canvas.Rename) -> Edit
 
 
 def _place(document: Document, catalog: Catalog, action: canvas.SetPositions) -> Edited:
-    return positions.placed(document, action.positions), None
+    return placed(document, action.positions), None
 
 
 def _wrap(document: Document, catalog: Catalog, action: canvas.Wrap) -> Edited:
@@ -240,7 +239,7 @@ def _apply(document: Document, catalog: Catalog, action: canvas.CanvasEdit) -> E
     match action:
         case canvas.Branch(at=[x, y]):
             branched, added = apply_insertion(document, catalog, action)
-            return positions.with_free_nodes(branched, added or [], x, y), added
+            return with_free_nodes(branched, added or [], x, y), added
         case (
             canvas.Add()
             | canvas.AddOnEdge()
@@ -328,3 +327,41 @@ def all_folded_generators(
     for scope, _ in graph.bodies():
         found |= folded_generators_in_scope(graph.at_scope(scope), catalog, layout)
     return found
+
+
+_APART = 96
+"""Pixels between nodes that are put one under the other."""
+
+
+def placed(document: Document, given: dict[str, list[float]]) -> Document:
+    """With places, in pixels, of all that stands in one body or in several.
+
+    Keys are those of ``canvas.SetPositions``. Of none, the body that is shown is laid out
+    automatically. Raises GraphEditError for a body that the graph does not have.
+    """
+    graph = document.graph
+    bodies: dict[str, dict[str, Position]] = {} if given else {graph.scope: {}}
+    for key, at in positions_from_json(given).items():
+        scope = scope_of(graph.whole, key, graph.scope)
+        _, colon, output = key.partition(":")
+        bodies.setdefault(scope, {})[f":{output}" if colon else key] = at
+    layout = document.layout
+    for scope, positions in bodies.items():
+        layout = layout.placed(graph.whole.at_scope(scope), positions)
+    return replace(document, layout=layout.within(graph))
+
+
+def with_free_nodes(document: Document, drawn: list[str], x: float, y: float) -> Document:
+    """With those that are fed by nothing at a place, one under the other.
+
+    Not where all is laid out automatically: there it finds its place by itself.
+    """
+    shown = document.layout.shown(document.graph)
+    if not shown:
+        return document
+    fed = {edge.target for edge in document.graph.edges if edge.source.node in drawn}
+    free = [node for node in drawn if node not in fed]
+    first = positions_from_json({node: [x, y] for node in free})
+    spread = {node: (at[0], at[1] + row * _APART) for row, (node, at) in enumerate(first.items())}
+    layout = document.layout.placed(document.graph, {**shown, **spread})
+    return replace(document, layout=layout)

@@ -1,4 +1,7 @@
-"""The graph as code for the chosen target: what the code panel shows, and its files."""
+"""The graph as code for the chosen target: what the code panel shows, copies and saves.
+
+The titles of frames stand as comments above the first line of what they frame.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.core.frame_comments import with_frame_comments
+from workbench.emit.core.code import Code
 from workbench.emit.targets import Export, export_resolved, load_target, target_names
 from workbench.errors import GraphEditError, GraphExportError, OverwriteError
 from workbench.files import encode_text
+from workbench.graph.edits.fragment import with_generators
 from workbench.graph.storage.layout import Document, Frame, Layout, dump_document
 from workbench.health import FolderCheck
 from workbench.roots import Roots
 from workbench.ui.canvas.canvas_actions import all_folded_generators
 from workbench.ui.canvas.canvas_views import on_drawn_nodes
-from workbench.ui.contract.actions import bar, panels
+from workbench.ui.contract.actions import bar, canvas, panels
 from workbench.ui.contract.actions.base import tag_of
 from workbench.ui.contract.views import CodeFault, OverwriteQuestion, TargetEntry, TextFile
 from workbench.ui.data.data_panel import DataPanel
@@ -253,3 +257,68 @@ def _exported(checked: Checked, target: str, frames: Iterable[Frame], panel: Dat
     if checked.source is None:
         raise GraphEditError(f"Not exported: {checked.faults[0]}")
     return with_frame_comments(_export(checked, target, panel), frames)
+
+
+def copy_code(state: ViewState, action: canvas.CopyCode) -> str:
+    """Put the lines into ``state.copied_code``. Returns what to tell of nodes without any.
+
+    Raises GraphEditError where the graph has no script, or the script nothing of these nodes.
+    """
+    checked = state.checked
+    source = checked.source
+    if source is None:
+        raise GraphEditError(f"Not copied: {checked.faults[0]}")
+    shown = checked.graph.at_scope(state.scope)
+    chosen = [node for node in action.nodes if shown.has(node)]
+    nodes = with_generators(shown, chosen) if action.nodes else source.lines
+    text = source.excerpt(nodes)
+    left_out = ", ".join(node for node in chosen if not source.lines.get(node))
+    why = f"The script has no line for {left_out}: muted, or no output needs it."
+    if not text:
+        raise GraphEditError(why if left_out else "Not copied: these nodes are not of this graph.")
+    state.copied_code = TextFile(number=state.copied_code["number"] + 1, text=text)
+    return why if left_out else ""
+
+
+def with_frame_comments(export: Export, frames: Iterable[Frame]) -> Export:
+    """The export with a comment for each frame, in Python files with lines of its nodes."""
+    frames = list(frames)
+    if not frames:
+        return export
+    files = {
+        path: _commented(code, frames) if path.endswith(".py") else code
+        for path, code in export.files.items()
+    }
+    return replace(export, files=files)
+
+
+def _titles(frames: Iterable[Frame]) -> list[str]:
+    """The outermost first; of frames around the same lines, as of two views, in one."""
+    made: list[tuple[Frame, str]] = []
+    for frame in sorted(frames, key=lambda frame: -len(frame.nodes)):
+        title = " ".join(frame.title.split())
+        if made and not {*made[-1][0].nodes} & {*frame.nodes}:
+            title = f"{made.pop()[1]}, {title}"
+        made.append((frame, title))
+    return [title for _, title in made]
+
+
+def _commented(code: Code, frames: Iterable[Frame]) -> Code:
+    text = code.text.split("\n")
+    titles: dict[int, list[Frame]] = {}
+    for frame in frames:
+        starts = [code.lines[node].start for node in frame.nodes if code.lines.get(node)]
+        if starts:
+            titles.setdefault(min(starts), []).append(frame)
+    made: list[str] = []
+    moved: dict[int, int] = {}
+    for number, line in enumerate(text, 1):
+        indent = line[: len(line) - len(line.lstrip())]
+        made += [f"{indent}# {title}" for title in _titles(titles.get(number, ()))]
+        made.append(line)
+        moved[number] = len(made)
+    lines = {
+        node: range(moved[at.start], moved[at.stop - 1] + 1) if at else at
+        for node, at in code.lines.items()
+    }
+    return Code("\n".join(made), lines)

@@ -1,4 +1,4 @@
-"""The job that counts how often each body of the regions runs, while the statistics are shown.
+"""Counts how often each body of the regions runs, for the statistics and the inspector.
 
 In calls of a fifth of a second, between which what was counted so far is shown.
 """
@@ -12,9 +12,12 @@ from typing import Any
 from workbench.errors import WorkbenchError
 from workbench.preview import PreviewRequest, preview_branch_shares
 from workbench.preview.facts.branch_shares import BranchShares, RegionShares, wilson_interval
-from workbench.ui.contract.preview_views import BranchSharesEntry, RegionSharesEntry
+from workbench.ui.contract.preview_views import (
+    BranchSharesEntry,
+    InspectedSharesEntry,
+    RegionSharesEntry,
+)
 from workbench.ui.jobs.background_results import BackgroundResults
-from workbench.ui.state.inspected_shares import inspected_shares
 from workbench.ui.state.view_state import ViewState
 
 NAME = "branch_shares"
@@ -123,4 +126,34 @@ def _region(region: RegionShares) -> RegionSharesEntry:
                 "agrees": agrees,
             }
         )
+    return made
+
+
+def inspected_shares(state: ViewState, counted: BranchSharesEntry) -> InspectedSharesEntry:
+    """Those of the region whose arguments are shown; without bodies where none is."""
+    made: InspectedSharesEntry = {
+        "shown": {},
+        "shown_of": 0,
+        "counted": [],
+        "batches": counted["batches"],
+        "counting": counted["counting"],
+    }
+    graph, region = state.checked.active, state.inspected
+    if state.preview is None or not graph.has(region) or not graph.node(region).bodies:
+        return made
+    if region not in {branch.region for branch in state.preview.branches}:
+        return made  # the picture is of a graph before it, or under another name
+    node, scope = graph.node(region), graph.scope_of(region)
+    came = [
+        tile.branches
+        for tile in state.preview.tiles
+        if not tile.sample.error and (not scope or scope in tile.branches)
+    ]
+    made["shown_of"] = len(came)
+    made["shown"] = {
+        name: sum(node.scope(name) in branches for branches in came) for name in node.bodies
+    }
+    for each in counted["regions"]:
+        if each["region"] == region:
+            made["counted"] = each["bodies"]
     return made

@@ -13,13 +13,14 @@ whatever process. ``DALI_WORKBENCH_STATE`` names another folder than
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import threading
 import time
 import weakref
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -29,7 +30,6 @@ from workbench.errors import GraphFormatError, SaveError
 from workbench.files import write_bytes, write_text
 from workbench.ui.state.owner import is_owner, new_owner
 from workbench.ui.storage.session_file import Session, SessionSerializer, load_session
-from workbench.ui.storage.session_lock import holding_lock, take_lock
 
 DELAY = 0.3
 """Seconds from a change until it is on the disk; changes in between go with it."""
@@ -300,3 +300,50 @@ def remove_old(folder: Path) -> None:
         with suppress(OSError):
             if path.stat().st_mtime < oldest:
                 path.unlink()
+
+
+_TRIES = 40
+_PAUSE = 0.004
+"""Seconds between tries: who only looks has the lock for microseconds, and some look often."""
+
+
+def take_lock(path: Path) -> IO[bytes] | None:
+    """The locked file, made where there is none; None where another has it. Closing it unlocks.
+
+    Raises OSError where it can neither be made nor opened.
+    """
+    for attempt in range(_TRIES):
+        if attempt:
+            time.sleep(_PAUSE)
+        lock = path.open("ab")
+        with suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_at(path, lock):
+                return lock
+        lock.close()
+    return None
+
+
+@contextmanager
+def holding_lock(path: Path) -> Iterator[bool]:
+    """Whether nobody has the lock, nor gets it until the end; none is made."""
+    try:
+        lock = path.open("rb")
+    except FileNotFoundError:
+        yield True
+        return
+    except OSError:
+        yield False
+        return
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            free = _is_at(path, lock)
+        except OSError:
+            free = False
+        yield free
+
+
+def _is_at(path: Path, lock: IO[bytes]) -> bool:
+    """Whether the file is still there: one that was removed after it was opened locks nothing."""
+    return os.path.samestat(os.fstat(lock.fileno()), path.stat())
