@@ -49,7 +49,7 @@ test-all: $(VENV)/.installed-test chromium ## run the thorough tests too, in up 
 
 soak: $(VENV)/.installed-test ## for hours: random edits (EDITS=number), every fault in every host, and examples that nobody has tried yet
 	@"$(BIN)/pytest" --soak -m soak tests -s $(ARGS)
-	@"$(BIN)/pytest" tests/perf/test_soak.py -s --edits $(EDITS) $(ARGS)
+	@"$(BIN)/pytest" benchmarks/test_soak.py -s --edits $(EDITS) $(ARGS)
 	@$(PYTEST) --thorough --hypothesis-profile=soak --timeout=0 -m hypothesis tests $(ARGS)
 	@cat "$${OUT:-build}/faults.txt"
 
@@ -64,12 +64,12 @@ lint: $(VENV)/.installed-test ## ruff, mypy and tsc
 	PATH="$(BIN):$$PATH" npm --prefix $(FRONTEND) run typecheck
 
 perf: $(VENV)/.installed-test ## run the benchmarks and print their table
-	@"$(BIN)/pytest" --thorough tests/perf -s $(ARGS)
+	@"$(BIN)/pytest" --thorough benchmarks -s $(ARGS)
 
 clean: ## remove all that was installed or built here (keeps samples/ and shapes/)
 	rm -rf "$(VENV)" $(FRONTEND)/node_modules workbench/ui/static build dist
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find workbench tests -name __pycache__ -prune -exec rm -rf {} +
+	find workbench tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(BIN)/pip:
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed; $(PYTHON) is " + v + ". Name another: make PYTHON=python3.12")'

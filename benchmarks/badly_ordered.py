@@ -1,6 +1,6 @@
 """Pipelines whose operators stand in an order that costs, as found in public code.
 
-``python tests/perf/badly_ordered.py OUT`` writes them as graph files; with records of the optimiser
+``python benchmarks/badly_ordered.py OUT`` writes them as graph files; with records of the optimiser
 (``badly_ordered.py OUT RECORD.json ...``) it prints their gains and the median. Written afresh;
 where each order was seen stands beside it.
 """

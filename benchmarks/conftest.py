@@ -15,6 +15,9 @@ import pytest
 
 from workbench.engine import describe_machine
 
+pytest_plugins = ["tests.conftest"]
+"""Its fixtures and options: a benchmark runs beside no test."""
+
 if find_spec("playwright"):  # not on a machine that is there for its GPU
     # Here, not in each module: Playwright starts once only.
     from tests.ui.conftest import (  # noqa: F401

@@ -2,7 +2,7 @@
 
 Random resized crop, rotate, colour twist, normalise.
 
-python tests/perf/heavy.py GRAPH.json [BATCH THREADS LOAD]
+python benchmarks/heavy.py GRAPH.json [BATCH THREADS LOAD]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """imgs/s of the exported PyTorch loader, second by second, at settings that are given.
 
-    python -m tests.perf.loader_rate --pipelines 2 --threads 2 --seconds 60
+    python -m benchmarks.loader_rate --pipelines 2 --threads 2 --seconds 60
 
 Without ``--data`` of JPEGs as ``tune_live.py`` makes them, 4,096 that stand there sixteen times
 each: so an epoch has only whole batches, for what a loader pads is decoded and not counted.
@@ -23,8 +23,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.perf.heavy import heavy
-from tests.perf.tune_live import SIZE, image_size, make_photos
+from benchmarks.heavy import heavy
+from benchmarks.tune_live import SIZE, image_size, make_photos
 from workbench.bench.measuring.config import adopt_config, config_of
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export

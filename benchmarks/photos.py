@@ -1,6 +1,6 @@
 """Photos as ImageNet has them on average, 500x375 pixels, cut from the sample photos.
 
-python tests/perf/photos.py DIR COUNT
+python benchmarks/photos.py DIR COUNT
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A plain script, as an expert would write it to see how fast DALI is; no workbench in it.
 
-python tests/perf/plain.py --data DIR --what decode|train|heavy --device cpu|mixed --batch-size N
+python benchmarks/plain.py --data DIR --what decode|train|heavy --device cpu|mixed --batch-size N
 --threads T --seconds S prints imgs/s: once, or with --rounds once for each line of its input, so
 that somebody else can take turns with it.
 """

@@ -1,6 +1,6 @@
 """Record the README's moving picture: sliders are dragged in the real web app, and pictures follow.
 
-    python -m tests.perf.record_screen --data photos assets/screenshots/slider.webp
+    python -m benchmarks.record_screen --data photos assets/screenshots/slider.webp
 
 The app is served as ``workbench app`` serves it, in a process of its own; Chromium is headless.
 Frames come from Chromium's screencast with their times, so that the picture plays as fast as it

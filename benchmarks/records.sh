@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Records of the speed lab on this machine, for assets/benchmarks.
 #
-#   tests/perf/records.sh OUT TAG PART...   from the project's folder; python3 has what it needs
+#   benchmarks/records.sh OUT TAG PART...   from the project's folder; python3 has what it needs
 #
 # TAG names the machine in the files. Parts, with the minutes that they took on an H200 with 16 cores:
 # agree 10 (PAIRS=3: 6), recipes 10, by-hand 4, peers 11 and operators 7 at most, sweep-mixed 4,
@@ -12,7 +12,7 @@ out=$1 tag=$2
 shift 2
 export PYTHONPATH=$PWD${PYTHONPATH:+:$PYTHONPATH} PYTHONUNBUFFERED=1
 photos=/tmp/photos-500x375
-[ -d "$photos" ] || python3 tests/perf/photos.py "$photos" 2000
+[ -d "$photos" ] || python3 benchmarks/photos.py "$photos" 2000
 mkdir -p /tmp/records
 cores=$(nproc)
 if nvidia-smi -L >/dev/null 2>&1; then
@@ -22,11 +22,11 @@ else
 fi
 workbench() { timeout -s INT -k 30 420 python3 -m workbench.cli "$@" 2>/tmp/progress || tail -3 /tmp/progress; }
 record() { echo "--json /tmp/records/$1-$tag.json --name $1-$tag"; }
-heavy() { python3 tests/perf/heavy.py "/tmp/heavy$1.json" "$1" "$2" 1.0; }
+heavy() { python3 benchmarks/heavy.py "/tmp/heavy$1.json" "$1" "$2" 1.0; }
 heavy 64 4 && heavy 256 $((cores < 16 ? cores : 16))
 
 agree() {
-  OUT=/tmp/records/agree python3 -m pytest tests/perf/test_lab.py -q -s -p no:cacheprovider
+  OUT=/tmp/records/agree python3 -m pytest benchmarks/test_lab.py -q -s -p no:cacheprovider
   mv /tmp/records/agree/perf.json "/tmp/records/agreement-$tag.json"
 }
 recipes() {
@@ -78,11 +78,11 @@ tune() {
   done
 }
 optimise() {  # pipelines ordered badly; the median of their gains at the end
-  python3 tests/perf/badly_ordered.py /tmp/bad
+  python3 benchmarks/badly_ordered.py /tmp/bad
   for graph in /tmp/bad/*.json; do
     workbench optimise "$graph" --data "$photos" $(record "optimise-$(basename "$graph" .json)")
   done
-  python3 tests/perf/badly_ordered.py /tmp/bad /tmp/records/optimise-*"-$tag.json"
+  python3 benchmarks/badly_ordered.py /tmp/bad /tmp/records/optimise-*"-$tag.json"
 }
 stages() {
   for each in $devices; do
@@ -95,14 +95,14 @@ threads() {
   done
 }
 gpus() {  # cards by pipelines
-  python3 tests/perf/heavy.py /tmp/heavy-gpus.json 128 2 1.0
+  python3 benchmarks/heavy.py /tmp/heavy-gpus.json 128 2 1.0
   for affinity in none split; do
     workbench scale /tmp/heavy-gpus.json --data "$photos" --gpus "${GPUS:-1,2,4}" --pipelines "${PIPELINES:-1,2}" \
       --files read --affinity $affinity --budget "${BUDGET:-30}" $(record "gpus-$affinity")
   done
 }
 processes() {  # the same without a GPU, with a thread each
-  python3 tests/perf/heavy.py /tmp/heavy-processes.json 64 1 1.0
+  python3 benchmarks/heavy.py /tmp/heavy-processes.json 64 1 1.0
   for affinity in none split; do
     workbench scale /tmp/heavy-processes.json --data "$photos" --processes "1,$cores" --affinity $affinity \
       $(record "processes-$affinity")

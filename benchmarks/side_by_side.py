@@ -1,6 +1,6 @@
 """The record of pipelines side by side, of what ``tune_live`` and ``loader_rate`` wrote.
 
-    python -m tests.perf.side_by_side RECORD.json FOLDER
+    python -m benchmarks.side_by_side RECORD.json FOLDER
 
 FOLDER has ``train.json``, ``decode.json`` and ``heavy.json`` (``tune_live --long 60 --json``), the
 same once more as ``again-train.json`` and so on where there was a second run, and of

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import psutil
 import pytest
 
-from tests.perf.conftest import Table
+from benchmarks.conftest import Table
 from tests.ui.access.client import AppServer, Page, run
 from tests.ui.access.conftest import app  # noqa: F401
 from tests.ui.access.test_attacks import FORGED, hostile_graph, hostile_places, save

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.conftest import Table
+from benchmarks.test_preview_latency import Nowhere
 from tests.helpers import chain_graph
-from tests.perf.conftest import Table
-from tests.perf.test_preview_latency import Nowhere
 from workbench.catalog import Value, load_catalog
 from workbench.engine.run.worker import Worker
 from workbench.graph import Graph

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.perf.conftest import Table
-from tests.perf.main_thread import traced_tasks
-from tests.perf.test_preview_latency import chain
+from benchmarks.conftest import Table
+from benchmarks.main_thread import traced_tasks
+from benchmarks.test_preview_latency import chain
 from tests.ui.hosts import PATIENCE, Host, await_picture, part, preview_mode
 from workbench.catalog import load_catalog
 from workbench.graph import Graph

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks.conftest import Table
+from benchmarks.test_loader_speed import bare, in_turns
 from tests.emit.targets.test_execute import require, some_of
 from tests.emit.test_by_hand import RECIPES, by_hand
 from tests.helpers import import_script
-from tests.perf.conftest import Table
-from tests.perf.test_loader_speed import bare, in_turns
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.graph import load_recipe

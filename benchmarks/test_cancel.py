@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.perf.conftest import Table
+from benchmarks.conftest import Table
 from tests.ui.hosts import PATIENCE, Host, await_picture, part
 from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_setting

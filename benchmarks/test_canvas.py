@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.perf.conftest import Table
-from tests.perf.main_thread import traced_tasks
-from tests.perf.test_preview_latency import chain
+from benchmarks.conftest import Table
+from benchmarks.main_thread import traced_tasks
+from benchmarks.test_preview_latency import chain
 from tests.ui.hosts import PATIENCE, Host, await_picture, part
 from workbench.graph.edits.edit import set_setting
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.perf.conftest import Table
+from benchmarks.conftest import Table
 from workbench.engine.file_checks.file_check_pool import check_each
 from workbench.engine.resources.machine import usable_cores
 from workbench.health import check_folder

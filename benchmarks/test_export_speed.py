@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from tests.perf.conftest import Table
-from tests.perf.handwritten import build
+from benchmarks.conftest import Table
+from benchmarks.handwritten import build
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.graph import load_recipe

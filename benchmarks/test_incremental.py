@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.perf.conftest import Table
-from tests.perf.test_preview_latency import CHANGES, Nowhere, chain
+from benchmarks.conftest import Table
+from benchmarks.test_preview_latency import CHANGES, Nowhere, chain
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
 from workbench.graph import Graph

@@ -19,9 +19,9 @@ from typing import Any, cast
 
 import pytest
 
+from benchmarks.conftest import Table
+from benchmarks.photos import make_photos
 from tests.helpers import with_settings
-from tests.perf.conftest import Table
-from tests.perf.photos import make_photos
 from workbench.bench import Benchmark
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.measuring.workload import ScriptJob, run_round

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
+from benchmarks.conftest import Table
+from benchmarks.test_export_speed import BUILDS, ROUNDS, SECONDS
 from tests.emit.targets.test_execute import some_of
 from tests.helpers import import_script
-from tests.perf.conftest import Table
-from tests.perf.test_export_speed import BUILDS, ROUNDS, SECONDS
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine.build.kernel_program import make_loader

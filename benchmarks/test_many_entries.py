@@ -2,7 +2,7 @@
 
 As the panel opens them: of a source whose index is not there yet the picture is provisional.
 
-pytest --thorough tests/perf/test_many_entries.py -s --entries 1000000
+pytest --thorough benchmarks/test_many_entries.py -s --entries 1000000
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.perf.conftest import Table
+from benchmarks.conftest import Table
 from tests.sources.written import example
 from workbench.engine.reading.encoded_images import placeholder_jpeg
 from workbench.samples.records import add_to_tar, framed
@@ -27,7 +27,7 @@ CLASSES = 1000
 MEASURE = """
 import sys, threading, time
 from dataclasses import replace
-from tests.perf.test_preview_latency import Nowhere, chain
+from benchmarks.test_preview_latency import Nowhere, chain
 from workbench.engine.run.worker import Worker
 from workbench.graph.model import Source
 from workbench.preview import PreviewRequest

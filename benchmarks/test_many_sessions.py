@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.perf.conftest import Table
+from benchmarks.conftest import Table
 from tests.ui.labserver import await_server, free_port
 from tests.ui.websocket_client import PageClient
 from workbench.engine.resources.process_memory import own_bytes

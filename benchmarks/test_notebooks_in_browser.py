@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
+from benchmarks.conftest import Table
 from tests.notebook_outputs import FOLDER
-from tests.perf.conftest import Table
 from tests.ui.hosts import PATIENCE
 from tests.ui.labserver import LabServer
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.perf.conftest import Table
+from benchmarks.conftest import Table
 from tests.ui.hosts import PATIENCE, LabHost, await_picture, small
 from tests.ui.test_browser_offline import AppProcess
 from workbench.graph import dump_graph

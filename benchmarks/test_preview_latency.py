@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.perf.conftest import Table, timed
+from benchmarks.conftest import Table, timed
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.run.worker import Worker

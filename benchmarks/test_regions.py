@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
+from benchmarks.conftest import Table
+from benchmarks.handwritten_regions import SIZE, build
+from benchmarks.test_preview_latency import Nowhere, chain
 from tests.helpers import chain_graph, with_settings
-from tests.perf.conftest import Table
-from tests.perf.handwritten_regions import SIZE, build
-from tests.perf.test_preview_latency import Nowhere, chain
 from workbench.bench.experiments.fused_speed import FusedSpeedExperiment
 from workbench.bench.measuring.measurement_config import QUICK_CONFIG
 from workbench.catalog import Value, load_catalog

@@ -11,7 +11,7 @@ from time import monotonic
 
 import pytest
 
-from tests.perf.conftest import Table
+from benchmarks.conftest import Table
 from tests.preview.soak import (
     BUDGET,
     MEASURED_EACH,

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from benchmarks.conftest import Table
+from benchmarks.photos import make_photos
 from tests.helpers import built, import_script
-from tests.perf.conftest import Table
-from tests.perf.photos import make_photos
 from tests.sources.written import WRITERS, read_photos
 from tests.sources.written_pixels import write_arrays
 from workbench import emit_script

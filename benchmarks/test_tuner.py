@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.conftest import Table
+from benchmarks.test_lab import folder
 from tests.helpers import with_settings
-from tests.perf.conftest import Table
-from tests.perf.test_lab import folder
 from workbench.bench.analysis.grid import Grid
 from workbench.bench.analysis.tuner_search import usual_allowance
 from workbench.bench.experiments.sweep import SweepExperiment

@@ -1,9 +1,9 @@
 """The tuner live against a small grid and plain scripts of one pipeline, within a time budget.
 
-    python -m tests.perf.tune_live --json OUT/tune_live.json   # a GPU, 230 s at most
-    python -m tests.perf.tune_live --work decode --alone --budget 150         # without the grid
-    python -m tests.perf.tune_live --budget 300 --long 60        # the choice for a minute at last
-    python -m tests.perf.tune_live --device cpu --budget 120 --files 300        # without one
+    python -m benchmarks.tune_live --json OUT/tune_live.json   # a GPU, 230 s at most
+    python -m benchmarks.tune_live --work decode --alone --budget 150         # without the grid
+    python -m benchmarks.tune_live --budget 300 --long 60        # the choice for a minute at last
+    python -m benchmarks.tune_live --device cpu --budget 120 --files 300        # without one
 
 Needs DALI, NumPy, Pillow, msgspec, psutil and sortedcontainers; with nvidia-ml-py it also tells how
 full the JPEG engines were. In this order: synthetic 500x375 JPEGs; the tuner (given 45 % of the
@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from tests.perf.heavy import heavy
+from benchmarks.heavy import heavy
 from workbench.bench.analysis.grid import Grid
 from workbench.bench.experiments.sweep import SweepExperiment
 from workbench.bench.experiments.tune import TuningExperiment

@@ -77,7 +77,7 @@ def test_every_record_shows_itself(path: Path) -> None:
     try:
         report = load_report(path.read_text())
     except RecordFormatError:
-        pytest.skip(f"{path.name} is no record of the speed lab: figures of tests/perf")
+        pytest.skip(f"{path.name} is no record of the speed lab: figures of benchmarks")
     assert size_of(report) < MOST
     assert len(repr(report)) < MOST
     frame = report.to_frame()

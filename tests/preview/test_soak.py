@@ -1,4 +1,4 @@
-"""The short form of ``tests/perf/test_soak.py``, for ``make test-all``."""
+"""The short form of ``benchmarks/test_soak.py``, for ``make test-all``."""
 
 from __future__ import annotations
 
