@@ -109,6 +109,9 @@ class Emitter:
         self.resolved = resolved
         self.graph, self.catalog = graph, catalog = resolved.graph, resolved.catalog
         self.ordered = ordered
+        self._every_node = list(ordered)
+        for node in self._every_node:  # which grows: those inside come behind all around them
+            self._every_node += [inner for body in node.bodies.values() for inner in body.nodes]
         self.positioned = positioned
         self.sharded = sharded
         self._devices = resolved.devices
@@ -178,13 +181,9 @@ class Emitter:
         """Say which inputs of a node change sides."""
         self._transfers[node_id] = dict(to)
 
-    def every_node(self) -> Iterator[Node]:
+    def every_node(self) -> Sequence[Node]:
         """The nodes, and those inside them."""
-        waiting = list(self.ordered)
-        while waiting:
-            node = waiting.pop(0)
-            yield node
-            waiting += [inner for body in node.bodies.values() for inner in body.nodes]
+        return self._every_node
 
     def lifts(self, text: str, arg: ArgSpec) -> bool:
         """Whether a list is a constant of its own."""

@@ -100,6 +100,8 @@ def unmoved_targets(graph: Graph, catalog: Catalog) -> dict[str, str]:
     both as read and through a follower.
     """
     images = [port for port in graph.outputs.values() if port_kind(graph, catalog, port) == "image"]
+    if all(port in images or _is_read_label(graph, port) for port in graph.outputs.values()):
+        return {}  # as in classification: nothing has a place on an image
     paths = {port: geometry_path(graph, catalog, port) for port in images}
     found = {}
     if all(path.steps or path.blocked for path in paths.values()):
@@ -127,6 +129,12 @@ def unmoved_targets(graph: Graph, catalog: Catalog) -> dict[str, str]:
             if path.blocked or path.steps:  # else the image is the one that was decoded
                 found[output] = path.blocked or path.steps[0].node.id
     return found
+
+
+def _is_read_label(graph: Graph, port: Port) -> bool:
+    if port.output != "labels" or not graph.has(port.node):
+        return False
+    return isinstance(graph.node(port.node), Source)
 
 
 def _followed_origins(graph: Graph) -> set[Port]:

@@ -391,8 +391,9 @@ def _silent(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
 def _random_functions(graph: Graph) -> Iterator[Fault]:
     """Functions of the user whose results differ between calls."""
     for node in graph.walk():
-        source = str(node.args.get("source", "")) if node.op in OWN_CODE else ""
-        if found := undetermined(source):
+        if node.op not in OWN_CODE:
+            continue
+        if found := undetermined(str(node.args.get("source", ""))):
             yield Fault(
                 node.id,
                 "source",

@@ -39,7 +39,7 @@ def positional_ports(node: Node, spec: OpSpec) -> dict[str, PortKind]:
         return kinds | {name: "any" for name in node.inputs if name not in (*kinds, *spec.args)}
     used = sum(name not in spec.args for name in node.inputs)
     count = min(spec.max_inputs, max(len(spec.inputs), used))
-    return {spec.input(i).name: spec.input(i).kind for i in range(count)}
+    return {port.name: port.kind for port in map(spec.input, range(count))}
 
 
 def body_inputs(node: Node) -> list[tuple[Port, Port]]:
