@@ -66,44 +66,7 @@ GOLDEN_FILES = [
     ("pytorch", "cutout", "training"),
     ("lightning", "cutout", "training"),
 ]
-SHARDED = [
-    target
-    for target in target_names()
-    if target not in ("script", "dynamic", "notebook", "triton", *WITHOUT_DALI)
-]
-"""Those with the script's pipeline; dynamic mode and notebooks have none, Triton's has requests."""
 TRAINING = ["pytorch", "lightning"]
-
-
-class _WithoutShards(ast.NodeTransformer):
-    """Removes the arguments by which a reader reads one shard."""
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        shard = ("shard_id", "num_shards", "pad_last_batch")
-        node.keywords = [each for each in node.keywords if each.arg not in shard]
-        return node
-
-
-def pipeline_body(text: str) -> str:
-    """The statements of the first pipeline of a program, without docstring and shards."""
-    functions = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
-    found = next(
-        each
-        for each in functions
-        if any("pipeline_def" in ast.unparse(d) for d in each.decorator_list)
-    )
-    body = found.body[1:] if ast.get_docstring(found) else found.body
-    return "\n".join(ast.unparse(_WithoutShards().visit(statement)) for statement in body)
-
-
-@pytest.mark.parametrize("target", SHARDED)
-def test_a_target_has_the_pipeline_of_the_script(target: str) -> None:
-    assert held(target)
-    for name, graph in held(target).items():
-        texts = (next(iter(files_of(graph, each).values())) for each in (target, "script"))
-        ours, scripts = map(pipeline_body, texts)
-        assert ours == scripts, name
 
 
 def trainable(target: str) -> dict[str, Graph]:
