@@ -1,4 +1,4 @@
-"""Sends an image to the model ``simclr`` on a Triton server.
+"""Sends an image to the model ``imagenet_train`` on a Triton server.
 
 Usage: python client.py PHOTO.jpg [--url HOST:PORT] [--save FILE.npz]
        python client.py PHOTO.jpg --requests 1000 --clients 16    (measures the server)
@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import tritonclient.http as triton
 
-MODEL = "simclr"
+MODEL = "imagenet_train"
 INPUT = "IMAGE"
-OUTPUTS = ["view_1", "view_2"]
+OUTPUTS = ["images"]
 
 
 def measure(url: str, image: triton.InferInput, requests: int, clients: int) -> None:

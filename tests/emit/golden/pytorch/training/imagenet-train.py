@@ -1,5 +1,5 @@
-"""cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
-Taylor 2017).
+"""imagenet-train: ResNet training: random crop to 224, mirror, normalise with
+ImageNet's mean and deviation.
 
 DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
 data has some, export again with it as data: the code then skips them.
@@ -38,7 +38,7 @@ OUTPUTS = ["images", "labels"]
 
 
 @pipeline_def
-def cutout_pipeline(
+def imagenet_train_pipeline(
     data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
@@ -52,19 +52,8 @@ def cutout_pipeline(
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
-    images = fn.random_resized_crop(
-        images, size=SIZE, random_area=[0.35, 1.0], seed=seed + 1
-    )
-    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=seed + 2)
-    images = fn.erase(
-        images,
-        shape=[0.25, 0.25],
-        normalized=True,
-        axis_names="HW",
-        fill_value=[124, 116, 104],
-        anchor=anchor,
-    )
-    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 3)
+    images = fn.random_resized_crop(images, size=SIZE, seed=seed + 1)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 2)
     images = fn.crop_mirror_normalize(
         images,
         dtype=types.FLOAT,
@@ -93,7 +82,7 @@ def build_pipeline(
     ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
     With ``resumable`` the loader can save its state; ``checkpoint`` resumes from a saved one.
     """
-    pipe = cutout_pipeline(
+    pipe = imagenet_train_pipeline(
         data,
         device,
         seed + 100_000 * shard_id,  # shards draw apart

@@ -1,44 +1,37 @@
-"""cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
-Taylor 2017).
+"""aerial: Satellite and aerial photos have no up: a crop at any scale, quarter turns,
+both mirrors.
 
 DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
 data has some, export again with it as data: the code then skips them.
 
-A LightningDataModule of these batches, and a module to start from.
+A LightningDataModule of these batches:
 
-Usage: python datamodule.py --data DIR [--device cpu|mixed] [--epochs N] [--resume CKPT]
+    trainer.fit(model, datamodule=PipelineData("DIR", device="mixed"))
 
 Needs lightning, torch and nvidia-dali-cuda120.
 """
 
-import argparse
 from collections.abc import Iterator
 from typing import Any
 
 import lightning
-import torch
-import torch.nn.functional as F
-from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.data_node import DataNode
 from nvidia.dali.pipeline import Pipeline
 from nvidia.dali.plugin.base_iterator import LastBatchPolicy
 from nvidia.dali.plugin.pytorch import DALIGenericIterator
-from torch import Tensor, distributed, nn
+from torch import Tensor, distributed
 
 BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
-SIZE = [224, 224]
-MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
-STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
-CROP = [224, 224]
+SIZE = [256, 256]
 OUTPUTS = ["images", "labels"]
 
 
 @pipeline_def
-def cutout_pipeline(
+def aerial_pipeline(
     data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
@@ -53,47 +46,16 @@ def cutout_pipeline(
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
     images = fn.random_resized_crop(
-        images, size=SIZE, random_area=[0.35, 1.0], seed=seed + 1
+        images, size=SIZE, random_area=[0.25, 1.0], seed=seed + 1
     )
-    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=seed + 2)
-    images = fn.erase(
-        images,
-        shape=[0.25, 0.25],
-        normalized=True,
-        axis_names="HW",
-        fill_value=[124, 116, 104],
-        anchor=anchor,
-    )
-    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 3)
-    images = fn.crop_mirror_normalize(
-        images,
-        dtype=types.FLOAT,
-        output_layout="CHW",
-        mean=MEAN,
-        std=STD,
-        mirror=mirror,
-    )
-    return images, labels
-
-
-@pipeline_def
-def validation_pipeline(
-    data: str, device: str, seed: int, shard_id: int, num_shards: int
-) -> tuple[DataNode, ...]:
-    """One shard in its order, nothing drawn."""
-    jpegs, labels = fn.readers.file(
-        file_root=data,
-        shard_id=shard_id,
-        num_shards=num_shards,
-        pad_last_batch=True,
-        seed=seed,
-        name="reader",
-    )
-    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
-    images = fn.resize(images, resize_shorter=256)
-    images = fn.crop_mirror_normalize(
-        images, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD, crop=CROP
-    )
+    angle = fn.random.uniform(values=[0, 90, 180, 270], seed=seed + 2)
+    images = fn.rotate(images, keep_size=True, interp_type=types.INTERP_NN, angle=angle)
+    horizontal = fn.random.coin_flip(probability=0.5, seed=seed + 3)
+    vertical = fn.random.coin_flip(probability=0.5, seed=seed + 4)
+    images = fn.flip(images, horizontal=horizontal, vertical=vertical)
+    brightness = fn.random.uniform(range=[0.8, 1.2], seed=seed + 5)
+    contrast = fn.random.uniform(range=[0.8, 1.2], seed=seed + 6)
+    images = fn.brightness_contrast(images, brightness=brightness, contrast=contrast)
     return images, labels
 
 
@@ -108,15 +70,13 @@ def build_pipeline(
     device_id: int = 0,
     resumable: bool = False,
     checkpoint: bytes | None = None,
-    define: Any = cutout_pipeline,
 ) -> Pipeline:
     """Return the built pipeline of one shard.
 
     ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
     With ``resumable`` the loader can save its state; ``checkpoint`` resumes from a saved one.
-    ``validation_pipeline`` does not shuffle and is not random.
     """
-    pipe: Pipeline = define(
+    pipe = aerial_pipeline(
         data,
         device,
         seed + 100_000 * shard_id,  # shards draw apart
@@ -226,7 +186,6 @@ class PipelineData(lightning.LightningDataModule):
     def __init__(
         self,
         data: str,
-        val_data: str | None = None,
         batch_size: int = BATCH_SIZE,
         num_threads: int = NUM_THREADS,
         device: str = DEVICE,
@@ -234,7 +193,7 @@ class PipelineData(lightning.LightningDataModule):
         resumable: bool = True,
     ) -> None:
         super().__init__()
-        self.data, self.val_data = data, val_data
+        self.data = data
         self.batch_size, self.num_threads = batch_size, num_threads
         self.device, self.seed = device, seed
         self.resumable = resumable
@@ -248,10 +207,10 @@ class PipelineData(lightning.LightningDataModule):
         fill = self.trainer.world_size > 1 and self.batch_size == 1
         return LastBatchPolicy.FILL if fill else LastBatchPolicy.PARTIAL
 
-    def build(self, data: str, **options: Any) -> Pipeline:
+    def train_dataloader(self) -> Loader:
         assert self.trainer is not None, "a trainer calls this"
-        return build_pipeline(
-            data,
+        pipe = build_pipeline(
+            self.data,
             self.batch_size,
             self.num_threads,
             self.device,
@@ -259,20 +218,11 @@ class PipelineData(lightning.LightningDataModule):
             shard_id=self.trainer.global_rank,
             num_shards=self.trainer.world_size,
             device_id=self.trainer.strategy.root_device.index or 0,
-            **options,
+            resumable=self.resumable,
+            checkpoint=self.saved,
         )
-
-    def train_dataloader(self) -> Loader:
-        pipe = self.build(self.data, resumable=self.resumable, checkpoint=self.saved)
         self.loader, self.saved = Loader(pipe, self.last_batch()), None
         return self.loader
-
-    def val_dataloader(self) -> Loader | list[Any]:
-        if self.val_data is None:
-            return []
-        pipe = self.build(self.val_data, define=validation_pipeline)
-        # The sanity check leaves its epoch early.
-        return Loader(pipe, self.last_batch(), restart=True)
 
     def state_dict(self) -> dict[str, Any]:
         # Every rank comes here, but the file of rank 0 is the one that is kept.
@@ -289,60 +239,3 @@ class PipelineData(lightning.LightningDataModule):
         if len(every) != ranks:
             raise ValueError(f"resume with {len(every)} ranks as saved, not {ranks}")
         self.saved = every[self.trainer.global_rank]
-
-
-def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
-    """Cross entropy summed over the batch."""
-    scores = model(batch["images"])
-    return F.cross_entropy(scores, batch["labels"], reduction="sum")
-
-
-class Model(lightning.LightningModule):
-    """A model to put yours in the place of."""
-
-    def __init__(self, classes: int) -> None:
-        super().__init__()
-        self.model = nn.Sequential(
-            nn.Conv2d(3, 32, kernel_size=7, stride=4),
-            nn.ReLU(),
-            nn.AdaptiveAvgPool2d(1),
-            nn.Flatten(),
-            nn.Linear(32, classes),
-        )
-
-    def training_step(self, batch: dict[str, Tensor], index: int) -> Tensor:
-        size = len(batch[OUTPUTS[0]])
-        loss = loss_of(self.model, batch) / size
-        self.log("loss", loss, prog_bar=True, batch_size=size)
-        return loss
-
-    def validation_step(self, batch: dict[str, Tensor], index: int) -> None:
-        size = len(batch[OUTPUTS[0]])
-        loss = loss_of(self.model, batch) / size
-        self.log("val_loss", loss, prog_bar=True, batch_size=size)
-
-    def configure_optimizers(self) -> OptimizerLRScheduler:
-        return torch.optim.SGD(self.parameters(), lr=0.05, momentum=0.9)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Train on the pipeline's batches.")
-    parser.add_argument("--data", required=True, help="folder of images by class")
-    parser.add_argument("--val-data", help="of the same kind")
-    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
-    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
-    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
-    parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--classes", type=int, default=1000)
-    parser.add_argument("--resume", metavar="CKPT", help="a checkpoint of the trainer")
-    args = parser.parse_args()
-
-    data = PipelineData(
-        args.data, args.val_data, args.batch_size, args.threads, args.device
-    )
-    trainer = lightning.Trainer(max_epochs=args.epochs, log_every_n_steps=1)
-    trainer.fit(Model(args.classes), datamodule=data, ckpt_path=args.resume)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,5 +1,5 @@
-"""cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
-Taylor 2017).
+"""imagenet-train: ResNet training: random crop to 224, mirror, normalise with
+ImageNet's mean and deviation.
 
 DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
 data has some, export again with it as data: the code then skips them.
@@ -50,24 +50,10 @@ def batches(
         for jpegs, labels in reader.next_epoch(batch_size=batch_size):
             images = ndd.decoders.image(jpegs, output_type=types.RGB, device=device)
             images = ndd.random_resized_crop(
-                images, size=SIZE, random_area=[0.35, 1.0], rng=Draws(seed + 1, first)
-            )
-            anchor = ndd.random.uniform(
-                range=[0, 0.75],
-                shape=[2],
-                batch_size=jpegs.batch_size,
-                rng=Draws(seed + 2, first),
-            )
-            images = ndd.erase(
-                images,
-                shape=[0.25, 0.25],
-                normalized=True,
-                axis_names="HW",
-                fill_value=[124, 116, 104],
-                anchor=anchor,
+                images, size=SIZE, rng=Draws(seed + 1, first)
             )
             mirror = ndd.random.coin_flip(
-                probability=0.5, batch_size=jpegs.batch_size, rng=Draws(seed + 3, first)
+                probability=0.5, batch_size=jpegs.batch_size, rng=Draws(seed + 2, first)
             )
             images = ndd.crop_mirror_normalize(
                 images,

@@ -1,10 +1,10 @@
-"""cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
-Taylor 2017).
+"""imagenet-train: ResNet training: random crop to 224, mirror, normalise with
+ImageNet's mean and deviation.
 
 A model of Triton's DALI backend: encoded images in, what the pipeline gives out. The
 backend serialises this file itself; where its Python has no DALI, do it beforehand.
 
-It draws anew for each request: crop, anchor, mirror.
+It draws anew for each request: crop, mirror.
 
 Usage: python dali.py [--out FILE] [--warm-up PHOTO]    (writes model.dali beside this file)
 
@@ -33,24 +33,13 @@ STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
     num_threads=NUM_THREADS,
     device_id=0 if DEVICE == "mixed" else None,
 )
-def cutout_pipeline(
+def imagenet_train_pipeline(
     device: str = DEVICE, base_seed: int = SEED
 ) -> tuple[DataNode, ...]:
     jpegs = fn.external_source(device="cpu", name="IMAGE", dtype=types.UINT8, ndim=1)
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
-    images = fn.random_resized_crop(
-        images, size=SIZE, random_area=[0.35, 1.0], seed=base_seed + 1
-    )
-    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=base_seed + 2)
-    images = fn.erase(
-        images,
-        shape=[0.25, 0.25],
-        normalized=True,
-        axis_names="HW",
-        fill_value=[124, 116, 104],
-        anchor=anchor,
-    )
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 3)
+    images = fn.random_resized_crop(images, size=SIZE, seed=base_seed + 1)
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 2)
     images = fn.crop_mirror_normalize(
         images,
         dtype=types.FLOAT,
@@ -92,7 +81,7 @@ def main() -> None:
     parser.add_argument("--out", default=Path(__file__).with_name("model.dali"))
     parser.add_argument("--warm-up", type=Path, metavar="PHOTO", help="to answer first")
     args = parser.parse_args()
-    pipe = cutout_pipeline()
+    pipe = imagenet_train_pipeline()
     pipe.serialize(filename=str(args.out))
     if args.warm_up:
         warm_up(args.warm_up)
