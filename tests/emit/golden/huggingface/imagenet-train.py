@@ -1,5 +1,8 @@
-"""segmentation: Semantic segmentation as torchvision trains DeepLabV3 (arXiv
-1706.05587): 480 px, masks follow.
+"""imagenet-train: ResNet training: random crop to 224, mirror, normalise with
+ImageNet's mean and deviation.
+
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
 
 A Trainer that trains on DALI's batches, each rank on a shard of its own. Where DEVICE is
 mixed they are decoded and augmented on its own GPU.
@@ -10,8 +13,6 @@ mixed they are decoded and augmented on its own GPU.
 Needs torch, transformers and nvidia-dali-cuda120.
 """
 
-import json
-import pathlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,35 +24,23 @@ from nvidia.dali.plugin.pytorch import DALIGenericIterator
 from torch import Tensor
 from transformers import Trainer
 
-BATCH_SIZE = 8
+BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
-CROP = [480, 480]
+SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
-OUTPUTS = ["pixel_values", "masks"]
-
-
-def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
-    file = pathlib.Path(data).absolute()
-    names = [i.get("file_name", "") for i in json.loads(file.read_bytes())["images"]]
-    beside, above, split = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
-    folders = (beside, beside / "images", above / "images", above / split, beside / split)
-    found = max(folders, key=lambda f: sum((f / name).is_file() for name in names[:100]))
-    return {"annotations_file": data, "file_root": str(found)}
+OUTPUTS = ["pixel_values", "labels"]
 
 
 @pipeline_def
-def segmentation_pipeline(
+def imagenet_train_pipeline(
     data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
-    jpegs, _boxes, _labels, masks = fn.readers.coco(
-        **find_annotations(data),
-        pixelwise_masks=True,
-        skip_empty=True,
+    jpegs, labels = fn.readers.file(
+        file_root=data,
         random_shuffle=True,
         shard_id=shard_id,
         num_shards=num_shards,
@@ -60,31 +49,17 @@ def segmentation_pipeline(
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
-    side = fn.random.uniform(range=[260, 1040], seed=seed + 1)
-    images = fn.resize(images, resize_shorter=side)
+    images = fn.random_resized_crop(images, size=SIZE, seed=seed + 1)
     mirror = fn.random.coin_flip(probability=0.5, seed=seed + 2)
-    images = fn.flip(images, horizontal=mirror)
-    images = fn.pad(images, axis_names="HW", shape=CROP)
-    x = fn.random.uniform(range=[0, 1], seed=seed + 3)
-    y = fn.random.uniform(range=[0, 1], seed=seed + 4)
     images = fn.crop_mirror_normalize(
         images,
         dtype=types.FLOAT,
         output_layout="CHW",
-        crop=CROP,
         mean=MEAN,
         std=STD,
-        crop_pos_x=x,
-        crop_pos_y=y,
+        mirror=mirror,
     )
-    # Masks in step with images
-    masks = fn.cast(masks, dtype=types.FLOAT)
-    masks = fn.resize(masks, interp_type=types.INTERP_NN, resize_shorter=side)
-    masks = fn.flip(masks, horizontal=mirror)
-    masks = fn.pad(masks, axis_names="HW", shape=CROP)
-    masks = fn.crop(masks, crop=CROP, crop_pos_x=x, crop_pos_y=y)
-    masks = fn.cast(masks, dtype=types.INT32)
-    return images, masks
+    return images, labels
 
 
 def build_pipeline(
@@ -104,7 +79,7 @@ def build_pipeline(
     ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
     With ``resumable`` the loader can save its state; ``checkpoint`` resumes from a saved one.
     """
-    pipe = segmentation_pipeline(
+    pipe = imagenet_train_pipeline(
         data,
         device,
         seed + 100_000 * shard_id,  # shards draw apart
@@ -139,7 +114,7 @@ def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
 
 
 class Loader:
-    """Batches as dictionaries of tensors: ``pixel_values``, ``masks``.
+    """Batches as dictionaries of tensors: ``pixel_values``, ``labels``.
 
     One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
     as it comes. Every rank has the same number of batches, and none is empty: see
@@ -147,6 +122,7 @@ class Loader:
     (DROP) instead.
     An epoch that is left early continues with the next ``iter``, or is skipped with
     ``restart=True``. One loader has one iterator at a time: the older one raises RuntimeError.
+    Labels are int64 of the shape [N].
     """
 
     def __init__(
@@ -196,6 +172,7 @@ class Loader:
             self.given = number + 1
             if self.given == len(sizes):
                 self.end_epoch()  # a consumer may stop here
+            batch["labels"] = batch["labels"].squeeze(-1).long()
             yield {name: values[: sizes[number]] for name, values in batch.items()}
 
     def checkpoint(self) -> bytes:

@@ -1,5 +1,5 @@
-"""cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
-Taylor 2017).
+"""imagenet-train: ResNet training: random crop to 224, mirror, normalise with
+ImageNet's mean and deviation.
 
 The same in torchvision's transforms, for machines without DALI. It draws from the same
 ranges, not the same numbers, and images are (C, H, W).
@@ -9,9 +9,6 @@ ranges, not the same numbers, and images are (C, H, W).
 
 Mean and largest difference from DALI's pixels, of 255, with all draws fixed: resize
 0.14, 11; none of flip, crop_mirror_normalize.
-
-Otherwise than DALI: the window is wholly inside, where DALI's begins in the drawn
-range.
 
 Needs torch and torchvision, which brings Pillow (PIL).
 """
@@ -89,10 +86,7 @@ def read_photo(path: str) -> Any:
 transform = v2.Compose(
     [
         v2.ToImage(),
-        v2.RandomResizedCrop((224, 224), scale=(0.35, 1.0)),
-        v2.RandomErasing(
-            p=1.0, scale=(0.0625, 0.0625), ratio=(1.0, 1.0), value=[124, 116, 104]
-        ),
+        v2.RandomResizedCrop((224, 224)),
         v2.RandomHorizontalFlip(p=0.5),
         v2.ToDtype(torch.float32, scale=True),
         v2.Normalize(MEAN, STD),

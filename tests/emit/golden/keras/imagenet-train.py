@@ -1,9 +1,12 @@
-"""segmentation: Semantic segmentation as torchvision trains DeepLabV3 (arXiv
-1706.05587): 480 px, masks follow.
+"""imagenet-train: ResNet training: random crop to 224, mirror, normalise with
+ImageNet's mean and deviation.
+
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
 
 Batches for Keras 3 on any backend:
 
-    pipe = build_pipeline("COCO.json")
+    pipe = build_pipeline("DIR")
     model.fit(batches(pipe), steps_per_epoch=steps(pipe), epochs=10)
 
 Images are (C, H, W): keras.config.set_image_data_format("channels_first") first, or let
@@ -12,8 +15,6 @@ the pipeline give HWC.
 Needs keras with jax, torch or tensorflow, and nvidia-dali-cuda120.
 """
 
-import json
-import pathlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,34 +24,22 @@ from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.data_node import DataNode
 from nvidia.dali.pipeline import Pipeline
 
-BATCH_SIZE = 8
+BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
-CROP = [480, 480]
+SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 
 
-def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
-    file = pathlib.Path(data).absolute()
-    names = [i.get("file_name", "") for i in json.loads(file.read_bytes())["images"]]
-    beside, above, split = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
-    folders = (beside, beside / "images", above / "images", above / split, beside / split)
-    found = max(folders, key=lambda f: sum((f / name).is_file() for name in names[:100]))
-    return {"annotations_file": data, "file_root": str(found)}
-
-
 @pipeline_def
-def segmentation_pipeline(
+def imagenet_train_pipeline(
     data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
-    jpegs, _boxes, _labels, masks = fn.readers.coco(
-        **find_annotations(data),
-        pixelwise_masks=True,
-        skip_empty=True,
+    jpegs, labels = fn.readers.file(
+        file_root=data,
         random_shuffle=True,
         shard_id=shard_id,
         num_shards=num_shards,
@@ -59,31 +48,17 @@ def segmentation_pipeline(
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
-    side = fn.random.uniform(range=[260, 1040], seed=seed + 1)
-    images = fn.resize(images, resize_shorter=side)
+    images = fn.random_resized_crop(images, size=SIZE, seed=seed + 1)
     mirror = fn.random.coin_flip(probability=0.5, seed=seed + 2)
-    images = fn.flip(images, horizontal=mirror)
-    images = fn.pad(images, axis_names="HW", shape=CROP)
-    x = fn.random.uniform(range=[0, 1], seed=seed + 3)
-    y = fn.random.uniform(range=[0, 1], seed=seed + 4)
     images = fn.crop_mirror_normalize(
         images,
         dtype=types.FLOAT,
         output_layout="CHW",
-        crop=CROP,
         mean=MEAN,
         std=STD,
-        crop_pos_x=x,
-        crop_pos_y=y,
+        mirror=mirror,
     )
-    # Masks in step with images
-    masks = fn.cast(masks, dtype=types.FLOAT)
-    masks = fn.resize(masks, interp_type=types.INTERP_NN, resize_shorter=side)
-    masks = fn.flip(masks, horizontal=mirror)
-    masks = fn.pad(masks, axis_names="HW", shape=CROP)
-    masks = fn.crop(masks, crop=CROP, crop_pos_x=x, crop_pos_y=y)
-    masks = fn.cast(masks, dtype=types.INT32)
-    return images, masks
+    return images, labels
 
 
 def build_pipeline(
@@ -100,7 +75,7 @@ def build_pipeline(
 
     ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
     """
-    pipe = segmentation_pipeline(
+    pipe = imagenet_train_pipeline(
         data,
         device,
         seed + 100_000 * shard_id,  # shards draw apart
@@ -126,7 +101,7 @@ def batches(pipe: Pipeline) -> Iterator[tuple[Any, ...]]:
     """Batches without end: inputs and targets. Where an epoch ends, its last sample is repeated."""
     while True:
         images, targets = map(to_tensor, pipe.run())
-        yield images, targets
+        yield images, targets.reshape(-1)
 
 
 def to_tensor(batch: Any) -> Any:

@@ -1,16 +1,17 @@
-"""segmentation: Semantic segmentation as torchvision trains DeepLabV3 (arXiv
-1706.05587): 480 px, masks follow.
+"""imagenet-train: ResNet training: random crop to 224, mirror, normalise with
+ImageNet's mean and deviation.
+
+DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
+data has some, export again with it as data: the code then skips them.
 
 Batches as JAX arrays that are split over all devices, of this process and of the others:
 
-    for batch in Loader("COCO.json", batch_size=64):
+    for batch in Loader("DIR", batch_size=64):
         ...
 
 Needs jax and nvidia-dali-cuda120.
 """
 
-import json
-import pathlib
 from collections.abc import Iterator, Sequence
 
 import jax
@@ -20,35 +21,23 @@ from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.data_node import DataNode
 from nvidia.dali.plugin.jax import DALIGenericIterator
 
-BATCH_SIZE = 8
+BATCH_SIZE = 64
 NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
-CROP = [480, 480]
+SIZE = [224, 224]
 MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
 STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
-OUTPUTS = ["images", "masks"]
-
-
-def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
-    file = pathlib.Path(data).absolute()
-    names = [i.get("file_name", "") for i in json.loads(file.read_bytes())["images"]]
-    beside, above, split = file.parent, file.parent.parent, file.stem.rpartition("_")[2]
-    folders = (beside, beside / "images", above / "images", above / split, beside / split)
-    found = max(folders, key=lambda f: sum((f / name).is_file() for name in names[:100]))
-    return {"annotations_file": data, "file_root": str(found)}
+OUTPUTS = ["images", "labels"]
 
 
 @pipeline_def
-def segmentation_pipeline(
+def imagenet_train_pipeline(
     data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
-    jpegs, _boxes, _labels, masks = fn.readers.coco(
-        **find_annotations(data),
-        pixelwise_masks=True,
-        skip_empty=True,
+    jpegs, labels = fn.readers.file(
+        file_root=data,
         random_shuffle=True,
         shard_id=shard_id,
         num_shards=num_shards,
@@ -57,31 +46,17 @@ def segmentation_pipeline(
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
-    side = fn.random.uniform(range=[260, 1040], seed=seed + 1)
-    images = fn.resize(images, resize_shorter=side)
+    images = fn.random_resized_crop(images, size=SIZE, seed=seed + 1)
     mirror = fn.random.coin_flip(probability=0.5, seed=seed + 2)
-    images = fn.flip(images, horizontal=mirror)
-    images = fn.pad(images, axis_names="HW", shape=CROP)
-    x = fn.random.uniform(range=[0, 1], seed=seed + 3)
-    y = fn.random.uniform(range=[0, 1], seed=seed + 4)
     images = fn.crop_mirror_normalize(
         images,
         dtype=types.FLOAT,
         output_layout="CHW",
-        crop=CROP,
         mean=MEAN,
         std=STD,
-        crop_pos_x=x,
-        crop_pos_y=y,
+        mirror=mirror,
     )
-    # Masks in step with images
-    masks = fn.cast(masks, dtype=types.FLOAT)
-    masks = fn.resize(masks, interp_type=types.INTERP_NN, resize_shorter=side)
-    masks = fn.flip(masks, horizontal=mirror)
-    masks = fn.pad(masks, axis_names="HW", shape=CROP)
-    masks = fn.crop(masks, crop=CROP, crop_pos_x=x, crop_pos_y=y)
-    masks = fn.cast(masks, dtype=types.INT32)
-    return images, masks
+    return images, labels
 
 
 def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
@@ -102,12 +77,13 @@ def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
 
 
 class Loader:
-    """Batches as dictionaries of arrays: ``images``, ``masks``.
+    """Batches as dictionaries of arrays: ``images``, ``labels``.
 
     Each device reads one shard, with ``batch_size`` and ``num_threads`` of its own. Every
     batch has the same shapes, as ``jit`` needs them: where a shard ends, its last sample is
     repeated, and the boolean array ``valid`` marks the samples that count: each one once in
     an epoch, and with a batch size above 1 at least one of each device in every batch.
+    Labels have the shape [N].
 
     An epoch that is left early continues with the next ``iter``. One loader has one iterator
     at a time: the older one raises RuntimeError.
@@ -128,7 +104,7 @@ class Loader:
         self.num_shards = len(everywhere)
         self.batch_size = batch_size
         pipes = [
-            segmentation_pipeline(
+            imagenet_train_pipeline(
                 data,
                 device,
                 seed + 100_000 * shard_id,  # shards draw apart
@@ -166,6 +142,7 @@ class Loader:
                     next(batches, None)  # its epoch is over: it begins the next
                 self.epoch, self.given = self.epoch + 1, 0
             batch = {name: self.join([p[name] for p in parts]) for name in OUTPUTS}
+            batch["labels"] = batch["labels"].squeeze(-1)
             # With batches of 1 sample a shard can have a batch less.
             valid = [each[number] if number < len(each) else 0 for each in sizes]
             batch["valid"] = self.join([np.arange(self.batch_size) < n for n in valid])
