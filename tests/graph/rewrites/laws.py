@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+
+import pytest
 
 from workbench.catalog import load_catalog
 from workbench.engine.run.runner import Runner
@@ -21,6 +24,21 @@ BATCH = 12
 def start() -> Graph:
     """A folder read and decoded."""
     return start_graph(CATALOG)
+
+
+def cases(table: Mapping[str, Any]) -> list[Any]:
+    """Cases for ``parametrize``: the names of rewrites, then the values of a row.
+
+    A key is ``rewrite + rewrite: what the case shows``.
+    """
+    return [
+        pytest.param(
+            key.partition(":")[0].split(" + "),
+            *(row if isinstance(row, tuple) else (row,)),
+            id=key,
+        )
+        for key, row in table.items()
+    ]
 
 
 def done(graph: Graph, *names: str) -> Graph:

@@ -1,4 +1,4 @@
-"""From which node on the GPU works, node by node."""
+"""From which node on the GPU works, and what comes back from it, node by node."""
 
 from __future__ import annotations
 
@@ -92,3 +92,22 @@ def test_pixels_are_near_wherever_it_crosses(node: str, photos: Path) -> None:
 def test_pixels_are_near_without_the_way_back(photos: Path) -> None:
     graph = there_and_back()
     require_near(graph, done(graph, *by_node(graph, CATALOG, ["on-the-gpu"])), photos)
+
+
+# What comes back from the GPU, node by node.
+
+
+def test_from_the_decoder_on_each_may_come_back_and_the_others_stay() -> None:
+    mixed = chain().with_settings(device="mixed")
+    names = by_node(mixed, CATALOG, ["on-the-cpu"])
+    assert names == [f"on-the-cpu@{node}" for node in ALL]
+    for count in range(1, len(ALL) + 1):
+        assert on_gpu(done(mixed, *names[:count])) == ALL[count:]
+    assert rewritten(mixed, CATALOG, names[1:]) == mixed, "from the GPU it would be copied back"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("count", range(1, len(ALL) + 1))
+def test_pixels_are_near_of_what_comes_back(count: int, photos: Path) -> None:
+    mixed = chain().with_settings(device="mixed")
+    require_near(mixed, done(mixed, *by_node(mixed, CATALOG, ["on-the-cpu"])[:count]), photos)

@@ -1,0 +1,84 @@
+"""Crops in decoders, crops joined, and blur behind crops."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from tests.graph.rewrites.laws import CATALOG, cases, done, ops, require_exact, require_near, start
+from workbench.graph import Graph
+from workbench.graph.rewrites import load_rewrites
+
+PLACE = {"crop_pos_x": wb.random.uniform(range=(0.0, 1.0)), "crop_pos_y": 0.31}
+PLACED = start().crop(crop=(61, 73), **PLACE)
+CORNER = {"crop_pos_x": 0.0, "crop_pos_y": 1.0}
+WHOLE = start().images
+EXACT = {
+    "crop-in-decoder: crop": (PLACED, ["decoders.image_crop"]),
+    "crop-in-decoder: slice": (
+        start().slice(start=(5, 9), shape=(60, 51), axes=(0, 1)),
+        ["decoders.image_slice"],
+    ),
+    "crop-in-decoder: shares": (
+        start().slice(rel_start=(0.13, 0.21), rel_shape=(0.5, 0.6), axis_names="HW"),
+        ["decoders.image_slice"],
+    ),
+    "join-crops: centre": (
+        start().crop(crop=(91, 80)).crop(crop=(61, 60)),
+        ["decoders.image", "crop"],
+    ),
+    "join-crops: corner": (
+        start().crop(crop=(90, 80), **CORNER).crop(crop=(61, 61), **CORNER),
+        ["decoders.image", "crop"],
+    ),
+    "join-crops: slice": (
+        start().slice(start=(5, 9), shape=(80, 81)).slice(start=(3, 2), shape=(60, 50)),
+        ["decoders.image", "slice"],
+    ),
+}
+KEPT = {
+    "crop-in-decoder: pad": start().crop(crop=(600, 60), out_of_bounds_policy="pad"),
+    "crop-in-decoder: dtype": start().crop(crop=(60, 60), dtype="FLOAT"),
+    "crop-in-decoder: the whole is given out": wb.outputs(
+        whole=WHOLE, images=WHOLE.crop(crop=(60, 60))
+    ),
+    "join-crops: half a pixel": start().crop(crop=(91, 80)).crop(crop=(60, 60)),
+}
+
+
+@pytest.mark.parametrize(("names", "graph", "operators"), cases(EXACT))
+def test_every_byte_stays(
+    names: list[str], graph: Graph, operators: list[str], photos: Path
+) -> None:
+    after = done(graph, *names)
+    assert ops(after) == ["readers.file", *operators]
+    require_exact(graph, after, photos)
+
+
+@pytest.mark.parametrize(("names", "graph"), cases(KEPT))
+def test_what_would_be_another_window_stays(names: list[str], graph: Graph) -> None:
+    assert done(graph, *names) == graph
+
+
+def test_on_a_gpu_a_crop_in_the_decoder_is_near() -> None:
+    rewrite = load_rewrites()["crop-in-decoder"]
+    assert rewrite.class_in(PLACED, CATALOG) == "exact"
+    assert rewrite.class_in(PLACED.with_settings(device="mixed"), CATALOG) == "near"
+
+
+def test_a_random_crop_in_the_decoder_has_the_same_windows(photos: Path) -> None:
+    graph = start().random_resized_crop(size=(64, 64), random_area=(0.2, 0.9))
+    after = done(graph, "random-crop-in-decoder")
+    assert ops(after)[1:] == ["decoders.image_random_crop", "resize"]
+    assert after.node("decode").args["random_area"] == (0.2, 0.9)
+    assert require_near(graph, after, photos).psnr > 45
+
+
+def test_blur_behind_a_crop_differs_at_the_edges_alone(photos: Path) -> None:
+    sigma = wb.random.uniform(range=(0.5, 1.2))
+    graph = start().gaussian_blur(sigma=sigma).flip(horizontal=1).crop(crop=(80, 80))
+    after = done(graph, "blur-after-crop")
+    assert ops(after)[2:] == ["flip", "crop", "gaussian_blur"]
+    assert require_near(graph, after, photos).equal > 0.75
