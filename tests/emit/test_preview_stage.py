@@ -76,11 +76,16 @@ def test_any_stage_parses_taps_all_and_knows_its_lines(graph: Graph) -> None:
 
 def test_random_operators_start_at_the_position(catalog: Catalog) -> None:
     text = whole(load_recipe("simclr"))
-    for call in ast.walk(ast.parse(text)):
-        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("fn."):
-            spec = catalog[ast.unparse(call.func).removeprefix("fn.")]
-            given_state = any(k.arg == "_random_state" for k in call.keywords)
-            assert given_state == spec.random_state
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    names = {call: ast.unparse(call.func) for call in calls}
+    given_state = {
+        call: any(keyword.arg == "_random_state" for keyword in call.keywords)
+        for call in calls
+        if names[call].startswith("fn.")
+    }
+    assert set(given_state.values()) == {True, False}
+    for call, has_state in given_state.items():
+        assert has_state == catalog[names[call].removeprefix("fn.")].random_state
 
 
 def test_feeds_on_the_gpu_are_taken_in_there() -> None:

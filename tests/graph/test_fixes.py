@@ -313,7 +313,9 @@ def test_what_needs_several_inputs() -> None:
 def test_a_deleted_decoder_is_offered_again(recipe: str) -> None:
     whole = load_recipe(recipe)
     graph = remove_nodes(whole, CATALOG, ["decode"])
-    for fault in check_graph(graph, CATALOG):
+    faults = check_graph(graph, CATALOG)
+    assert faults
+    for fault in faults:
         first = fixes(graph, CATALOG, fault)[0]
         assert first.label == "Add decoders.image"
         assert check_graph(first.graph, CATALOG) == ()
@@ -352,10 +354,10 @@ def _several_faults() -> list[tuple[str, Graph]]:
 @pytest.mark.gpu
 @pytest.mark.parametrize(("code", "graph"), _several_faults())
 def test_remedies_of_sides_run(code: str, graph: Graph, photos: Path, tmp_path: Path) -> None:
-    for graph_now in labels(graph, code).values():
-        if check_graph(graph_now, CATALOG):
-            continue
-        mended = with_settings(graph_now, batch_size=4)
+    sound = [each for each in labels(graph, code).values() if not check_graph(each, CATALOG)]
+    assert sound
+    for each in sound:
+        mended = with_settings(each, batch_size=4)
         (batch,) = script_batches(mended, photos, 1, tmp_path)
         taps = list(mended.outputs.values())
         shown = Runner(CATALOG).run(mended, str(photos), 0, 4, taps).batches

@@ -46,5 +46,6 @@ def test_what_could_not_be_read_went_nowhere(engine: Engine, photos: Path, tmp_p
     bad, _ = make_folder(photos, tmp_path, ["text.jpg"])
     graph = set_probability(branching_graph(), CATALOG, "outer", 1.0)
     request = PreviewRequest(with_settings(graph, batch_size=4), bad, tile_size=32)
-    for tile in preview_batch(engine, request).tiles:
-        assert bool(tile.branches) != bool(tile.sample.error)
+    tiles = preview_batch(engine, request).tiles
+    assert {bool(tile.sample.error) for tile in tiles} == {True, False}
+    assert all(bool(tile.branches) != bool(tile.sample.error) for tile in tiles)

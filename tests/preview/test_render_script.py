@@ -114,11 +114,11 @@ def test_mixed_decoding_shows_the_exported_scripts_pictures(
     graph = with_settings(graph, device="mixed", batch_size=COUNT)
     outputs = script_batches(graph, data, 2, tmp_path)[1]
     preview = show_whole(engine, graph, data, outputs[0][0], 1)
-    for number, output in enumerate(graph.outputs):
-        if output in preview.outputs:
-            index = preview.outputs.index(output)
-            for mine, its in zip(augmented(preview, index), outputs[number], strict=True):
-                assert np.abs(mine.astype(float) - as_shown(graph, output, its)).max() <= 1
+    assert preview.outputs
+    for index, output in enumerate(preview.outputs):
+        samples = outputs[list(graph.outputs).index(output)]
+        for mine, its in zip(augmented(preview, index), samples, strict=True):
+            assert np.abs(mine.astype(float) - as_shown(graph, output, its)).max() <= 1
     size = max(outputs[0][0].shape)
     lossy = show(engine, graph, data, batch=1, tile_size=size, lossless=False)
     for mine, its in zip(augmented(lossy), augmented(preview), strict=True):

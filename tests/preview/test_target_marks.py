@@ -154,6 +154,7 @@ def test_points_that_have_left_are_marked_at_the_edge(folder: Path, engine: Engi
     outputs = {"images": Port(cut, "output"), "points": Port("moved", "points")}
     graph = replace(graph, nodes=(*graph.nodes, *nodes), outputs=outputs)
     preview = preview_batch(engine, PreviewRequest(graph, {}, tiles=2))
+    assert len(preview.tiles) == 2
     for tile in preview.tiles:
         marks = tile.marks[-1]
         assert len(marks) == 12

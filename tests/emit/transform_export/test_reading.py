@@ -140,10 +140,8 @@ SHARED = random.uniform(range=(-5, 5))
     ],
 )
 def test_refusals_name_the_node_and_what_to_do(graph: Callable[[], Graph], message: str) -> None:
-    made = graph()
-    if "images" in made.outputs:
-        with pytest.raises(GraphExportError, match=message):
-            export(made, "torchvision", CATALOG)
+    with pytest.raises(GraphExportError, match=message):
+        export(graph(), "torchvision", CATALOG)
 
 
 def test_views_share_what_they_begin_with_and_transforms_that_are_alike() -> None:
