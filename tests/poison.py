@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from tests.graph.test_code_of import STEPS, a_graph
+from tests.graph.builder.test_code_of import STEPS, a_graph
 from tests.helpers import good_value
 from workbench.catalog import ArgSpec, load_catalog
 from workbench.catalog.own_operators.structure import STRUCTURE

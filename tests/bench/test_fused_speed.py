@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.test_fused import sometimes
+from tests.engine.build.test_fused import sometimes
 from tests.helpers import with_settings
 from workbench.bench.experiments.fused_speed import BRANCHED, FUSED, FusedSpeedExperiment
 from workbench.bench.measuring.measurement_config import MeasurementConfig

@@ -23,7 +23,7 @@ Photos = list[NDArray[Any]]
 USABLE = [
     op
     for op in load_catalog().values()
-    # automatic augmentation wants conditionals: tests/engine/test_auto_augment.py
+    # automatic augmentation wants conditionals: tests/engine/build/test_auto_augment.py
     if op.image and op.unusable is None and not op.module
 ]
 ON_CPU = [op for op in USABLE if "cpu" in op.devices]

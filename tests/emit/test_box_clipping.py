@@ -13,7 +13,7 @@ import nvidia.dali as dali
 import pytest
 from PIL import Image
 
-from tests.graph.test_unmoved import start_of
+from tests.graph.annotations.test_unmoved import start_of
 from tests.helpers import import_script, script_batches, with_settings
 from workbench.catalog import load_catalog
 from workbench.emit.annotations.box_clipping import clip_sources

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.emit.by_hand import imagenet_train, segmentation, simclr
-from tests.graph.ramps import write_ramps
+from tests.graph.annotations.ramps import write_ramps
 from tests.helpers import import_script
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export

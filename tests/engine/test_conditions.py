@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.test_auto_augment import require_exact
+from tests.engine.build.test_auto_augment import require_exact
 from tests.helpers import chain_graph, import_script
 from tests.thorough import one_in
 from workbench.catalog import load_catalog

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.test_auto_augment import LONG
+from tests.engine.build.test_auto_augment import LONG
 from tests.engine.test_auto_augment_import import imported
 from tests.helpers import chain_graph
 from tests.thorough import one_in

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.emit.test_box_clipping import cropping
-from tests.graph.test_unmoved import start_of
+from tests.graph.annotations.test_unmoved import start_of
 from workbench.catalog import load_catalog
 from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.fixes import fixes

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.graph.ramps import coco_start, run_graph, write_ramps
+from tests.graph.annotations.ramps import coco_start, run_graph, write_ramps
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
 from workbench.graph.annotations.follower_edits import with_followers

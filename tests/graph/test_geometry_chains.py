@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.graph.geometry_chains import whole_chain, worst_of
-from tests.graph.ramps import write_ramps
+from tests.graph.annotations.geometry_chains import whole_chain, worst_of
+from tests.graph.annotations.ramps import write_ramps
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.graph.test_model import graph_of
+from tests.graph.model.test_model import graph_of
 from workbench.graph import Node, Port
 from workbench.graph.model.node_order import ancestors, topological
 

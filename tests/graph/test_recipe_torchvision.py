@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.graph.test_recipe_draws import SAMPLES, draws
+from tests.graph.storage.test_recipe_draws import SAMPLES, draws
 from tests.helpers import torchvision_transforms
 from workbench.graph import load_recipe
 

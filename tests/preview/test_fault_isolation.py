@@ -1,4 +1,4 @@
-"""Which error stands for a worker that ended; the real thing is in tests/engine/test_process.py."""
+"""Which error stands for a worker that ended; engine/protocol/test_process.py ends real ones."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.emit.core.test_comments import WARNED, small_constants
 from tests.emit.test_box_clipping import cropping, jpeg, written
-from tests.emit.test_warning_lines import WARNED, small_constants
 from tests.ui.screen import Screen
 from workbench.graph import load_recipe
 from workbench.graph.model import Graph

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tests.emit.pipeline_import.graphs import canonical, plain
 from tests.emit.pipeline_import.test_roundtrip import there_and_back
-from tests.emit.targets.test_ragged import with_reader
-from tests.graph.geometry_chains import region_chain, whole_chain
-from tests.graph.ramps import coco_start, write_ramps
+from tests.emit.targets.test_annotations import with_reader
+from tests.graph.annotations.geometry_chains import region_chain, whole_chain
+from tests.graph.annotations.ramps import coco_start, write_ramps
 from tests.placed import CATALOG
 from tests.thorough import examples
 from workbench.catalog.spec import Value

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.graph.geometry_chains import region_chain, worst_of
-from tests.graph.ramps import BATCH, coco_start, run_graph, write_ramps
+from tests.graph.annotations.geometry_chains import region_chain, worst_of
+from tests.graph.annotations.ramps import BATCH, coco_start, run_graph, write_ramps
 from tests.helpers import same, script_batches
 from workbench.catalog import load_catalog
 from workbench.engine.run.runner import Runner

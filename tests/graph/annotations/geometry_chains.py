@@ -1,6 +1,7 @@
 """Figures of many random chains of geometric operators: how far points, boxes and masks are off.
 
-    python -m tests.graph.geometry_chains FIRST LAST [--device mixed] [--regions] [--minutes 15]
+    python -m tests.graph.annotations.geometry_chains FIRST LAST
+        [--device mixed] [--regions] [--minutes 15]
 
 runs the chains of these seeds, or such chains with some of their operators in regions, or as many
 as there is time for.
@@ -22,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.graph.ramps import (
+from tests.graph.annotations.ramps import (
     HEIGHT,
     WIDTH,
     box_errors,

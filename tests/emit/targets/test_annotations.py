@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.emit.written_code import ruff
-from tests.graph.ramps import chain_of, coco_start, write_ramps
+from tests.graph.annotations.ramps import chain_of, coco_start, write_ramps
 from tests.helpers import import_script
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.graph.ramps import HEIGHT, WIDTH, coco_start, run_graph, write_ramps
+from tests.graph.annotations.ramps import HEIGHT, WIDTH, coco_start, run_graph, write_ramps
 from workbench.catalog import load_catalog
 from workbench.catalog.own_operators.followers import BOX_FORMATS
 from workbench.catalog.spec import Catalog, Value

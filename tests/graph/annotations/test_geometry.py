@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.graph.ramps import (
+from tests.graph.annotations.ramps import (
     WIDTH,
     box_errors,
     chain_of,

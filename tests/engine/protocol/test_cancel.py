@@ -21,7 +21,7 @@ from workbench.engine import Engine
 from workbench.engine.run.worker import release
 from workbench.errors import CancelledError, EngineClosedError, WorkerTimeoutError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_a_stopped_worker_counts_as_hung(hurt: Engine, worker: tuple[int, Path]) -> None:

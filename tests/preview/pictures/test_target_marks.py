@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from tests.graph.ramps import coco_start, write_ramps
+from tests.graph.annotations.ramps import coco_start, write_ramps
 from tests.sources.written import read_photos, write_coco
 from workbench.catalog import load_catalog
 from workbench.engine import Engine

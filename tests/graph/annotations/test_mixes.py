@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.emit.pipeline_import.test_roundtrip import there_and_back
-from tests.graph.ramps import HEIGHT, WIDTH, coco_start, replace_visible, run_graph, write_ramps
+from tests.graph.annotations.ramps import (
+    HEIGHT,
+    WIDTH,
+    coco_start,
+    replace_visible,
+    run_graph,
+    write_ramps,
+)
 from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.catalog.templates import load_templates

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.graph.test_fixes import BROKEN
+from tests.graph.fixes.test_fixes import BROKEN
 from tests.helpers import CHAINS, built, chain_graph, chained, import_script
 from tests.placed import CATALOG, USABLE, dali_function, placed
 from tests.thorough import examples, one_in

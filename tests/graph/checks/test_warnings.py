@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import workbench as wb
-from tests.graph.test_unmoved import start_of
+from tests.graph.annotations.test_unmoved import start_of
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
 from workbench.graph.checks.check import check_graph
