@@ -1,3 +1,5 @@
+"""Operators and arguments as DALI's schemas and the workbench's own tables describe them."""
+
 from __future__ import annotations
 
 import subprocess
@@ -9,6 +11,8 @@ import pytest
 
 from workbench.catalog import Catalog, load_catalog
 from workbench.catalog import schema as schema_module
+from workbench.catalog.enums import enum_names
+from workbench.catalog.own_operators.arithmetic import CALLED, arithmetic_specs
 from workbench.catalog.own_operators.python_decoder import PILLOW_DECODER, REQUEST
 from workbench.catalog.own_operators.target_readers import TARGET_READERS
 from workbench.errors import CatalogError
@@ -126,3 +130,112 @@ def test_importing_the_catalogue_imports_no_dali() -> None:
         assert not [name for name in sys.modules if name.startswith("nvidia")]
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+
+
+# Numbers of DALI's enumerations become the names that the catalogue offers.
+
+
+def test_names_by_number() -> None:
+    from nvidia.dali import types
+
+    names = enum_names("DALIDataType")
+    assert names[int(types.UINT8)] == "UINT8"
+    assert names[int(types.FLOAT)] == "FLOAT"
+    assert enum_names("DALIInterpType")[int(types.INTERP_LINEAR)] == "INTERP_LINEAR"
+
+
+def test_every_member_that_an_argument_may_have(catalog: Catalog) -> None:
+    for spec in catalog.values():
+        for arg in spec.args.values():
+            if arg.enum is not None:
+                assert set(arg.members) <= set(enum_names(arg.enum).values()), arg.name
+
+
+def test_every_function_of_dali_is_there(catalog: Catalog) -> None:
+    """``nvidia.dali.math``, and every operator of Python that a ``DataNode`` has."""
+    import nvidia.dali.math
+    from nvidia.dali.ops._operators import math as operators
+
+    functions = {name for name in vars(nvidia.dali.math) if name.islower() and name[0] != "_"}
+    functions -= {"sys"}
+    symbols = set(operators._op_display_name) - {"plus"}  # it does nothing
+    assert set(CALLED) == functions | symbols
+    assert {*CALLED.values(), "subscript", "shape"} == set(arithmetic_specs())
+    assert set(arithmetic_specs()) <= set(catalog)
+
+
+@pytest.mark.parametrize("op", arithmetic_specs().values(), ids=lambda op: op.name)
+def test_each_says_what_stands_where(op: object) -> None:
+    from workbench.catalog import OpSpec
+
+    assert isinstance(op, OpSpec)
+    assert op.expression.count("{}") == len(op.operands)
+    names = {*op.args, *(port.name for port in op.inputs)}
+    for group in (*op.operands, *op.mutually_exclusive, *op.one_of):
+        assert set(group) <= names
+    assert not op.inputs[0].optional
+    assert all(port.optional for port in op.inputs[1:])
+    assert op.unusable is None
+    assert op.label
+    assert op.summary.endswith(".")
+    given = {name for name, arg in op.args.items() if arg.start is not None}
+    assert all(given & set(group) for group in op.one_of), "a new node is sound"
+    assert all(len(given & set(group)) <= 1 for group in op.mutually_exclusive)
+
+
+def test_none_is_found_by_the_name_of_a_schema(catalog: Catalog) -> None:
+    """Of one hidden operator of DALI there are many here."""
+    assert {op.schema for op in arithmetic_specs().values()} == {""}
+    without = [op for op in catalog.values() if not op.schema and not op.expression]
+    assert {op.name for op in without if not op.module} == {PILLOW_DECODER.name, REQUEST.name}
+
+
+def test_words_of_a_search_find_them(catalog: Catalog) -> None:
+    assert "a * b" in catalog["math.mul"].doc
+    assert catalog["math.clamp"].label == "Clamp"
+    assert catalog["subscript"].category == "crop"
+    assert {catalog[name].category for name in CALLED.values()} == {"arithmetic"}
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("readers.nemo_asr", "no module of workbench.sources reads with it"),
+        ("experimental.readers.fits", "no module of workbench.sources reads with it"),
+        ("readers.video", "video"),
+        ("segmentation.select_masks", "COCO"),
+        ("decoders.numpy", "NumPy"),
+        ("debayer", "Bayer"),
+        ("dl_tensor_python_function", "@workbench.node"),
+    ],
+)
+def test_the_reason_says_what_is_lacking(catalog: Catalog, name: str, reason: str) -> None:
+    assert reason in (catalog[name].unusable or "")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("readers.file", "decoders.image", "random.uniform", "random.coin_flip", "rotate"),
+        *("jitter", "cat", "filter", "bb_flip", "transforms.rotation", "peek_image_shape"),
+    ],
+)
+def test_what_a_graph_is_made_of_is_usable(catalog: Catalog, name: str) -> None:
+    assert catalog[name].unusable is None
+
+
+def test_a_usable_image_operator_fits_into_a_chain(catalog: Catalog) -> None:
+    for op in catalog.values():
+        if op.image and op.unusable is None:
+            (taken,) = [port.kind for port in op.inputs if not port.optional]
+            assert taken in ("image", "any"), op.name
+            (given,) = op.outputs
+            assert given.kind == "image" or given.follows, op.name
+            assert op.devices, op.name
+
+
+def test_reasons_are_short_and_have_no_full_stop(catalog: Catalog) -> None:
+    for op in catalog.values():
+        if op.unusable is not None:
+            assert 5 < len(op.unusable) <= 80, op.name
+            assert not op.unusable.endswith("."), op.name

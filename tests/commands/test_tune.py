@@ -1,4 +1,4 @@
-"""``workbench tune`` as a user calls it."""
+"""``workbench tune`` and ``workbench optimise`` as a user calls them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from click.testing import CliRunner, Result
 from tests.bench.fakes import measured, report, rounds
 from tests.damaged import REFUSED
 from tests.emit.targets.test_execute import some_of
+from tests.graph.rewrites.laws import ops
+from tests.optimiser.made_up import NAMES, make_up, slow_graph
 from workbench.bench.analysis.grid import Grid
 from workbench.bench.experiments.sweep import SweepExperiment
 from workbench.bench.measuring import interleaved
@@ -27,7 +29,7 @@ from workbench.cli import main
 from workbench.commands.measuring import print_rows
 from workbench.commands.tune import as_it_is_words
 from workbench.errors import EngineError
-from workbench.graph import load_graph
+from workbench.graph import dump_graph, load_graph
 
 SHORT = MeasurementConfig(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
 GRID = ("--threads", "1", "--batch-sizes", "4", "--prefetch", "1,2", "--pipelines", "1")
@@ -173,3 +175,50 @@ def test_a_long_round_by_itself_has_no_interval(capsys: pytest.CaptureFixture[st
     assert first.endswith("2 rounds, precise enough)")
     assert second.startswith("confirmed")
     assert second.endswith("; one round of 6 s)")
+
+
+# ``workbench optimise`` as a user calls it.
+
+FASTER = {"colour-after-crop": 200.0, "crop-in-decoder": 300.0, "colour-into-twist": 310.0}
+
+
+def optimise(photos: Path, tmp_path: Path, *options: object) -> Result:
+    graph = tmp_path / "slow.json"
+    graph.write_text(dump_graph(slow_graph()))
+    words = ["optimise", graph, "--data", photos, *options]
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def test_the_table_the_record_and_the_graph(
+    monkeypatch: pytest.MonkeyPatch, photos: Path, tmp_path: Path
+) -> None:
+    make_up(monkeypatch, FASTER)
+    output, script, record = (tmp_path / name for name in ("fast.json", "fast.py", "record.json"))
+    done = optimise(
+        photos, tmp_path, "--apply", "exact", "-o", output, "--script", script, "--json", record
+    )
+    assert done.exit_code == 0, done.output
+    for name in NAMES:
+        assert name in done.stdout
+    assert "applied: colour-after-crop, crop-in-decoder" in done.stdout
+    assert ops(load_graph(output.read_text()))[1:] == [
+        "decoders.image_crop",
+        "contrast",
+        "brightness",
+    ]
+    assert "fn.decoders.image_crop" in script.read_text()
+    assert len(load_report(record.read_text()).extra["optimise"]["proposals"]) == len(NAMES)
+
+
+def test_what_is_not_there_is_told_at_once_or_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, photos: Path, tmp_path: Path
+) -> None:
+    seen = make_up(monkeypatch, {**FASTER, "colour-into-twist": 200.0})
+    for option in ("--only", "--apply"):
+        unknown = optimise(photos, tmp_path, option, "crop-in-decode")
+        assert unknown.exit_code == 2
+        assert "Did you mean crop-in-decoder" in unknown.output
+    assert not seen
+    refused = optimise(photos, tmp_path, "--apply", "colour-into-twist")
+    assert refused.exit_code == 1
+    assert "not proposed (slower: 0.67 times)" in refused.output
