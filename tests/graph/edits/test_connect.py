@@ -1,3 +1,5 @@
+"""Nodes placed and connected: what is allowed, what is offered, and why not."""
+
 from __future__ import annotations
 
 from copy import deepcopy
@@ -7,14 +9,40 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import GRAPHS
+from tests.helpers import CHAINS, GRAPHS
+from tests.thorough import examples
 from workbench.catalog import load_catalog
-from workbench.errors import GraphEditError
+from workbench.catalog.templates import load_templates
+from workbench.errors import CatalogError, GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.edits.compose import place_node
-from workbench.graph.edits.connect import connect, connection_refusal, disconnect, set_output
+from workbench.graph.control_flow.one_of import choose_one_of
+from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.compatible_ops import (
+    NEEDS_SOURCE,
+    incompatible_ops,
+    incompatible_templates,
+)
+from workbench.graph.edits.compose import (
+    add_output,
+    append_node,
+    edge_id,
+    find_edge,
+    insert_on_edge,
+    place_node,
+    splice_node,
+)
+from workbench.graph.edits.connect import (
+    connect,
+    connect_targets,
+    connection_refusal,
+    disconnect,
+    narrowed_kind,
+    set_output,
+)
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.fixes import fixes
+from workbench.graph.types.devices import port_kind
+from workbench.graph.types.shapes import infer_types
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")
@@ -150,3 +178,220 @@ def test_what_is_not_refused_brings_no_new_fault_of_wiring(
                 f"{fault}: no cast mends it"
             )
     assert graph == before
+
+
+# Nodes placed at the end, on an edge and on their own.
+
+
+def test_an_empty_graph_grows_into_one_that_runs() -> None:
+    graph = Graph()
+    for op in ("readers.file", "decoders.image", "resize", "rotate"):
+        graph, _ = append_node(graph, CATALOG, op)
+    assert check_graph(graph, CATALOG) == ()
+    assert [node.id for node in graph.nodes] == ["reader", "decode", "resize", "rotate"]
+    assert list(graph.outputs.items()) == [
+        ("images", Port("rotate", "output")),
+        ("labels", Port("reader", "labels")),
+    ]
+
+
+def test_a_node_goes_into_one_edge_and_no_other() -> None:
+    graph, _ = place_node(JITTER, CATALOG, "brightness", Port("resize", "output"))
+    graph, added = insert_on_edge(graph, CATALOG, "gaussian_blur", "rotate:data")
+    assert graph.node("rotate").inputs["data"] == Port(added, "output")
+    assert graph.node(added).inputs == {"data": Port("resize", "output")}
+    assert graph.node("brightness_2").inputs == {"data": Port("resize", "output")}
+
+
+def test_a_node_goes_into_the_edge_to_an_output() -> None:
+    graph, added = insert_on_edge(JITTER, CATALOG, "gaussian_blur", ":images")
+    assert graph.outputs["images"] == Port(added, "output")
+    assert list(graph.outputs) == ["images", "labels"]
+    assert check_graph(graph, CATALOG) == ()
+
+
+@pytest.mark.parametrize(
+    ("op", "edge", "reason"),
+    [
+        ("gaussian_blur", "decode:data", "data takes image, and reader.jpegs gives encoded"),
+        ("gaussian_blur", "rotate:angel", "There is no edge 'rotate:angel'"),
+        ("gaussian_blur", "nowhere:data", "There is no node 'nowhere'"),
+        ("gaussian_blur", "", "There is no edge ''"),
+        ("random.uniform", "rotate:data", r"data takes image, and uniform\.output gives number"),
+    ],
+)
+def test_what_does_not_fit_an_edge_says_why(op: str, edge: str, reason: str) -> None:
+    with pytest.raises(GraphEditError, match=reason):
+        insert_on_edge(JITTER, CATALOG, op, edge)
+
+
+def test_an_unknown_operator_is_named() -> None:
+    with pytest.raises(CatalogError, match="Did you mean rotate"):
+        place_node(JITTER, CATALOG, "rotat")
+
+
+def test_a_branch_changes_no_other_edge() -> None:
+    graph, added = place_node(JITTER, CATALOG, "flip", Port("resize", "output"))
+    assert graph.nodes[:-1] == JITTER.nodes
+    assert graph.node(added).inputs == {"data": Port("resize", "output")}
+    with pytest.raises(GraphEditError, match=r"takes image, and reader\.labels gives label"):
+        place_node(JITTER, CATALOG, "flip", Port("reader", "labels"))
+
+
+@pytest.mark.parametrize("edge", ["color:data", "flip:data", ":images"])
+def test_a_node_moves_into_an_edge_and_its_place_is_healed(edge: str) -> None:
+    graph = splice_node(JITTER, CATALOG, "resize", edge)
+    assert graph.node("rotate").inputs["data"] == Port("decode", "output")
+    assert find_edge(graph, edge).source == Port("resize", "output")
+    assert check_graph(graph, CATALOG) == ()
+    assert {node.id for node in graph.nodes} == {node.id for node in JITTER.nodes}
+
+
+def test_a_node_keeps_its_draws_when_it_moves() -> None:
+    graph = splice_node(JITTER, CATALOG, "rotate", ":images")
+    assert graph.node("rotate").inputs["angle"] == Port("angle", "output")
+
+
+def test_a_node_does_not_go_into_its_own_edge() -> None:
+    for edge in ("rotate:data", "color:data"):
+        with pytest.raises(GraphEditError, match="an end of that edge"):
+            splice_node(JITTER, CATALOG, "rotate", edge)
+
+
+def test_a_region_is_not_led_into_an_edge() -> None:
+    wrapped, region = wrap_in_region(JITTER, CATALOG, ["rotate"])
+    with pytest.raises(GraphEditError, match="branch is a region"):
+        splice_node(wrapped, CATALOG, region, ":images")
+
+
+def test_an_output_is_named_after_its_kind() -> None:
+    graph = add_output(JITTER, CATALOG, Port("resize", "output"))
+    assert graph.outputs["images_2"] == Port("resize", "output")
+    graph = add_output(JITTER, CATALOG, Port("angle", "output"), "angles")
+    assert graph.outputs["angles"] == Port("angle", "output")
+    with pytest.raises(GraphEditError, match="not a Python name"):
+        add_output(JITTER, CATALOG, Port("angle", "output"), "two words")
+
+
+@given(CHAINS, st.data())
+def test_an_image_operator_fits_every_image_edge_of_a_chain(
+    graph: Graph, data: st.DataObject
+) -> None:
+    types = infer_types(graph, CATALOG)
+    edges = [
+        edge
+        for edge in graph.edges
+        if edge.input == "data"
+        and edge.target != "decode"  # a reduction to one number for each channel is no image
+        and narrowed_kind(port_kind(graph, CATALOG, edge.source), types[edge.source]) == "image"
+    ]
+    edge = data.draw(st.sampled_from(edges)) if edges else None
+    name = edge_id(edge.target, edge.input) if edge else ":images"
+    longer, added = insert_on_edge(graph, CATALOG, "copy", name)
+    assert check_graph(longer, CATALOG) == check_graph(graph, CATALOG)
+    assert find_edge(longer, name).source.node == added
+
+
+# Which operators fit a place, and why the others do not: what it says is what then happens.
+
+
+def test_reasons_name_what_does_not_agree() -> None:
+    kind, reasons = incompatible_ops(JITTER, CATALOG, Port("resize", "output"))
+    assert kind == "image"
+    assert reasons["decoders.image"] == "it takes encoded, not image"
+    assert reasons["readers.file"] == "it has no input: add it on its own"
+    assert "flip" not in reasons
+    assert all(reasons[op.name] == op.unusable for op in CATALOG.values() if op.unusable)
+
+
+def test_an_operator_of_the_cpu_does_not_fit_on_the_gpu() -> None:
+    only_cpu = "roi_random_crop"
+    assert CATALOG[only_cpu].devices == ("cpu",)
+    mixed = set_setting(JITTER, device="mixed")
+    assert only_cpu not in incompatible_ops(JITTER, CATALOG, Port("resize", "output"))[1]
+    assert "CPU only" in incompatible_ops(mixed, CATALOG, Port("resize", "output"))[1][only_cpu]
+
+
+def test_everything_usable_can_stand_on_its_own_beside_other_nodes() -> None:
+    kind, reasons = incompatible_ops(JITTER, CATALOG, None)
+    assert kind == ""
+    for op in CATALOG.values():
+        assert (op.name in reasons) == bool(op.unusable or op.devices == ("gpu",))
+
+
+def test_an_empty_graph_begins_with_what_needs_nothing() -> None:
+    reasons = incompatible_ops(Graph(), CATALOG, None)[1]
+    assert reasons["rotate"] == NEEDS_SOURCE
+    assert not {"readers.file", "random.uniform", "constant"} & reasons.keys()
+    templates = load_templates()
+    assert incompatible_templates(Graph(), CATALOG, templates.values(), None) == dict.fromkeys(
+        templates, NEEDS_SOURCE
+    )
+
+
+def test_an_empty_body_has_what_it_takes_in() -> None:
+    graph, region = choose_one_of(JITTER, CATALOG, ["rotate"])
+    body = graph.at_scope(f"{region}.option_1")
+    assert not body.nodes
+    place = body.outputs["images"]
+    kind, reasons = incompatible_ops(body, CATALOG, place)
+    assert (kind, "rotate" in reasons) == ("image", False)
+    assert incompatible_templates(body, CATALOG, load_templates().values(), place) == {}
+
+
+def test_a_template_takes_and_gives_an_image() -> None:
+    def reasons(place: Port | str) -> dict[str, str]:
+        return incompatible_templates(JITTER, CATALOG, [load_templates()["gamma"]], place)
+
+    assert reasons(Port("resize", "output")) == {}
+    assert reasons(Port("reader", "labels")) == {"gamma": "it takes image, not label"}
+
+
+def test_what_gives_bool_does_not_fit_where_fractions_are_taken() -> None:
+    graph, uniform = place_node(JITTER, CATALOG, "random.uniform")
+    graph = connect(graph, CATALOG, Port(uniform, "output"), "color", "brightness")
+    into = edge_id("color", "brightness")
+    reason = incompatible_ops(graph, CATALOG, into)[1]["math.ge"]
+    assert reason == "it gives BOOL, and color.brightness takes FLOAT"
+    assert "math.add" not in incompatible_ops(graph, CATALOG, into)[1]
+
+
+@pytest.mark.parametrize("place", [Port("nowhere", "output"), "nowhere:data", "rotate:angel"])
+def test_a_place_that_is_not_there_is_named(place: Port | str) -> None:
+    with pytest.raises(GraphEditError, match="There is no"):
+        incompatible_ops(JITTER, CATALOG, place)
+
+
+@given(GRAPHS, st.data())
+@examples(40)
+def test_what_fits_can_be_added_and_what_does_not_cannot(graph: Graph, data: st.DataObject) -> None:
+    edges = [edge_id(edge.target, edge.input) for edge in graph.edges]
+    place = data.draw(st.sampled_from([*edges, *(f":{name}" for name in graph.outputs)]))
+    reasons = incompatible_ops(graph, CATALOG, place)[1]
+    for op in data.draw(st.lists(st.sampled_from(sorted(CATALOG)), min_size=5, max_size=15)):
+        if op not in reasons:
+            insert_on_edge(graph, CATALOG, op, place)
+        elif CATALOG[op].unusable:
+            with pytest.raises(GraphEditError):
+                place_node(graph, CATALOG, op)
+
+
+@given(GRAPHS, st.data())
+@examples(40)
+def test_what_is_offered_can_be_connected(graph: Graph, data: st.DataObject) -> None:
+    node = data.draw(st.sampled_from([n for n in graph.nodes if CATALOG[n.op].outputs]))
+    source = Port(node.id, CATALOG[node.op].outputs[0].name)
+    for (target, into), reason in connect_targets(graph, CATALOG, source).items():
+        if not reason:
+            joined = connect(graph, CATALOG, source, target, into)
+            assert joined.node(target).inputs[into] == source
+        elif "taken" not in reason and "already" not in reason:
+            with pytest.raises(GraphEditError):
+                connect(graph, CATALOG, source, target, into)
+
+
+def test_a_taken_port_says_by_what() -> None:
+    found = connect_targets(JITTER, CATALOG, Port("resize", "output"))
+    assert found["rotate", "data"] == "resize.output feeds it already"
+    assert "taken by rotate.output" in found["color", "data"]
+    assert "wait for each other" in found["decode", "data"]

@@ -1,21 +1,34 @@
-"""Nodes taken out: the chain is healed where the kinds agree."""
+"""Nodes taken out, renamed, exchanged, and copied as fragments; what generators feed."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import CHAINS, GRAPHS, chain_graph
-from workbench.catalog import load_catalog
-from workbench.errors import GraphEditError
-from workbench.graph import Graph, Port, check_graph, load_recipe
+from tests.helpers import CHAINS, GRAPHS, NO_NAMES, chain_graph
+from tests.region_graphs import branching_graph
+from tests.sources.written_pixels import write_frames, write_volumes
+from workbench.catalog import ArgSpec, Value, load_catalog
+from workbench.engine import Engine
+from workbench.errors import DataError, GraphEditError, GraphFormatError
+from workbench.graph import Graph, Node, Port, check_graph, load_recipe
 from workbench.graph.control_flow.regions import wrap_in_region
-from workbench.graph.edits.edit import insert_node, is_movable, new_node, randomise_arg
+from workbench.graph.edits.edit import insert_node, is_movable, new_node, randomise_arg, set_arg
+from workbench.graph.edits.exchange import exchanged
+from workbench.graph.edits.fragment import copy_fragment, duplicate, paste_fragment
+from workbench.graph.edits.generators import draw_args, draw_refusal, element_of, generators_for
 from workbench.graph.edits.remove import remove_nodes
+from workbench.graph.edits.rename import rename_node, rename_output
 from workbench.graph.execution.active import active_graph, set_muted
+from workbench.graph.execution.dataset_parameters import with_datasets
+from workbench.preview import PreviewRequest, preview_batch
+from workbench.sources import Dataset, load_source, open_datasets, source_kinds
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")
@@ -141,3 +154,230 @@ def test_what_decides_in_a_region_does_not_take_its_place() -> None:
     wrapped, region = wrap_in_region(graph, CATALOG, ["mul"])
     assert wrapped.node("rotate").inputs["angle"].node == region
     assert remove_nodes(wrapped, CATALOG, [region]).node("rotate").inputs["angle"] == drawn
+
+
+# Other names for nodes and outputs.
+
+
+@given(GRAPHS, st.data())
+def test_a_renamed_node_is_joined_as_before(graph: Graph, data: st.DataObject) -> None:
+    old = data.draw(st.sampled_from([node.id for node in graph.nodes]))
+    renamed = rename_node(graph, old, "brand_new")
+    assert not renamed.has(old)
+    assert len(check_graph(renamed, CATALOG)) == len(check_graph(graph, CATALOG))
+    assert rename_node(renamed, "brand_new", old) == graph
+
+
+def test_an_output_keeps_its_place() -> None:
+    graph = rename_output(JITTER, "images", "x")
+    assert list(graph.outputs.items()) == [
+        ("x", Port("flip", "output")),
+        ("labels", Port("reader", "labels")),
+    ]
+    with pytest.raises(GraphEditError, match="no output 'masks'"):
+        rename_output(JITTER, "masks", "x")
+
+
+@pytest.mark.parametrize("name", [*NO_NAMES, "for", "", "flip", "labels"])
+def test_names_that_are_taken_or_no_names_are_refused(name: str) -> None:
+    for rename in (rename_node, rename_output):
+        with pytest.raises(GraphEditError):
+            rename(JITTER, "rotate" if rename is rename_node else "images", name)
+
+
+KINDS = [kind for kind in source_kinds() if "labels" in load_source(kind).outputs]
+
+
+def read_as(graph: Graph, kind: str) -> Graph:
+    return exchanged(graph, graph.sources[0], kind)
+
+
+@pytest.mark.parametrize("kinds", [*pairwise([*KINDS, KINDS[0]])], ids="-".join)
+def test_every_kind_takes_the_place_of_every_other(kinds: tuple[str, str]) -> None:
+    catalog, graph = load_catalog(), load_recipe("rotate-jitter")
+    for kind in (*kinds, "folder"):
+        graph = read_as(graph, kind)
+        assert not check_graph(graph, catalog)
+        decoders = [node for node in graph.nodes if node.op.startswith("decoders.")]
+        assert len(decoders) == (0 if load_source(kind).pixels else 1)
+    assert graph.nodes[1].id == "decode"
+
+
+def test_the_order_of_axes_that_is_given_is_that_of_what_is_read() -> None:
+    graph = load_recipe("imagenet-eval")
+    (given,) = (node for node in graph.nodes if "output_layout" in node.args)
+    frames = read_as(graph, "video_frames")
+    assert frames.node(given.id).args["output_layout"] == "FCHW"
+    assert not check_graph(frames, load_catalog())
+    assert read_as(read_as(frames, "video"), "folder").node(given.id) == given
+    assert read_as(graph, "numpy_files").node(given.id).args["output_layout"] == "CHW"
+
+
+def test_volumes_have_the_order_of_sequences(tmp_path: Path, engine: Engine) -> None:
+    graph = set_arg(load_recipe("imagenet-eval"), load_catalog(), "normalize", "mean", [128.0])
+    graph = set_arg(graph, load_catalog(), "normalize", "std", [64.0])
+    data = open_datasets(write_volumes(tmp_path / "volumes"))
+    made = with_datasets(graph, data)
+    assert made.node("normalize").args["output_layout"] == "FCHW"
+    (shown,) = preview_batch(engine, PreviewRequest(graph, data, tiles=1)).tiles
+    assert shown.shape.startswith("6×2×224×224")
+    back = read_as(made, "folder")
+    assert back.node("normalize") == graph.node("normalize")
+
+
+def test_a_source_of_the_same_kind_changes_nothing() -> None:
+    graph = load_recipe("rotate-jitter")
+    assert read_as(graph, "folder") is graph
+
+
+def test_pixels_that_are_given_out_stay_given_out(tmp_path: Path) -> None:
+    graph = load_recipe("rotate-jitter")
+    graph = replace(graph, outputs={**graph.outputs, "original": Port("decode", "output")})
+    assert read_as(graph, "numpy_files").outputs["original"] == Port("reader", "images")
+    videos = read_as(read_as(graph, "numpy_files"), "video_frames")
+    assert videos.outputs["original"] == Port("reader", "frames")
+    assert read_as(videos, "folder").outputs == graph.outputs
+
+
+def test_a_decoder_that_does_more_stays_and_says_what_it_lacks(tmp_path: Path) -> None:
+    graph = load_recipe("rotate-jitter")
+    decode = replace(graph.node("decode"), op="decoders.image_random_crop")
+    graph = graph.replace_node(decode)
+    words = r"uses jpegs of .* NumPy files .* has none: readers\.numpy gives images and"
+    with pytest.raises(DataError, match=words):
+        with_datasets(graph, {"data": Dataset("numpy_files", str(write_volumes(tmp_path)))})
+
+
+def test_what_a_sequence_must_be_told_comes_and_goes(tmp_path: Path) -> None:
+    graph = load_recipe("rotate-jitter")
+    data = {"data": Dataset("video_frames", str(write_frames(tmp_path / "frames")))}
+    videos = with_datasets(graph, data)
+    assert videos.sources[0].args == {
+        "sequence_length": 8,
+        "initial_fill": 64,  # a thousand sequences of large frames would fill the memory
+        "random_shuffle": True,
+    }
+    chosen = replace(videos.sources[0], args={"sequence_length": 3, "initial_fill": 9})
+    assert read_as(videos.replace_node(chosen), "video").sources[0].args == chosen.args
+    assert read_as(videos, "folder").sources[0].args == {"random_shuffle": True}
+
+
+def test_generators_that_feed_only_the_copied_nodes_come_along() -> None:
+    nodes = json.loads(copy_fragment(JITTER, ["rotate"]))["nodes"]
+    assert [node["id"] for node in nodes] == ["angle", "rotate"]
+    assert nodes[1]["inputs"] == {"angle": "angle.output"}
+
+
+def test_a_copy_has_ids_and_draws_of_its_own() -> None:
+    graph, new = duplicate(JITTER, ["rotate", "color"])
+    assert len(set(new)) == len(new) == 7
+    assert graph.node("rotate_2").inputs["angle"].node == "angle_2"
+    seeds = [node.seed for node in graph.nodes if node.seed is not None]
+    assert len(set(seeds)) == len(seeds)
+    assert graph.nodes[: len(JITTER.nodes)] == JITTER.nodes
+
+
+def test_an_operator_that_this_dali_lacks_comes_along_as_it_is() -> None:
+    odd = Node("odd", "from_the_future", {"strength": (1, "two")})
+    graph = replace(JITTER, nodes=(*JITTER.nodes, odd))
+    pasted, (new_id,) = paste_fragment(JITTER, copy_fragment(graph, ["odd"]))
+    assert (pasted.node(new_id).op, pasted.node(new_id).args) == (odd.op, odd.args)
+
+
+@pytest.mark.parametrize("text", ["", "hello", "[1]", '{"format": "x"}', "\ud800", "9" * 10_000])
+def test_text_that_is_no_graph_is_refused(text: str) -> None:
+    with pytest.raises(GraphFormatError):
+        paste_fragment(JITTER, text)
+
+
+def test_nothing_to_paste_is_said() -> None:
+    with pytest.raises(GraphFormatError, match="nothing to paste"):
+        paste_fragment(JITTER, copy_fragment(JITTER, []))
+
+
+@given(GRAPHS, st.data())
+def test_any_part_can_be_pasted_into_any_graph(graph: Graph, data: st.DataObject) -> None:
+    ids = [node.id for node in graph.nodes]
+    chosen = data.draw(st.lists(st.sampled_from(ids), min_size=1, unique=True))
+    pasted, new = paste_fragment(JITTER, copy_fragment(graph, chosen))
+    all_ids = [node.id for node in pasted.nodes]
+    assert len(set(all_ids)) == len(all_ids) == len(JITTER.nodes) + len(new)
+    assert {port.node for i in new for port in pasted.node(i).inputs.values()} <= set(new)
+
+
+def test_a_reader_is_not_pasted_into_a_region() -> None:
+    """What it became there was written into a file that did not open again."""
+    graph = branching_graph()
+    text = copy_fragment(graph, ["reader", "decode"])
+    with pytest.raises(GraphEditError, match=r"reader reads, .* Paste it beside outer"):
+        paste_fragment(graph, text, "outer.then")
+
+
+# What a generator starts with, and what it cannot feed.
+
+ANGLE = CATALOG["rotate"].args["angle"]
+FLIP = CATALOG["flip"].args["horizontal"]
+
+
+def test_the_kind_of_an_argument_says_what_can_draw_it() -> None:
+    assert generators_for(ANGLE) == ("random.uniform", "random.normal", "random.beta")
+    assert "random.beta" not in generators_for(FLIP)
+    assert generators_for(ArgSpec("a", "bool", tensor=True)) == ("random.coin_flip",)
+    assert generators_for(ArgSpec("a", "int", tensor=True, minimum=1)) == (
+        "random.uniform",
+        "random.normal",
+    )
+    for arg in (
+        CATALOG["rotate"].args["keep_size"],  # no tensor
+        CATALOG["resize"].args["interp_type"],  # names
+        CATALOG["random.uniform"].args["range"],  # its ends would cross
+        CATALOG["warp_affine"].args["matrix"],  # transforms.* make it
+    ):
+        assert generators_for(arg) == ()
+
+
+@pytest.mark.parametrize(
+    ("op", "arg", "value", "before", "expected"),
+    [
+        ("random.uniform", ANGLE, 15, {}, {"range": (-10, 10)}),
+        ("random.normal", ANGLE, 15, {}, {"mean": 0, "stddev": 5}),
+        ("random.normal", ANGLE, 15, {"range": (2, 4)}, {"mean": 3, "stddev": 0.5}),
+        ("random.uniform", ANGLE, 15, {"mean": 3, "stddev": 0.5}, {"range": (2, 4)}),
+        ("random.uniform", ANGLE, 15, {"values": (9, 1, 5)}, {"range": (1, 9)}),
+        ("random.uniform", ANGLE, 15, {"values": (9,)}, {"range": (-10, 10)}),
+        ("random.beta", ANGLE, 15, {"range": (2, 4)}, {}),
+        ("random.coin_flip", FLIP, 1, {}, {}),
+        ("random.uniform", FLIP, 1, {}, {"range": (0, 1), "dtype": "INT32"}),
+        ("random.uniform", ANGLE, 1, {"shape": (3,)}, {"range": (-10, 10), "shape": (3,)}),
+        ("random.uniform", ArgSpec("a", "float"), None, {}, {"range": (0, 1)}),
+        ("random.uniform", ArgSpec("a", "int", minimum=1), 1, {}, {"range": (1, 2)}),
+        ("random.uniform", ArgSpec("a", "float", low=0, high=8), 8, {}, {"range": (7, 8)}),
+    ],
+)
+def test_a_generator_starts_with_what_suits(
+    op: str, arg: ArgSpec, value: Value, before: dict[str, Value], expected: dict[str, Value]
+) -> None:
+    found = draw_args(op, arg, value, before)
+    assert {key: found[key] for key in expected} == expected
+    assert found.keys() - expected.keys() <= {"dtype"}
+
+
+def test_as_many_numbers_are_drawn_as_the_argument_has() -> None:
+    size = CATALOG["rotate"].args["size"]
+    assert draw_args("random.uniform", size, (64, 64), {})["shape"] == (2,)
+    assert draw_args("random.uniform", size, None, {})["shape"] == (2,)
+    assert "shape" not in draw_args("random.uniform", ANGLE, 15, {})
+
+
+def test_what_a_generator_cannot_feed() -> None:
+    floats = Node("draw", "random.uniform", {"range": (0, 1)})
+    whole = Node("draw", "random.uniform", {"dtype": "INT32"})
+    coin = Node("coin", "random.coin_flip")
+    assert (element_of(floats), element_of(whole), element_of(coin)) == ("FLOAT", "INT32", "INT32")
+    assert draw_refusal(floats, ANGLE) is None
+    assert draw_refusal(whole, FLIP) is None
+    assert draw_refusal(coin, FLIP) is None
+    assert draw_refusal(whole, ANGLE) == "angle takes FLOAT, and draw draws INT32"
+    assert "random.uniform" in (draw_refusal(coin, ANGLE) or "")
+    matrix = CATALOG["warp_affine"].args["matrix"]
+    assert draw_refusal(floats, matrix) == "matrix takes no random numbers"

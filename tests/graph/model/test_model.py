@@ -1,13 +1,22 @@
+"""Nodes, edges and their order; mappings that cannot be changed; seeds; caches by identity."""
+
 from __future__ import annotations
 
+import copy
+import json
 import pickle
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
 
 import pytest
 
 from workbench.errors import GraphEditError
-from workbench.graph import Edge, Graph, Node, Port
-from workbench.graph.model.node_order import topological
+from workbench.graph import Edge, Graph, Node, Port, load_recipe
+from workbench.graph.model.bounds import USUAL_SEEDS
+from workbench.graph.model.free_seed import free_seed
+from workbench.graph.model.frozen import FrozenDict, frozen
+from workbench.graph.model.identity_cache import identity_cached
+from workbench.graph.model.node_order import ancestors, topological
 
 
 def graph_of(**sources: str) -> Graph:
@@ -48,3 +57,140 @@ def test_of_two_nodes_with_one_id_the_first_is_meant() -> None:
     assert graph.node("a").op == "first"
     assert [node.op for node in topological(graph)[0]] == ["first", "second", "op"]
     assert pickle.loads(pickle.dumps(graph)) == graph
+
+
+def ids(nodes: list[Node]) -> list[str]:
+    return [node.id for node in nodes]
+
+
+def test_running_order_follows_edges_then_the_list() -> None:
+    ordered, cyclic = topological(graph_of(d="b c", c="a", b="a", a=""))
+    assert ids(ordered) == ["a", "c", "b", "d"]
+    assert cyclic == ()
+
+
+def test_nodes_on_and_behind_a_cycle_are_apart() -> None:
+    ordered, cyclic = topological(graph_of(a="", b="a c", c="b", d="c", e="a"))
+    assert ids(ordered) == ["a", "e"]
+    assert ids(cyclic) == ["b", "c", "d"]
+
+
+def test_missing_sources_do_not_hold_a_node_up() -> None:
+    assert ids(topological(graph_of(a="ghost"))[0]) == ["a"]
+
+
+def test_ancestors() -> None:
+    graph = graph_of(a="", b="a", c="b", d="a", e="e")
+    assert ancestors(graph, [Port("c", "out")]) == {"a", "b", "c"}
+    assert ancestors(graph, [Port("e", "out"), Port("ghost", "out")]) == {"e"}
+
+
+def test_long_chains_are_put_in_order_in_no_time() -> None:
+    names = [f"n{i}" for i in range(3000)]
+    before = ["", *names]
+    graph = graph_of(**{name: before[i] for i, name in reversed(list(enumerate(names)))})
+    assert ids(topological(graph)[0]) == names
+
+
+CHANGES = {
+    "set": lambda mapping: mapping.__setitem__("fill_value", 255),
+    "delete": lambda mapping: mapping.__delitem__("angle"),
+    "update": lambda mapping: mapping.update(angle=1),
+    "merge": lambda mapping: mapping.__ior__({"angle": 1}),
+    "pop": lambda mapping: mapping.pop("angle"),
+    "popitem": lambda mapping: mapping.popitem(),
+    "clear": lambda mapping: mapping.clear(),
+    "setdefault": lambda mapping: mapping.setdefault("other", 1),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_no_mapping_of_a_graph_can_be_changed(change: str) -> None:
+    """Finding A6: it succeeded, and spoilt the recipe for whoever asked for it next."""
+    graph = load_recipe("rotate-jitter")
+    before = copy.deepcopy(graph)
+    node: Any = graph.node("rotate")
+    for mapping in (node.args, node.inputs, node.bodies, graph.outputs):
+        with pytest.raises(TypeError, match="cannot be changed in place"):
+            CHANGES[change](mapping)
+    assert graph == before == load_recipe("rotate-jitter")
+
+
+def test_lists_become_tuples_at_every_depth() -> None:
+    given: dict[str, Any] = {"matrix": [[1, 2], [3, [4]]]}
+    kept = frozen(given)
+    given["matrix"][0].append(5)
+    assert kept["matrix"] == ((1, 2), (3, (4,)))
+
+
+def test_it_is_copied_pickled_and_written_as_a_dict_is() -> None:
+    kept = FrozenDict({"a": 1})
+    assert copy.copy(kept) == copy.deepcopy(kept) == pickle.loads(pickle.dumps(kept)) == kept
+    assert type(pickle.loads(pickle.dumps(kept))) is FrozenDict
+    assert json.dumps(kept) == '{"a": 1}'
+    assert {**kept, "b": 2} == {"a": 1, "b": 2}
+
+
+# Seeds of new nodes are small and their own.
+
+
+@pytest.mark.parametrize(
+    ("taken", "free"),
+    [
+        ([], 0),
+        ([None], 0),
+        ([0, 1], 2),
+        ([5], 6),
+        ([0, 2_101_794_609], 1),
+        ([-3, 2**40], 0),
+        ([USUAL_SEEDS - 1], USUAL_SEEDS),
+        ([USUAL_SEEDS - 1, USUAL_SEEDS], USUAL_SEEDS + 1),
+    ],
+)
+def test_free(taken: list[int | None], free: int) -> None:
+    nodes = [Node(f"n{i}", "random.uniform", seed=seed) for i, seed in enumerate(taken)]
+    assert free_seed(Graph(nodes=tuple(nodes))) == free
+
+
+def test_an_answer_is_kept_for_the_thing_itself_and_no_other() -> None:
+    asked: list[Graph] = []
+
+    @identity_cached
+    def ask(graph: Graph, word: str = "") -> str:
+        asked.append(graph)
+        return graph.name + word
+
+    graph = load_recipe("rotate-jitter")
+    equal = replace(graph)
+    assert ask(graph) == ask(graph) == graph.name
+    assert len(asked) == 1
+    assert ask(equal) == graph.name
+    assert asked[-1] is equal, "an equal graph is asked about anew: to compare would take as long"
+    assert ask(graph, "!") == graph.name + "!"
+    assert ask(graph, word="?") == graph.name + "?"
+    assert ask(graph) == graph.name
+
+
+def test_few_answers_are_kept() -> None:
+    count = 0
+
+    @identity_cached
+    def ask(graph: Graph) -> int:
+        nonlocal count
+        count += 1
+        return count
+
+    graphs = [replace(load_recipe("rotate-jitter"), name=str(n)) for n in range(20)]
+    assert [ask(graph) for graph in graphs] == list(range(1, 21))
+    assert ask(graphs[-1]) == 20
+    assert ask(graphs[0]) == 21
+
+
+def test_an_option_is_known_by_its_name() -> None:
+    @identity_cached
+    def ask(graph: Graph, before: str = "", after: str = "") -> str:
+        return before + graph.name + after
+
+    graph, word = load_recipe("rotate-jitter"), "!"
+    assert ask(graph, before=word) == "!" + graph.name
+    assert ask(graph, after=word) == graph.name + "!"
