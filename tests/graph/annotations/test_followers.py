@@ -370,3 +370,51 @@ def test_targets_of_an_earlier_image_are_told_too(folder: Path) -> None:
         wb.outputs(images=small.images * 2, boxes=small.boxes)
         turned = small.rotate(angle=5.0)
         wb.outputs(images=turned, boxes=turned.boxes, labels=turned.labels)
+
+
+# Followers that edits bring about, lead on, and leave away.
+
+
+def test_a_follower_that_a_person_removed_does_not_come_back(folder: Path) -> None:
+    graph = coco_start(folder).flip(**TWO)["follow_boxes"].remove()
+    assert graph.outputs["boxes"] == Port("reader", "boxes")
+    assert graph.rotate(angle=20.0).outputs["boxes"] == Port("reader", "boxes")
+
+
+def test_a_follower_goes_on_through_each_further_call(folder: Path) -> None:
+    start = coco_start(folder)
+    step_by_step = start.resize(size=(90, 120)).brightness(brightness=1.2).rotate(angle=30.0)
+    step_by_step = step_by_step.with_p(0.5, lambda x: x.flip()).contrast(contrast=0.9)
+    at_once = start.images.resize(size=(90, 120)).brightness(brightness=1.2).rotate(angle=30.0)
+    plain = replace(at_once.graph, outputs={"images": at_once.port})
+    plain = plain.with_p(0.5, lambda x: x.flip()).contrast(contrast=0.9)
+    wanted = with_followers(
+        start, replace(plain, outputs={**start.outputs, **plain.outputs}), CATALOG
+    )
+    assert not check_graph(step_by_step)
+    assert step_by_step.node("follow_boxes").inputs["image"] == Port("branch", "images")
+    for one, other in zip(run_graph(step_by_step), run_graph(wanted), strict=True):
+        for left, right in zip(one, other, strict=True):
+            np.testing.assert_array_equal(left, right)
+
+
+def test_a_follower_stays_with_an_image_that_is_still_given_out(folder: Path) -> None:
+    start = coco_start(folder).resize(size=(90, 120))
+    turned = start.images.rotate(angle=30.0)
+    two = {**start.outputs, "images": turned.port, "small": start.outputs["images"]}
+    after = with_followers(start, replace(turned.graph, outputs=two), CATALOG)
+    assert after.node("follow_boxes").inputs["image"] == start.outputs["images"]
+
+
+def test_an_image_made_from_what_a_follower_gives_has_one_more(folder: Path) -> None:
+    start = coco_start(folder).resize(size=(90, 120))
+    first = start.labels[0]  # of which the angle is made
+    made = start.rotate(angle=first * 10.0)
+    assert not check_graph(made)
+    further = made.node(made.outputs["boxes"].node)
+    assert further.inputs["boxes"] == Port("follow_boxes", "boxes")
+    assert further.inputs["labels"] == Port("follow_boxes", "labels")
+    assert further.inputs["before"] == made.node("follow_boxes").inputs["image"]
+    _, boxes, labels = run_graph(made)
+    assert all(len(b) == len(n) for b, n in zip(boxes, labels, strict=True))
+    assert made.outputs["labels"] == Port(further.id, "labels")

@@ -1,8 +1,9 @@
-"""Boxes come with a source that has them, follow the image, and go with it."""
+"""Boxes, points and labels of a source: how they are written, and what keeps their meaning."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +12,13 @@ import pytest
 from tests.emit.test_box_clipping import jpeg
 from tests.sources.written import read_photos, write_coco
 from workbench.catalog import load_catalog
+from workbench.catalog.spec import Value
 from workbench.errors import DataError
 from workbench.graph import Port, check_graph, load_recipe
+from workbench.graph.annotations.target_formats import box_format, is_relative
+from workbench.graph.edits.edit import set_arg
+from workbench.graph.model import Graph, Node
+from workbench.graph.types.label_numbers import labels_source
 from workbench.graph.variants.source_targets import with_opened, without_missing_targets
 from workbench.samples.records import write_shard
 from workbench.sources import load_source, open_datasets
@@ -103,3 +109,66 @@ def test_data_are_opened_for_a_graph_whose_reader_dali_does_not_have(
     assert "unknown_op" in {fault.code for fault in check_graph(graph, CATALOG)}
     opened = with_opened(graph, open_datasets(f"{prefix}{photos}"), CATALOG)
     assert opened.outputs == graph.outputs
+
+
+# How the boxes and points of a graph are written, told by what reads and carries them.
+
+
+def followed(**options: Value) -> Graph:
+    reader = Node("reader", "readers.coco", options, seed=0)
+    decode = Node("decode", "decoders.image", {}, {"data": Port("reader", "jpegs")})
+    image = Port("decode", "output")
+    boxes = Node("boxes", "follow_boxes", {}, {"boxes": Port("reader", "boxes"), "image": image})
+    points = {"points": Port("reader", "vertices"), "image": image}
+    nodes = (reader, decode, boxes, Node("points", "follow_points", {}, points))
+    return Graph("written", nodes=nodes, outputs={"boxes": Port("boxes", "boxes")})
+
+
+@pytest.mark.parametrize(
+    ("options", "written"),
+    [
+        ({}, "absolute xywh"),
+        ({"ltrb": True}, "absolute ltrb"),
+        ({"ratio": True}, "relative xywh"),
+        ({"ratio": True, "ltrb": True}, "relative ltrb"),
+    ],
+)
+def test_a_reader_says_how_its_targets_are_written(options: dict[str, Value], written: str) -> None:
+    graph = followed(**options)
+    assert box_format(graph, graph.node("boxes")) == written
+    assert is_relative(graph, graph.node("points")) == written.startswith("relative")
+
+
+def test_a_follower_that_says_so_itself_is_believed() -> None:
+    graph = set_arg(followed(ratio=True), load_catalog(), "boxes", "format", "absolute ltrb")
+    assert box_format(graph, graph.node("boxes")) == "absolute ltrb"
+    alone = replace(graph.node("boxes"), args={}, inputs={})
+    assert box_format(graph, alone) is None
+
+
+# Which operators leave the class of a label known.
+
+LABELS = Port("reader", "labels")
+
+
+@pytest.mark.parametrize(
+    ("steps", "known"),
+    [
+        ([], True),
+        ([("cast", {"dtype": "INT64"})], True),
+        ([("cast", {"dtype": "UINT8"})], False),  # 300 becomes 44
+        ([("one_hot", {"num_classes": 4}), ("copy", {})], True),
+        ([("one_hot", {"num_classes": 4}), ("slice", {"start": 1, "end": 3})], False),
+        ([("slice", {"start": 0, "end": 1}), ("one_hot", {"num_classes": 4})], True),
+        ([("math.add", {"right": 1})], False),
+        ([("reinterpret", {"dtype": "FLOAT"})], False),
+    ],
+)
+def test_the_source_of_labels_whose_numbers_are_kept(
+    steps: list[tuple[str, Mapping[str, Value]]], known: bool
+) -> None:
+    graph, port = load_recipe("rotate-jitter"), LABELS
+    for number, (op, args) in enumerate(steps):
+        node = Node(f"step_{number}", op, args, {"data": port})
+        graph, port = replace(graph, nodes=(*graph.nodes, node)), Port(node.id, "output")
+    assert labels_source(graph, load_catalog(), port) == (LABELS if known else None)

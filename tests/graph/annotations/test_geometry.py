@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.graph.annotations.geometry_chains import whole_chain, worst_of
 from tests.graph.annotations.ramps import (
     WIDTH,
     box_errors,
@@ -240,3 +241,30 @@ def test_another_layout_moves_nothing_and_another_shape_has_no_rule(folder: Path
     assert check_graph(kept, catalog) == ()
     moved = graph.replace_node(replace(node, args={"shape": (220, 250, 3)}))
     assert "unfollowed" in {fault.code for fault in check_graph(moved, catalog)}
+
+
+# Boxes, points and masks through hundreds of random chains, against where the pixels went.
+
+
+def _check_all_targets(folder: Path, seeds: range, device: str = "cpu") -> None:
+    far = {
+        seed: (errors, [node.op for node in whole_chain(folder, seed).nodes])
+        for seed, errors in worst_of(folder, seeds, device).items()
+        if errors.box > 0.5 or errors.iou < 0.98 or errors.point > 0.5 or errors.mask > 1.0
+    }
+    assert far == {}
+
+
+def test_all_targets_follow_six_chains(folder: Path) -> None:
+    _check_all_targets(folder, range(6))
+
+
+@pytest.mark.thorough
+def test_all_targets_follow_hundreds_of_chains(folder: Path) -> None:
+    _check_all_targets(folder, range(6, 306))
+
+
+@pytest.mark.gpu
+@pytest.mark.timeout(900)
+def test_all_targets_follow_a_thousand_chains_on_the_gpu(folder: Path) -> None:
+    _check_all_targets(folder, range(1000), "mixed")

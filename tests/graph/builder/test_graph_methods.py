@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.catalog import Catalog
 from workbench.errors import GraphEditError, GraphFaultsError, WorkbenchError
+from workbench.graph.builder.graph_drawing import graph_svg, graph_text
 from workbench.graph.builder.graph_methods import METHODS
 from workbench.graph.checks.check import check_graph
 from workbench.graph.control_flow.chance import set_probability
@@ -20,7 +23,7 @@ from workbench.graph.control_flow.one_of import choose_one_of, set_weights
 from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.graph.edits.compose import append_node
 from workbench.graph.edits.edit import randomise_arg, set_arg, start_graph
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, Node
 
 
 @pytest.fixture
@@ -327,3 +330,59 @@ def test_a_draw_and_what_is_inside_combine_in_any_order(graph: Graph) -> None:
 
     made = graph.with_p(0.5, darker)
     assert [node.op for node in made.node("branch").bodies["then"].nodes].count("math.mul") == 1
+
+
+MOST = 100_000
+"""Bytes of what a graph shows of itself."""
+
+
+@pytest.mark.parametrize("name", wb.load_recipes())
+def test_every_recipe_shows_itself(name: str) -> None:
+    graph = wb.load_recipe(name)
+    shown = graph._repr_mimebundle_()
+    assert {*shown} == {"image/svg+xml", "text/plain"}
+    drawn = ElementTree.fromstring(shown["image/svg+xml"])
+    texts = {element.text for element in drawn.iter("{http://www.w3.org/2000/svg}text")}
+    ids = {node.id for node in graph.walk()}
+    assert {name for name in ids if len(name) <= 26} <= texts
+    assert all(name in shown["text/plain"] for name in ids)
+    assert sum(map(len, shown.values())) < MOST
+
+
+def test_boxes_do_not_lie_on_each_other() -> None:
+    graph = wb.load_recipe("simclr")
+    rects = []
+    for element in ElementTree.fromstring(graph_svg(graph)).iter(
+        "{http://www.w3.org/2000/svg}rect"
+    ):
+        x, y, width, height = (float(element.attrib[key]) for key in ("x", "y", "width", "height"))
+        rects.append((x, y, x + width, y + height))
+
+    def holds(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+        return a[0] <= b[0] and a[1] <= b[1] and b[2] <= a[2] and b[3] <= a[3]
+
+    for a, b in combinations(rects, 2):
+        apart = a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
+        assert apart or holds(a, b) or holds(b, a), (a, b)
+
+
+def test_names_cannot_break_out_of_the_picture() -> None:
+    graph = Graph(name="<script>alert(1)</script>", nodes=(Node("a", "<b>", {"c": "<d>&"}),))
+    drawn = graph_svg(graph)
+    assert "<script>" not in drawn
+    ElementTree.fromstring(drawn)
+
+
+def test_a_huge_graph_is_a_line() -> None:
+    nodes = tuple(Node(f"node_{index}", "rotate") for index in range(5000))
+    assert len(graph_svg(Graph(nodes=nodes))) < MOST
+
+
+def test_the_text_tells_what_stands_inside_what() -> None:
+    graph = wb.read(".").decode().with_p(0.5, lambda x: x.rotate(angle=3))
+    text = graph_text(graph)
+    assert repr(graph) == text
+    lines = text.splitlines()
+    assert lines[0] == "untitled: 5 nodes"
+    indent = {line.split()[0]: len(line) - len(line.lstrip()) for line in lines}
+    assert indent["branch"] < indent["then:"] < indent["rotate"]

@@ -1,20 +1,27 @@
-"""Which data each source of a graph is given, and the parameters that name them."""
+"""Which data each source is given, and the settings of several pipelines."""
 
 from __future__ import annotations
 
 import ast
 import builtins
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tests.helpers import with_settings
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export, target_names
-from workbench.errors import DataError, GraphFaultsError
-from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.edits.edit import set_arg
+from workbench.errors import DataError, GraphFaultsError, GraphFormatError
+from workbench.graph import Graph, Port, check_graph, dump_graph, load_graph, load_recipe
+from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.graph.execution.dataset_parameters import parameters, require_datasets, with_datasets
+from workbench.graph.execution.pipelines import SHARD_SEED, pipeline_of_batch, single_pipelines
+from workbench.graph.fixes import fixes
 from workbench.graph.model import Source
 from workbench.sources import open_datasets
 from workbench.sources.kinds.images.folder import LIST_IMAGES
@@ -115,3 +122,84 @@ def test_variables_make_room_for_parameters() -> None:
     assert "images" not in assigned
     with pytest.raises(GraphFaultsError, match="cannot be called 'device'"):
         export(with_second("device"), "script")
+
+
+CATALOG = load_catalog()
+ONE = load_recipe("imagenet-train")
+TWO = set_setting(ONE, pipelines=2)
+
+
+def shard_of(graph: Graph) -> tuple[object, object, object]:
+    args = graph.sources[0].args
+    return args["shard_id"], args["num_shards"], args["pad_last_batch"]
+
+
+def test_one_pipeline_is_the_graph_itself() -> None:
+    assert pipeline_of_batch(ONE, 7) == (ONE, 7)
+    assert pipeline_of_batch(ONE, 7)[0] is ONE
+
+
+@given(st.integers(2, 4), st.integers(0, 1000))
+def test_batch_k_is_run_k_div_n_of_pipeline_k_mod_n(count: int, batch: int) -> None:
+    graph, run = pipeline_of_batch(set_setting(ONE, pipelines=count), batch)
+    pipeline = batch % count
+    assert run * count + pipeline == batch
+    assert shard_of(graph) == (pipeline, count, True)
+    assert graph.settings.seed == ONE.settings.seed + SHARD_SEED * pipeline
+    assert graph.settings.pipelines == 1
+    assert pipeline_of_batch(graph, run) == (graph, run)
+
+
+def test_a_reader_of_a_shard_divides_that() -> None:
+    """Rank 1 of 3 with two pipelines reads the shards 2 and 3 of 6."""
+    source = ONE.sources[0]
+    ranked = TWO.replace_node(replace(source, args={**source.args, "shard_id": 1, "num_shards": 3}))
+    assert [shard_of(graph) for graph in single_pipelines(ranked)] == [(2, 6, True), (3, 6, True)]
+
+
+@pytest.mark.parametrize("count", [0, 5, "2", None])
+def test_there_are_one_to_four(count: Any) -> None:
+    (fault,) = check_graph(set_setting(ONE, pipelines=count), CATALOG)
+    assert str(fault) == f"pipelines is {count!r}. Give a whole number from 1 to 4."
+    assert not check_graph(set_setting(ONE, pipelines=4), CATALOG)
+
+
+def test_only_the_dynamic_executor_goes_back_from_the_gpu() -> None:
+    back = set_setting(ONE, device="mixed").crop(crop=(9, 9))
+    back = back.replace_node(replace(back.nodes[-1], device="cpu"))
+    faults = {f.words for f in check_graph(set_setting(back, executor="static"), CATALOG)}
+    (new,) = faults - {f.words for f in check_graph(back, CATALOG)}
+    assert "runs on the CPU behind" in new
+    assert new.endswith("the static executor cannot do that. Set the executor to dynamic.")
+    assert not check_graph(set_setting(ONE, device="mixed", executor="static"), CATALOG)
+
+
+def test_the_executor_is_one_of_three_and_stands_in_a_file_where_it_is_not_dalis_own() -> None:
+    wrong = set_setting(ONE, executor="fast")
+    (fault,) = check_graph(wrong, CATALOG)
+    assert str(fault) == "executor is 'fast'. Give static or dynamic or separate."
+    (fix,) = fixes(wrong, CATALOG, fault)
+    assert fix.graph == ONE
+    assert "executor" not in dump_graph(ONE)
+    for executor in ("static", "separate"):
+        graph = set_setting(ONE, executor=executor)
+        assert load_graph(dump_graph(graph)) == graph
+    text = dump_graph(graph).replace('"separate"', '"fast"')
+    with pytest.raises(GraphFormatError, match=r"settings\.executor: .*fast.* is not static or"):
+        load_graph(text)
+
+
+def test_a_reader_that_knows_no_shards_says_so() -> None:
+    source = Source("reader", "experimental.inputs.video")
+    words = f"{source.op} cannot read a shard of its data, and of 2 pipelines each reads one"
+    for graph, refused in ((TWO, True), (ONE, False)):
+        given = replace(graph, nodes=(source, *graph.nodes[1:]))
+        assert any(words in str(each) for each in check_graph(given, CATALOG)) == refused
+
+
+def test_a_file_keeps_it_and_an_older_one_has_one_pipeline() -> None:
+    assert load_graph(dump_graph(TWO)) == TWO
+    older = json.loads(dump_graph(ONE)) | {"version": 2}
+    del older["settings"]["pipelines"]
+    assert load_graph(json.dumps(older)) == ONE
+    assert with_settings(ONE, pipelines=1) == ONE
