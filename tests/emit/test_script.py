@@ -13,13 +13,20 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
+from tests.emit.pipeline_import.graphs import canonical
+from tests.emit.pipeline_import.test_roundtrip import there_and_back
 from tests.emit.written_code import calls_in, expected_calls, imports_in, ruff
 from tests.helpers import CHAINS, chain_graph, import_script, photo_recipes, with_settings
 from workbench.catalog import load_catalog
 from workbench.emit import Code, emit_script
+from workbench.emit.core.pipeline_seed import _held, pipeline_seed_is_enough
+from workbench.emit.core.seed_sequence import drawn_seeds
+from workbench.emit.targets import export
+from workbench.engine.importing import from_file
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe, load_recipes
-from workbench.graph.edits.edit import randomise_arg, set_arg
+from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
+from workbench.preview.verification.verify import verify
 
 CATALOG = load_catalog()
 RECIPES = list(load_recipes().values())
@@ -206,3 +213,76 @@ def test_what_only_asks_for_a_shape_stays_on_the_cpu_behind_mixed_decoding(
         )
         pipe._build_graph()
         assert [node.device for node in pipe._graph_outputs] == sides
+
+
+# Views that are made alike are one function in the exported script.
+
+SIMCLR = load_recipe("simclr")
+
+
+def test_two_views_are_one_function_and_come_back_as_two(tmp_path: Path) -> None:
+    script = emit_script(SIMCLR, CATALOG)
+    assert "view_1 = augment(images, seed + 21)\n" in script.text
+    assert "view_2 = augment(images, seed + 31)\n" in script.text
+    assert script.lines["crop_1"] == script.lines["crop_2"]
+    imported = there_and_back(SIMCLR, tmp_path)
+    assert canonical(imported.graph) == canonical(SIMCLR)
+    drawn = {node.id for node in SIMCLR.nodes if node.op.startswith("random.")}
+    assert drawn <= {node.id for node in imported.graph.nodes}  # mirror_1 and mirror_2
+
+
+def test_views_that_differ_are_written_out() -> None:
+    other = set_arg(SIMCLR, CATALOG, "gaussian_2", "window_size", 21)
+    seed = SIMCLR.replace_node(replace(SIMCLR.node("mirror_2"), seed=99))
+    for graph in (other, seed):
+        assert "augment(" not in emit_script(graph, CATALOG).text
+
+
+# Where DALI's seeds from the pipeline's own are those of a graph, none is written.
+
+
+def by_the_pipeline(graph: Graph) -> Graph:
+    """The graph with the seeds that DALI hands out."""
+    drawing = [node for node in _held(graph, CATALOG) if CATALOG[node.op].seeded]
+    seeds = drawn_seeds(graph.settings.seed)
+    for node, seed in zip(drawing, seeds, strict=False):
+        graph = graph.replace_node(replace(node, seed=seed - graph.settings.seed))
+    return graph
+
+
+@pytest.mark.parametrize("recipe", ["imagenet-train", "two-view"])
+def test_batches_are_those_of_the_preview(recipe: str, photos: Path) -> None:
+    graph = with_settings(by_the_pipeline(load_recipe(recipe)), batch_size=4)
+    assert pipeline_seed_is_enough(graph, CATALOG, graph.nodes)
+    text = export(graph, "script", CATALOG, data=photos).main.text
+    assert text.count("seed=") == text.count("seed=seed,") == 1
+    assert verify(graph, photos, 2).exact
+
+
+def test_it_comes_in_and_goes_out_as_it_was(tmp_path: Path) -> None:
+    graph = by_the_pipeline(load_recipe("imagenet-train"))
+    text = export(graph, "script", CATALOG).main.text
+    (tmp_path / "pipe.py").write_text(text)
+    again = from_file(tmp_path / "pipe.py").graph
+    assert [node.seed for node in again.nodes] == [node.seed for node in graph.nodes]
+    assert export(again, "script", CATALOG).main.text.count("seed=") == 1
+
+
+@pytest.mark.parametrize("target", ["pytorch", "lightning", "jax", "ray", "tensorflow", "paddle"])
+def test_shards_draw_apart_by_the_pipelines_seed(target: str) -> None:
+    text = export(by_the_pipeline(load_recipe("cutout")), target, CATALOG).main.text
+    assert "seed=seed + 100_000 * shard_id," in text
+    assert "shards draw apart" not in text
+    compile(text, target, "exec")
+
+
+def test_otherwise_each_operator_has_its_own() -> None:
+    graph = by_the_pipeline(load_recipe("imagenet-train"))
+    for other in (
+        load_recipe("imagenet-train"),
+        set_setting(graph, seed=7),
+        set_setting(graph, pipelines=2),
+        by_the_pipeline(load_recipe("simclr")),  # its regions hold further operators
+    ):
+        assert not pipeline_seed_is_enough(other, CATALOG, other.nodes)
+        assert "seed=seed" in export(other, "script", CATALOG).main.text

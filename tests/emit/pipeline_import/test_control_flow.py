@@ -1,21 +1,46 @@
-"""``if`` in a source comes back as a region, and with the same pixels."""
+"""Conditionals, loops and tables of bodies come back as the blocks they were written from."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
 
 from tests.emit.pipeline_import import conditional_pipelines as written
 from tests.emit.pipeline_import.graphs import canonical
+from tests.emit.pipeline_import.test_fold import AGAIN, CROSSED, IF, READING, SECOND, grown
+from tests.emit.pipeline_import.traces import op
+from tests.engine.test_some_of import (
+    chain,
+    in_order,
+    repeated,
+    repeated_as_drawn,
+    repeated_in_a_repeat,
+    repeated_subsets,
+    shuffled,
+)
 from tests.helpers import arrays_of, import_script, same
-from tests.thorough import one_in
+from tests.thorough import examples, one_in
+from tests.turn_graphs import TURN_GRAPHS, turn_graph
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
+from workbench.emit.pipeline_import.calls.conditionals import (
+    MERGE,
+    SPLIT,
+    every_op,
+    find_statements,
+)
+from workbench.emit.pipeline_import.control_flow.logic import without_logic
+from workbench.emit.pipeline_import.trace.source_lines import Lines
+from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 from workbench.engine.importing import from_file, from_pipeline
-from workbench.graph import Graph, Node, Port, check_graph
+from workbench.graph import Graph, Node, Port, check_graph, load_recipe
 from workbench.graph.control_flow.one_of import weights_of
+from workbench.graph.control_flow.some_of import choose_some_of, set_count
 
 CATALOG = load_catalog()
 BATCHES = 3
@@ -182,3 +207,214 @@ def test_a_serialised_pipeline(tmp_path: Path) -> None:
     pipe = written.three_deep(str(tmp_path))
     path.write_bytes(pipe.serialize())
     assert canonical(from_file(path).graph).regions == canonical(from_pipeline(pipe).graph).regions
+
+
+# Loops, and tables of which body runs, come back as the regions that they were written from.
+
+TURN_BATCHES = 2
+
+
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("scripts")
+
+
+def brought_back(graph: Graph, photos: Path, folder: Path) -> Graph:
+    """The graph of the script of a graph."""
+    script = import_script(emit_script(graph, CATALOG).text, folder)
+    found = from_pipeline(script.build_pipeline(str(photos)))
+    assert found.report.is_exact, str(found.report)
+    assert check_graph(found.graph, CATALOG) == ()
+    return found.graph
+
+
+def told(graph: Graph) -> list[tuple[object, ...]]:
+    """What the nodes do and how deep they stand, without their names."""
+
+    def what(node: Node) -> tuple[object, ...]:
+        return node.op, node.seed or 0, dict(node.args), sorted(node.inputs), depth(graph, node.id)
+
+    every = sorted(graph.walk(), key=lambda node: (node.op, node.seed or 0))
+    return [what(node) for node in every]
+
+
+def depth(graph: Graph, node: str) -> int:
+    """In how many regions a node stands."""
+    found, scope = 0, graph.scope_of(node)
+    while scope:
+        found, scope = found + 1, graph.scope_of(scope.rpartition(".")[0])
+    return found
+
+
+@pytest.mark.parametrize(
+    "make",
+    one_in(
+        3, [in_order, shuffled, repeated, repeated_as_drawn, repeated_in_a_repeat, repeated_subsets]
+    ),
+    ids=lambda make: make.__name__,
+)
+def test_regions_come_back_as_they_were(
+    make: Callable[[], Graph], photos: Path, scripts: Path
+) -> None:
+    graph = make()
+    found = brought_back(graph, photos, scripts)
+    assert told(found) == told(graph)
+
+
+@pytest.mark.parametrize("count", one_in(3, [1, 2, 3], first=1))
+def test_as_many_run_as_before(count: int, photos: Path, scripts: Path) -> None:
+    for make in (in_order, shuffled):
+        found = brought_back(make(count), photos, scripts)
+        (region,) = [node for node in found.walk() if node.op == "some_of"]
+        assert region.args["count"] == count
+
+
+def test_two_in_any_order_come_back(photos: Path, scripts: Path) -> None:
+    graph, region = choose_some_of(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])
+    graph = set_count(graph, CATALOG, region, 2, shuffled=True)
+    found = brought_back(graph, photos, scripts)
+    assert told(found) == told(graph)
+
+
+def test_copies_that_differ_stay_apart(photos: Path, scripts: Path) -> None:
+    text = emit_script(repeated(), CATALOG).text
+    script = import_script(text.replace("+ 100000 * i", "+ 100001 * i"), scripts)
+    found = from_pipeline(script.build_pipeline(str(photos)))
+    assert found.report.is_exact
+    assert not any(node.bodies for node in found.graph.walk())
+    assert sum(node.op == "rotate" for node in found.graph.walk()) == 3
+
+
+def test_what_one_wrote_twice_is_no_loop(photos: Path, scripts: Path) -> None:
+    graph = chain()
+    blur = replace(graph.node("brightness_contrast"), id="again")
+    once = graph.node("brightness_contrast")
+    port = Port("again", "output")
+    again = replace(blur, inputs={"data": graph.outputs["images"]})
+    graph = replace(graph, nodes=(*graph.nodes, again), outputs={**graph.outputs, "images": port})
+    assert once.args == again.args
+    assert not any(node.bodies for node in brought_back(graph, photos, scripts).walk())
+
+
+@pytest.mark.thorough
+@examples(2, thorough=100)
+@given(graph=TURN_GRAPHS)
+@example(graph=turn_graph([0, 362, 362, 362, 0, 0, 195, 1000, 298, 195, 619, 965, 188, 0]))
+@example(graph=turn_graph([557, 781, 703, 475, 986, 0, 530, 422, 683, 466, 0, 16, 267, 607, 945]))
+def test_what_comes_back_has_the_same_pixels(graph: Graph, photos: Path, scripts: Path) -> None:
+    script = import_script(emit_script(graph, CATALOG).text, scripts)
+    theirs = script.build_pipeline(str(photos))
+    found = from_pipeline(script.build_pipeline(str(photos)))
+    assert found.report.is_exact, str(found.report)
+    ours = import_script(emit_script(found.graph, CATALOG).text, scripts)
+    pipe = ours.build_pipeline(str(photos))
+    for _ in range(TURN_BATCHES):
+        for mine, other in zip(pipe.run(), theirs.run(), strict=True):
+            assert same(arrays_of(mine), arrays_of(other))
+
+
+# Splits and merges are put together to the statements that they were made of.
+
+LAST = [TracedInput("__M_22", "cpu")]
+
+
+def test_an_elif_stands_in_the_else_and_a_second_statement_behind() -> None:
+    ops = [*READING, *IF, *AGAIN]
+    block, outputs = find_statements(ops, LAST, Lines({}, ops))
+    first, second = block.statements.values()
+    assert (first.outputs, second.outputs) == (("__M_18",), ("__M_22",))
+    then, otherwise = first.bodies
+    assert [one.schema for one in then.ops] == ["random__Uniform", "Rotate"]
+    assert [one.name for one in otherwise.ops] == [SECOND, "__M_17"], "it is asked there alone"
+    (inner,) = otherwise.statements.values()
+    assert [[one.schema for one in body.ops] for body in inner.bodies] == [["Flip"], []]
+    assert list(outputs) == LAST
+    assert not any(one.schema in (SPLIT, MERGE) for one in every_op(block))
+
+
+def test_what_crosses_branches_is_left_as_it_is() -> None:
+    ops = [*READING, *CROSSED]
+    block, _ = find_statements(ops, [TracedInput("__M_18", "cpu")], Lines({}, ops))
+    assert list(block.statements) == ["__M_17"], "the inner one is none the worse"
+    left = [one.schema for one in block.ops]
+    assert (left.count(SPLIT), left.count(MERGE)) == (3, 1)
+
+
+def test_a_merge_without_a_split() -> None:
+    alone = op(MERGE, "__M_9", "__Image_0", "__Image_0", replace_predicate(READING))
+    ops = [*READING, alone]
+    block, _ = find_statements(ops, [TracedInput("__M_9", "cpu")], Lines({}, ops))
+    assert list(block.ops) == ops
+
+
+def replace_predicate(ops: list[TracedOp]) -> TracedInput:
+    return TracedInput(ops[-1].name, "cpu", "predicate")
+
+
+@given(grown())
+def test_any_calls(drawn: tuple[list[TracedOp], list[str]]) -> None:
+    """Nothing is lost: what was made is made still, each call behind what feeds it."""
+    ops, edges = drawn
+    ops = [replace(one, places=()) for one in ops]
+    block, outputs = find_statements(ops, [TracedInput(e, "cpu") for e in edges], Lines({}, ops))
+    kept = {one.name for one in every_op(block)}
+    assert {one.name for one in ops if one.schema not in (SPLIT, MERGE)} <= kept
+    known: set[str] = set()
+    for one in block.ops:
+        assert {edge.edge for edge in one.inputs} <= known
+        known |= {edge for edge, _ in one.outputs}
+    assert {edge.edge for edge in outputs} <= known
+
+
+# ``and``, ``or`` and ``not`` become operators where nothing draws behind them.
+
+CHECK = "_conditional__ValidateLogical"
+COINS = [op("random__CoinFlip", name) for name in ("__A_1", "__B_2")]
+
+
+def on(predicate: str) -> TracedInput:
+    return TracedInput(predicate, "cpu", "predicate")
+
+
+def logical_calls(word: str, between: str = "Cast") -> list[TracedOp]:
+    """``a and b``, or ``a or b``, with a call between the split and the right side."""
+    side = 0 if word == "and" else 1
+    ends = [f"__Right_{7}", f"__Own_{5}[{1 - side}]"]
+    return [
+        *COINS,
+        op(CHECK, "__Left_3", "__A_1", expression_name=word, expression_side="left"),
+        op(SPLIT, "__Split_4", "__B_2", on("__Left_3"), outputs=2),
+        op(SPLIT, "__Own_5", "__Left_3", on("__Left_3"), outputs=2),
+        op(between, "__Between_6", f"__Split_4[{side}]"),
+        op(CHECK, "__Right_7", "__Between_6", expression_name=word, expression_side="right"),
+        op(MERGE, "__Merge_8", *(ends if side == 0 else reversed(ends)), on("__Left_3")),
+    ]
+
+
+@pytest.mark.parametrize(("word", "operator"), [("and", "bitand"), ("or", "bitor")])
+def test_two_sides(word: str, operator: str) -> None:
+    calls, (output,) = without_logic(
+        logical_calls(word), [TracedInput("__Merge_8", "cpu")], {"Noise"}
+    )
+    assert [call.name for call in calls] == ["__A_1", "__B_2", "__Between_6", "__Merge_8"]
+    *_, between, result = calls
+    assert [edge.edge for edge in between.inputs] == ["__B_2"]
+    assert [edge.edge for edge in result.inputs] == ["__A_1", "__Between_6"]
+    assert result.args["expression_desc"] == f"{operator}(&0 &1)"
+    assert output.edge == "__Merge_8"
+
+
+def test_what_draws_behind_the_word_stays_where_it_is() -> None:
+    calls, _ = without_logic(
+        logical_calls("and", "Noise"), [TracedInput("__Merge_8", "cpu")], {"Noise"}
+    )
+    assert [call.schema for call in calls].count(SPLIT) == 2
+    merge = calls[-1]
+    assert merge.schema == MERGE
+    assert merge.inputs[-1] == on("__A_1"), "the truth value itself decides"
+
+
+def test_not() -> None:
+    ops = [COINS[0], op("_conditional__Not_", "__Not_2", "__A_1")]
+    calls, _ = without_logic(ops, [TracedInput("__Not_2", "cpu")], ())
+    assert calls[-1].args == {"expression_desc": "eq(&0 $0:int32)", "integer_constants": (0,)}

@@ -1,12 +1,30 @@
-"""The user's own words about a call."""
+"""The source of a pipeline: lines of scripts and notebooks, and what DALI serialised."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.emit.pipeline_import.traces import FILE, op, place
+from workbench.emit.pipeline_import.trace import serialized_pipeline
+from workbench.emit.pipeline_import.trace.notebook_cells import (
+    notebook_of,
+    whole_text,
+    with_cells_joined,
+)
+from workbench.emit.pipeline_import.trace.serialized_pipeline import read_pipeline, shortest_float32
 from workbench.emit.pipeline_import.trace.source_lines import Lines
-from workbench.emit.pipeline_import.trace.traced import TracedOp
+from workbench.emit.pipeline_import.trace.traced import (
+    SourceLocation,
+    TracedInput,
+    TracedOp,
+    TracedPipeline,
+)
+from workbench.errors import PipelineFormatError
 
 SOURCE = """\
 @pipeline_def
@@ -107,3 +125,123 @@ def test_a_source_that_is_no_python(text: str) -> None:
     lines = Lines({FILE: text}, [ROTATE])
     assert lines.targets(ROTATE) == ("images",)
     assert lines.source(ROTATE) == "images = fn.rotate("
+
+
+# The cells of a notebook are one source, also for what moves targets.
+
+
+def test_a_cell_is_one_of_its_notebook() -> None:
+    assert notebook_of("/home/a cell 1/look.ipynb cell 12") == "/home/a cell 1/look.ipynb"
+    assert notebook_of("/home/train.py") == ""
+
+
+def test_cells_in_order_and_nodes_where_they_stand_then() -> None:
+    sources = {
+        "look.ipynb cell 10": "with pipe:\n    # Masks\n    masks = fn.flip(masks)\n",
+        "look.ipynb cell 2": "CROP = 3\nx = 1\n",
+        "train.py": "with pipe:\n    pass\n",
+    }
+    places = {
+        "flip": SourceLocation("look.ipynb cell 10", 3, "", ""),
+        "other": SourceLocation("train.py", 2, "", ""),
+        "unknown": None,
+    }
+    joined, moved = with_cells_joined(sources, places)
+    lines = joined["look.ipynb"].splitlines()
+    assert lines == ["CROP = 3", "x = 1", "", "# Masks", "masks = fn.flip(masks)"]
+    assert joined["train.py"] == sources["train.py"]
+    flip = moved["flip"]
+    assert flip is not None
+    assert (flip.file, lines[flip.line - 1]) == ("look.ipynb", "masks = fn.flip(masks)")
+    assert moved["other"] == places["other"]
+    assert moved["unknown"] is None
+
+
+def test_what_a_call_can_see_is_the_whole_notebook() -> None:
+    sources = {"a.ipynb cell 2": "y = 2", "a.ipynb cell 1": "x = 1", "b.ipynb cell 1": "z = 3"}
+    assert whole_text("a.ipynb cell 2", sources) == "x = 1\ny = 2"
+    assert whole_text("train.py", {"train.py": "x = 1"}) == "x = 1"
+    assert whole_text("other.py", sources) == ""
+
+
+# What DALI serialised is read as it was written.
+
+
+def serialised(**settings: Any) -> bytes:
+    from nvidia.dali import fn, pipeline_def, types
+
+    @pipeline_def(**{"batch_size": 3, "num_threads": 7, "device_id": None} | settings)
+    def pipe() -> Any:
+        jpegs, labels = fn.readers.file(
+            file_root="Zürich", random_shuffle=True, seed=-5, name="Reader"
+        )
+        images = fn.decoders.image(jpegs, output_type=types.GRAY)
+        angle = fn.random.uniform(range=(-0.1, 1e-30))
+        return fn.rotate(images, angle=angle, fill_value=0.3), labels
+
+    return bytes(pipe().serialize())
+
+
+def read(**settings: Any) -> TracedPipeline:
+    return read_pipeline(serialised(**settings))
+
+
+def test_calls_and_edges() -> None:
+    pipeline = read()
+    reader, decoder, angle, rotate = pipeline.ops
+    assert (reader.schema, reader.name, reader.display) == ("readers__File", "Reader", "file")
+    assert reader.args == {"file_root": "Zürich", "random_shuffle": True, "seed": -5}
+    assert reader.module == "nvidia.dali.fn.readers"
+    assert decoder.args == {"output_type": 2}
+    assert angle.args == {"range": (-0.1, 1e-30)}
+    assert rotate.args == {"fill_value": 0.3}
+    assert rotate.inputs == (
+        TracedInput(decoder.outputs[0][0], "cpu"),
+        TracedInput(angle.outputs[0][0], "cpu", "angle"),
+    )
+    assert [edge.edge for edge in pipeline.outputs] == [rotate.outputs[0][0], "Reader[1]"]
+
+
+def test_places() -> None:
+    rotate = read().ops[-1]
+    place = rotate.places[-1]
+    assert place.file == __file__
+    assert place.function == "pipe"
+    assert place.text.startswith("return fn.rotate(")
+    with open(__file__) as source:
+        assert source.read().splitlines()[place.line - 1].strip() == place.text
+
+
+def test_settings() -> None:
+    usual = read()
+    assert (usual.batch_size, usual.num_threads, usual.prefetch_queue_depth) == (3, 7, 2)
+    assert (usual.seed, usual.device_id) == (None, None)
+    given = read(seed=99, prefetch_queue_depth=5)
+    assert (given.seed, given.prefetch_queue_depth) == (99, 5)
+    assert read(seed=-1).seed is None
+
+
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False))
+def test_floats_are_the_shortest_of_the_same_float32(value: float) -> None:
+    short = shortest_float32(value)
+    assert np.float32(short) == np.float32(value)
+    assert len(repr(short)) <= len(repr(value))
+    assert shortest_float32(float(np.float32(0.1))) == 0.1
+
+
+@pytest.mark.parametrize("data", [b"", b"\x08\x01", b"PK\x03\x04", b"\xff" * 50, bytes(1000)])
+def test_other_bytes_are_refused(data: bytes) -> None:
+    with pytest.raises(PipelineFormatError, match="not a pipeline that DALI serialised"):
+        read_pipeline(data)
+
+
+def test_a_call_fed_by_nothing_is_refused() -> None:
+    data = serialised()
+    with pytest.raises(PipelineFormatError, match="nothing makes what __Rotate"):
+        read_pipeline(data.replace(b"\x0a\x0b__Uniform_1\x12", b"\x0a\x0b__Uniform_9\x12", 1))
+
+
+def test_files_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serialized_pipeline, "LARGEST", 100)
+    with pytest.raises(PipelineFormatError, match="100 are the limit"):
+        read_pipeline(serialised())

@@ -1,7 +1,9 @@
-"""Boxes, points and labels of which each image has another number, in exported loaders."""
+"""Boxes, points and labels in exported loaders, also of another number for each image."""
 
 from __future__ import annotations
 
+import io
+import struct
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,15 +12,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
+import workbench as wb
 from tests.emit.written_code import ruff
 from tests.graph.annotations.ramps import chain_of, coco_start, write_ramps
-from tests.helpers import import_script
+from tests.helpers import import_script, with_settings
+from tests.sources.written import WRITERS, Photos
+from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
+from workbench.emit.core.outputs import class_numbers
 from workbench.emit.targets import export
 from workbench.errors import GraphExportError
-from workbench.graph import Graph, Node, Port
+from workbench.graph import Graph, Node, Port, load_recipe
+from workbench.graph.resolved import ResolvedGraph
+from workbench.samples.shapes import CLASSES, SCENES
+from workbench.sources import list_samples, open_dataset
 
 CATALOG = load_catalog()
 
@@ -193,3 +203,152 @@ def test_labels_without_boxes_are_lists_too(folder: Path, tmp_path: Path) -> Non
     module = loader_of(graph, tmp_path)
     (batch,) = module.Loader(module.build_pipeline())
     assert [each.shape for each in batch["labels"]] == [(3,)] * 4
+
+
+# Labels of every kind of source are one number a sample in the exported loaders.
+
+
+@pytest.fixture(scope="module")
+def photos() -> Photos:
+    """Six images, whose labels are 10 to 15."""
+    found: Photos = []
+    for number in range(6):
+        file = io.BytesIO()
+        Image.fromarray(np.full((8, 8, 3), number, np.uint8)).save(file, "jpeg")
+        found.append((file.getvalue(), 10 + number))
+    return found
+
+
+def graph_of(data: Path) -> Graph:
+    return wb.read(data).decode().resize(size=(8, 8)).with_settings(batch_size=4, num_threads=1)
+
+
+@pytest.mark.parametrize("kind", sorted(set(WRITERS) - {"coco"}))
+def test_labels_are_class_numbers(kind: str, photos: Photos, tmp_path: Path) -> None:
+    graph = graph_of(WRITERS[kind](photos, tmp_path / "data"))
+    assert class_numbers(ResolvedGraph(graph, CATALOG).outputs) == ["labels"]
+    for target in ("pytorch", "jax", "keras"):
+        assert "LISTS" not in export(graph, target).main.text
+
+
+def test_labels_of_record_io_come_as_int64(photos: Photos, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    graph = graph_of(WRITERS["record_io"](photos, tmp_path / "data"))
+    labels = [labels for _, labels in wb.loader(graph)]
+    assert [each.tolist() for each in labels] == [[10, 11, 12, 13], [14, 15]]
+    assert {str(each.dtype) for each in labels} == {"torch.int64"}
+
+
+def test_a_record_with_its_label_after_the_header_has_that_class(
+    photos: Photos, tmp_path: Path
+) -> None:
+    """``im2rec`` can write one label as a list of one."""
+    folder = WRITERS["record_io"](photos[:1], tmp_path / "data").parent
+    content = struct.pack("<IfQQ", 1, 0.0, 0, 0) + struct.pack("<f", 7.0) + photos[0][0]
+    head = struct.pack("<II", 0xCED7230A, len(content))
+    (folder / "photos.rec").write_bytes(head + content + bytes(-len(content) % 4))
+    (sample,) = list_samples(open_dataset(folder / "photos.rec"))
+    assert sample.label == 7
+    assert not sample.fault
+
+
+# The recipes for detection in exported PyTorch loaders: an epoch, and torchvision's models.
+
+BATCH = 5
+MODELS = ("fasterrcnn_mobilenet_v3_large_320_fpn", "maskrcnn_resnet50_fpn")
+
+
+def annotations_of(shapes: Path) -> str:
+    return str(shapes / "coco" / "annotations.json")
+
+
+def training_loader_of(graph: Graph, folder: Path) -> ModuleType:
+    return import_script(export(graph, "pytorch", CATALOG, with_="training").main.text, folder)
+
+
+def small_with_masks() -> Graph:
+    """The recipe for RetinaNet at a fifth of its size, with masks of classes beside the boxes."""
+    graph = load_recipe("retinanet")
+    (reader,) = graph.sources
+    resize, image = graph.node("resize"), graph.outputs["images"]
+    graph = graph.replace_node(replace(reader, args={**reader.args, "pixelwise_masks": True}))
+    graph = graph.replace_node(replace(resize, args={"resize_shorter": 160, "max_size": 267}))
+    masks = Node(
+        "follow_masks", "follow_masks", inputs={"masks": Port("reader", "masks"), "image": image}
+    )
+    outputs = {**graph.outputs, "masks": Port("follow_masks", "masks")}
+    return replace(graph, nodes=(*graph.nodes, masks), outputs=outputs)
+
+
+@pytest.mark.parametrize("name", one_in(2, ["ssd", "retinanet"]))
+def test_an_epoch_has_every_sample_with_its_boxes(name: str, shapes: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    module = training_loader_of(with_settings(load_recipe(name), batch_size=BATCH), tmp_path)
+    batches = list(module.Loader(module.build_pipeline(annotations_of(shapes), num_threads=2)))
+    assert [len(batch["boxes"]) for batch in batches] == [BATCH] * (SCENES // BATCH) + [
+        SCENES % BATCH
+    ]
+    seen = set()
+    for images, targets in map(module.detection_form, batches):
+        for image, target in zip(images, targets, strict=True):
+            boxes, (height, width) = target["boxes"].numpy(), image.shape[-2:]
+            assert len(boxes) == len(target["labels"]) >= 1
+            assert (boxes[:, 2:] > boxes[:, :2]).all()
+            assert (boxes >= 0).all()
+            assert (boxes <= np.array([width, height, width, height]) + 1e-3).all()
+            seen |= set(target["labels"].tolist())
+    assert seen == set(range(1, len(CLASSES) + 1))
+
+
+def instance_masks(classes: Any, target: dict[str, Any]) -> Any:
+    """A mask for each box: its class within it. Boxes of the samples do not overlap."""
+    import torch
+
+    found = torch.zeros((len(target["boxes"]), *classes.shape), dtype=torch.uint8)
+    pairs = zip(target["boxes"].tolist(), target["labels"].tolist(), strict=True)
+    for mask, ((left, top, right, bottom), label) in zip(found, pairs, strict=True):
+        inside = slice(int(top), int(bottom) + 1), slice(int(left), int(right) + 1)
+        mask[inside] = classes[inside] == label
+    return found
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize(
+    "model", one_in(2, ["fasterrcnn_mobilenet_v3_large_320_fpn", "maskrcnn_resnet50_fpn"])
+)
+def test_a_model_of_torchvision_takes_a_step(
+    model: str, device: str, shapes: Path, tmp_path: Path
+) -> None:
+    torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+    detection: Any = pytest.importorskip(
+        "torchvision.models.detection", reason="torchvision is not installed"
+    )
+    with_masks = model.startswith("mask")
+    graph = small_with_masks() if with_masks else load_recipe("ssd")
+    module = training_loader_of(with_settings(graph, batch_size=2, device=device), tmp_path)
+    batch = next(iter(module.Loader(module.build_pipeline(annotations_of(shapes), num_threads=2))))
+    images, targets = module.detection_form(batch)
+    if with_masks:
+        for target, classes in zip(targets, batch["masks"], strict=True):
+            target["masks"] = instance_masks(classes[..., 0].cpu(), target)
+            assert (target["masks"].flatten(1).sum(1) > 0).all()
+    place = torch.device("cuda" if device == "mixed" else "cpu")
+    images = [image.to(place) for image in images]
+    targets = [{name: value.to(place) for name, value in each.items()} for each in targets]
+
+    torch.manual_seed(0)
+    normalised = {"image_mean": [0.0] * 3, "image_std": [1.0] * 3} if with_masks else {}
+    sizes = {"min_size": 160, "max_size": 267, "num_classes": len(CLASSES) + 1}
+    made = getattr(detection, model)(weights=None, weights_backbone=None, **sizes, **normalised)
+    made = made.to(place).train()
+    before = [parameter.detach().clone() for parameter in made.parameters()]
+    losses = made(images, targets)
+    assert ("loss_mask" in losses) == with_masks
+    assert all(torch.isfinite(loss) for loss in losses.values())
+    assert losses["loss_box_reg"] > 0
+    optimizer = torch.optim.SGD(made.parameters(), lr=1e-3)
+    sum(losses.values()).backward()
+    optimizer.step()
+    changed = [not torch.equal(a, b) for a, b in zip(before, made.parameters(), strict=True)]
+    assert sum(changed) > len(changed) / 2
+    assert all(torch.isfinite(parameter).all() for parameter in made.parameters())

@@ -238,7 +238,7 @@ def test_operators_that_dynamic_leaves_out_are_those_that_dali_has_not() -> None
         if op.module:
             continue  # refused with the regions: it chooses for each sample what runs
         if op.expression:
-            continue  # Python's operators, or ndd.math, and run in tests/emit/test_expressions.py
+            continue  # Python's operators, or ndd.math, and run in tests/emit/core/test_calls.py
         home, name = ndd, op.name
         if op.name.startswith("readers."):
             name = "readers." + op.schema.split("__")[-1]
