@@ -1,18 +1,37 @@
+"""From emitted source to pipelines: plans, parts, several pipelines, and their times."""
+
 from __future__ import annotations
 
 import linecache
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
 
 import workbench as wb
-from tests.helpers import chain_graph
+from tests.helpers import CHAINS, chain_graph, same, with_settings
+from tests.region_graphs import REGION_GRAPHS
+from workbench.catalog import load_catalog
 from workbench.emit import Code
 from workbench.engine import Engine
+from workbench.engine.build.partition import kind_of, partition
 from workbench.engine.build.pipelines import CompiledSource, plain_reason
+from workbench.engine.build.plan import Plan, make_plan
+from workbench.engine.build.stage_pipeline import THREADS, Stage
+from workbench.engine.run.run_result import Result
+from workbench.engine.run.runner import Runner
+from workbench.engine.run.timing import empty_pipeline_time, time_node
 from workbench.errors import PipelineError
+from workbench.graph import Graph, Node, Port, load_recipe
+from workbench.graph.edits.edit import randomise_arg, set_arg
+from workbench.graph.model.node_order import topological
+from workbench.graph.model.ports import output_ports
+from workbench.graph.resolved import ResolvedGraph
 from workbench.preview import PreviewRequest, preview_batch
+from workbench.sources import Dataset
 
 SOURCE = Code("def first():\n    raise ValueError('no')\n\ndef second():\n    first()\n", {})
 
@@ -115,3 +134,193 @@ def test_a_function_whose_type_is_another_than_its_sibling_s_is_named(
     quoted = RuntimeError(f'File "{source.filename}", line 2\n{text}')
     expected = "one_of: its branches differ in layouts: HWC and CHW. Wanted is the same in all"
     assert str(source.error(quoted)) == expected
+
+
+CATALOG = load_catalog()
+
+
+def plan_of(graph: Graph, data: str = "photos", batch: int = 0, count: int = 8) -> Plan:
+    given = {"data": Dataset("folder", data)}
+    return make_plan(
+        ResolvedGraph(graph, CATALOG), given, batch, count, list(graph.outputs.values())
+    )
+
+
+@pytest.fixture
+def graph() -> Graph:
+    drawn = chain_graph("resize", "rotate", "noise.gaussian", rotate={"angle": 3.0})
+    return randomise_arg(drawn, CATALOG, "resize", "size")
+
+
+@given(CHAINS)
+def test_every_node_has_a_key_of_its_own(graph: Graph) -> None:
+    plan = plan_of(graph)
+    assert len(set(plan.keys.values())) == len(plan.nodes)
+
+
+def test_what_no_output_needs_is_no_part(graph: Graph) -> None:
+    unused = Node("unused", "flip", inputs={"data": Port("decode", "output")})
+    plan = plan_of(replace(graph, nodes=(*graph.nodes, unused)))
+    assert "unused" not in {node.id for node in plan.nodes}
+
+
+CHANGES: dict[str, tuple[Callable[[Graph], Plan], set[str]]] = {
+    "nothing": (plan_of, set()),
+    "name": (lambda g: plan_of(replace(g, name="other", about="other")), set()),
+    "threads": (lambda g: plan_of(with_settings(g, num_threads=9)), set()),
+    "value": (
+        lambda g: plan_of(set_arg(g, CATALOG, "rotate", "angle", 4.0)),
+        {"rotate", "gaussian"},
+    ),
+    "type of a value": (
+        lambda g: plan_of(set_arg(g, CATALOG, "gaussian", "stddev", 7)),
+        {"gaussian"},
+    ),
+    "data": (
+        lambda g: plan_of(g, data="elsewhere"),
+        {"reader", "decode", "resize", "rotate", "gaussian"},
+    ),
+    "batch": (lambda g: plan_of(g, batch=1), {"*"}),
+    "count": (lambda g: plan_of(g, count=4), {"*"}),
+    "seed": (lambda g: plan_of(with_settings(g, seed=1)), {"*"}),
+    "batch size": (lambda g: plan_of(with_settings(g, batch_size=9)), {"*"}),
+    "decoder": (
+        lambda g: plan_of(with_settings(g, device="mixed")),
+        {"decode", "resize", "rotate", "gaussian"},
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_key_changes_with_all_that_changes_the_bits(change: str, graph: Graph) -> None:
+    before, (make, expected) = plan_of(graph), CHANGES[change]
+    after = make(graph)
+    changed = {node for node, key in before.keys.items() if after.keys[node] != key}
+    assert changed == (set(before.keys) if expected == {"*"} else expected)
+    assert after.keys == make(graph).keys
+    assert after.position == after.batch * after.graph.settings.batch_size
+
+
+def test_one_node_drawing_does_not_change_the_keys_of_others() -> None:
+    plain = chain_graph("resize", "rotate")
+    drawn = randomise_arg(plain, CATALOG, "rotate", "angle")
+    before, after = plan_of(plain).keys, plan_of(drawn).keys
+    assert before["resize"] == after["resize"]
+    assert before["rotate"] != after["rotate"]
+
+
+def parts_of(graph: Graph) -> list[list[str]]:
+    return [[node.id for node in part] for part in partition(topological(graph)[0], CATALOG)]
+
+
+def each_needs_only_those_before_it(graph: Graph) -> None:
+    parts = partition(topological(graph)[0], CATALOG)
+    place = {node.id: number for number, part in enumerate(parts) for node in part}
+    assert len(place) == len(graph.nodes)
+    for part in parts:
+        kinds = {kind_of(node, CATALOG) for node in part}
+        assert len(kinds) == 1
+        assert len(part) == 1 or kinds <= {"operators", "decoder"}
+        for node in part:
+            before = [place[port.node] for port in node.inputs.values()]
+            same = [number for number in before if number == place[node.id]]
+            assert max(before, default=-1) <= place[node.id]
+            assert not same or kinds == {"operators"}
+
+
+@given(CHAINS)
+def test_of_chains(graph: Graph) -> None:
+    each_needs_only_those_before_it(graph)
+
+
+@given(REGION_GRAPHS)
+def test_of_graphs_with_regions(graph: Graph) -> None:
+    each_needs_only_those_before_it(graph)
+
+
+def test_a_recipe() -> None:
+    parts = parts_of(load_recipe("imagenet-train"))
+    assert parts == [["reader"], ["decode"], ["crop", "mirror", "normalize"]]
+
+
+def test_what_feeds_a_decoder_runs_before_it_and_the_rest_behind() -> None:
+    graph = chain_graph("resize")
+    shape = Node("shape", "peek_image_shape", inputs={"data": Port("reader", "jpegs")})
+    sliced = Node(
+        "sliced",
+        "decoders.image_slice",
+        inputs={"data": Port("reader", "jpegs"), "end": Port("shape", "output")},
+    )
+    graph = replace(graph, nodes=(*graph.nodes, shape, sliced))
+    assert parts_of(graph) == [
+        ["reader"],
+        ["shape"],
+        ["sliced"],
+        ["decode"],
+        ["resize"],
+    ] or parts_of(graph) == [["reader"], ["decode"], ["shape"], ["resize"], ["sliced"]]
+
+
+@pytest.fixture
+def runner() -> Iterator[Runner]:
+    runner = Runner(CATALOG)
+    yield runner
+    runner.forget()
+
+
+def run(runner: Runner, graph: Graph, photos: Path) -> Result:
+    graph = with_settings(graph, batch_size=4)
+    taps = [port for node in graph.nodes for port in output_ports(node, CATALOG[node.op])]
+    return runner.run(graph, str(photos), 0, 4, taps)
+
+
+def test_more_work_takes_longer(runner: Runner, photos: Path) -> None:
+    graph = chain_graph("copy", "gaussian_blur", gaussian_blur={"sigma": 12.0})
+    result = run(runner, graph, photos)
+    blur, copy = (
+        time_node(runner, result, graph.node(node)).milliseconds or 0.0
+        for node in ("gaussian_blur", "copy")
+    )
+    nothing = empty_pipeline_time(result.batches[Port("copy", "output")])
+    assert blur > 3 * copy, "measured: 100 times"
+    assert 0 < nothing < blur
+
+
+def test_nothing_that_is_kept_changes(runner: Runner, photos: Path) -> None:
+    graph = chain_graph("random_resized_crop")
+    result = run(runner, graph, photos)
+    port = Port("random_resized_crop", "output")
+    before = [array.copy() for array in result.batches[port].arrays()]
+    for node in graph.nodes:
+        time_node(runner, result, node)
+    again = run(runner, graph, photos)
+    assert again.reran == ()
+    assert same(again.batches[port].arrays(), before)
+
+
+def test_a_decoder_stays_built(runner: Runner, photos: Path) -> None:
+    result = run(runner, chain_graph(), photos)
+    (built,) = runner._built.values()
+    assert time_node(runner, result, result.plan.nodes[1]).milliseconds
+    assert list(runner._built.values()) == [built]
+
+
+def test_the_threads_can_be_chosen(
+    runner: Runner, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = run(runner, chain_graph("copy"), photos)
+    built: list[int] = []
+    build = Stage.build
+    monkeypatch.setattr(
+        Stage, "build", lambda stage: (built.append(stage.threads), build(stage))[1]
+    )
+    for threads in (3, None):
+        assert time_node(runner, result, result.plan.nodes[2], threads).milliseconds
+    assert built == [3, THREADS]
+
+
+def test_a_reader_has_a_reason_instead(runner: Runner, photos: Path) -> None:
+    result = run(runner, chain_graph(), photos)
+    told = time_node(runner, result, result.plan.nodes[0])
+    assert told.milliseconds is None
+    assert "reads ahead" in told.reason

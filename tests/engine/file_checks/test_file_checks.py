@@ -1,9 +1,14 @@
-"""A folder with bad files: each has its reason, and all others are as they would be without."""
+"""Checks of data files: by header and end, by several processes; what DALI makes of bad ones."""
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,14 +16,20 @@ import numpy as np
 import pytest
 
 from tests.damaged import DAMAGED, REFUSED, make_folder
+from tests.engine import tasks
 from tests.helpers import chain_graph, same, script_batches, with_settings
 from tests.thorough import one_in
 from workbench.catalog import Catalog, load_catalog
+from workbench.engine.file_checks import file_check, file_check_pool
+from workbench.engine.file_checks.file_check import check_header
+from workbench.engine.file_checks.file_check_pool import check_each
+from workbench.engine.protocol.exit_status import describe_exit, is_file_fault
 from workbench.engine.run.run_result import Result
 from workbench.engine.run.runner import Runner
-from workbench.errors import DataError, PipelineError
+from workbench.errors import CancelledError, DataError, PipelineError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import randomise_arg, set_arg
+from workbench.sources import Sample
 
 CATALOG = load_catalog()
 
@@ -207,3 +218,123 @@ class TestFolders:
 
         with pytest.raises((DataError, PipelineError), match=r"cat_0|no image|empty"):
             run_on()
+
+
+# A file's header and end, looked at without trust in the file.
+
+_CHECK_OFTEN = """
+import sys
+from workbench.engine.file_checks.file_check import check_header
+from workbench.sources import Sample
+print("begins", flush=True)
+for _ in range(100):
+    check_header(Sample(sys.argv[1], "photo.jpg", 0))
+"""
+
+
+@pytest.fixture
+def photo(photos: Path, tmp_path: Path) -> Path:
+    found = tmp_path / "photo.jpg"
+    found.write_bytes(next(photos.rglob("*.jpg")).read_bytes())
+    return found
+
+
+def kinds(path: Path) -> list[str]:
+    return [finding.kind for finding in check_header(Sample(str(path), path.name, 0)).findings]
+
+
+def test_a_file_that_shrinks_meanwhile_does_not_end_the_process(photo: Path) -> None:
+    photo.write_bytes(photo.read_bytes()[:-2])
+    size = photo.stat().st_size
+    command = [sys.executable, "-c", _CHECK_OFTEN, str(photo)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as checking:
+        assert checking.stdout is not None
+        checking.stdout.readline()
+        while checking.poll() is None:
+            os.truncate(photo, 2**25)
+            os.truncate(photo, size)
+    assert checking.returncode == 0
+
+
+@pytest.mark.parametrize("behind", [0, 7, 11, 98, 99, 100, 101, 5_000])
+def test_the_end_is_found_whatever_follows_it(
+    behind: int, photo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_check, "_READ_AT_ONCE", 100)
+    whole = photo.read_bytes()
+    photo.write_bytes(whole + bytes(behind))
+    assert kinds(photo) == []
+    photo.write_bytes(whole[:-2] + bytes(behind))
+    assert kinds(photo) == ["cut short"]
+
+
+def test_the_end_is_looked_for_behind_the_header_only() -> None:
+    file = io.BytesIO(b"\xff\xd9" + bytes(300))
+    file.seek(2)
+    assert not file_check._has_trailer(file, b"\xff\xd9")
+
+
+# Many files checked by several processes, whatever becomes of these.
+
+
+def files_of(photos: Path, count: int) -> list[Sample]:
+    paths = sorted(photos.rglob("*.jpg"))
+    return [Sample(str(paths[n % len(paths)]), f"{n}.jpg", 0) for n in range(count)]
+
+
+def test_a_file_that_ends_its_process_is_blamed_and_no_other(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_check_pool, "check_decoding", tasks.check_deadly_files)
+    monkeypatch.setattr(file_check_pool, "_DECODE_LIMIT", 0.5)
+    files = files_of(photos, 10)
+    for place, name in ((3, "deadly.jpg"), (4, "deadly too.jpg"), (9, "endless.jpg")):
+        files[place] = files[place]._replace(name=name)
+    found = list(check_each(files, full=True))
+    assert [one.file for one in found] == [file.name for file in files]
+    assert {one.file: one.findings[0].kind for one in found if one.findings} == {
+        "deadly.jpg": "crashes the decoder",
+        "deadly too.jpg": "crashes the decoder",
+        "endless.jpg": "crashes the decoder",
+    }
+    assert "SIGSEGV" in found[3].reason
+    assert "No answer within" in found[9].reason
+
+
+@pytest.mark.parametrize("full", one_in(2, [True, False]))
+def test_no_file_is_blamed_for_a_process_that_was_killed(
+    full: bool, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = tasks.check_files_of_a_killed_worker
+    monkeypatch.setattr(file_check_pool, "check_decoding" if full else "check_headers", task)
+    monkeypatch.setattr(file_check_pool, "HERE", 0)
+    shutil.copytree(photos, tmp_path / "photos")
+    files = files_of(tmp_path / "photos", 5)
+    Path(files[3].path).with_suffix(".kill").touch()
+    found = list(check_each(files, full))
+    assert [(one.file, one.findings) for one in found] == [(file.name, ()) for file in files]
+
+
+def test_headers_read_here_and_by_workers_are_the_same(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = files_of(photos, 700)
+    here = list(check_each(files, full=False))
+    monkeypatch.setattr(file_check_pool, "HERE", 10)
+    assert list(check_each(files, full=False)) == here
+
+
+def test_it_can_be_stopped_and_leaves_no_worker(photos: Path) -> None:
+    stopped = threading.Event()
+    checked = check_each(files_of(photos, 10_000), full=True, stop=stopped.is_set)
+    assert next(checked).findings == ()
+    stopped.set()
+    with pytest.raises(CancelledError):
+        next(checked)
+
+
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGFPE", "SIGABRT", "SIGILL", "SIGBUS"])
+def test_a_crash_may_be_the_fault_of_a_file(name: str) -> None:
+    ended = describe_exit(-signal.Signals[name])
+    assert is_file_fault(f"not measured: the process {ended}")
+    assert not is_file_fault(f"the process {describe_exit(-signal.SIGKILL)}")

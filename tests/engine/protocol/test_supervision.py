@@ -1,21 +1,44 @@
-"""A worker that was stopped shows after 3 s and is ended after a limit, whatever it does."""
+"""What is noticed of a worker: silence, progress, memory, output, and how it ended."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.engine import tasks
 from tests.engine.tasks import until
+from tests.helpers import chain_graph, with_settings
+from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.protocol import heartbeat
+from workbench.engine.protocol.exit_status import (
+    describe_exit,
+    exit_remedy,
+    printable,
+    raise_oom_score,
+)
 from workbench.engine.protocol.heartbeat import HeartbeatMonitor, SuspensionMonitor, is_stopped
+from workbench.engine.protocol.worker_progress import NO_ANSWER, WorkerProgress
+from workbench.engine.resources.machine import describe_machine
+from workbench.engine.resources.process_memory import (
+    KEPT_AT_MOST,
+    default_budget,
+    give_back_free,
+    resident_bytes,
+    thread_count,
+)
+from workbench.engine.run.worker import BoundedOutput, memory_use, release
 from workbench.errors import WorkerSilentError, WorkerTimeoutError
+from workbench.graph.edits.edit import set_arg
+from workbench.preview import PreviewRequest, preview_batch
 
 
 class Clock:
@@ -119,3 +142,189 @@ def test_a_long_task_gives_signs_of_life(engine: Engine, monkeypatch: pytest.Mon
 
 def test_of_what_is_not_there() -> None:
     assert not is_stopped(2**30)
+
+
+# What is heard while a worker waits or is silent, and what after that.
+
+Heard = list[tuple[float, str]]
+
+
+@pytest.fixture
+def heard() -> Heard:
+    return []
+
+
+@pytest.fixture
+def progress(heard: Heard) -> WorkerProgress:
+    return WorkerProgress(lambda share, text: heard.append((share, text)))
+
+
+def test_silence_is_heard_and_then_what_is_being_done(
+    progress: WorkerProgress, heard: Heard
+) -> None:
+    progress(0.5, "round 3")
+    progress.on_silence(True)
+    progress.on_silence(False)
+    progress.on_wait("waits for 1 GiB")
+    progress.on_wait("")
+    assert heard == [
+        (0.5, "round 3"),
+        (0.5, NO_ANSWER),
+        (0.5, "round 3"),
+        (0.5, "waits for 1 GiB"),
+        (0.5, "round 3"),
+    ]
+
+
+def test_a_part_says_what_the_whole_does_but_for_its_worker(
+    progress: WorkerProgress, heard: Heard
+) -> None:
+    part = progress.part(0.5, 0.75, "probe 2 of 4")
+    part(0.5, "round 3")
+    part.on_silence(True)
+    part.on_silence(False)
+    assert heard == [(0.625, "probe 2 of 4"), (0.625, NO_ANSWER), (0.625, "probe 2 of 4")]
+
+
+def test_the_whole_knows_what_its_part_said_last(progress: WorkerProgress, heard: Heard) -> None:
+    progress.part(0.0, 0.5).part(0.5, 1.0)(0.5, "round 3")
+    progress.on_silence(False)
+    assert heard == [(0.375, "round 3")] * 2
+
+
+def test_a_listener_that_is_one_is_taken_as_it_is(progress: WorkerProgress) -> None:
+    assert WorkerProgress.of(progress) is progress
+
+
+def test_a_stopped_worker_is_heard_of(
+    progress: WorkerProgress, heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heartbeat, "SILENCE_SHOWN", 0.3)
+    monkeypatch.setattr(heartbeat, "STOPPED_LIMIT", 1.3)
+    progress(0.95, "each operator alone")
+    with progress.engine(threading.Event()) as engine:
+        pid, _ = engine.call(tasks.where)
+        with pytest.raises(WorkerSilentError):
+            engine.call(tasks.hang, on_report=lambda _: os.kill(pid, signal.SIGSTOP))
+    assert (0.95, NO_ANSWER) in heard
+    assert heard[-1] == (0.95, "each operator alone")
+
+
+def test_the_budget_is_a_part_of_this_machine() -> None:
+    budget = default_budget()
+    machine = describe_machine()
+    assert 0 < budget["cpu"] <= min(KEPT_AT_MOST, machine.memory_gib * 2**30 / 8)
+    assert (budget["gpu"] > 0) == bool(machine.gpu)
+
+
+def test_figures_of_this_process() -> None:
+    give_back_free()  # what earlier tests freed would be taken again, and nothing grow
+    before = resident_bytes()
+    held = b"\1" * 50_000_000
+    assert resident_bytes() - before > 40_000_000
+    assert resident_bytes(os.getpid()) > len(held)
+    assert thread_count() >= 1
+    give_back_free()
+
+
+def test_what_is_kept_stays_within_the_budget(photos: Path) -> None:
+    budget = 20_000_000
+    graph = with_settings(chain_graph("resize", "rotate"), batch_size=4)
+    with Engine(budget=budget) as engine:
+        held = []
+        for angle in range(12):
+            edited = set_arg(graph, load_catalog(), "rotate", "angle", float(angle))
+            preview = preview_batch(engine, PreviewRequest(edited, str(photos), tile_size=64))
+            assert preview.memory is not None
+            held.append(preview.memory.host)
+            assert preview.memory.host_budget == budget
+        # the encoded batch that the reader holds comes on top: 4 photos of 0.2 MB at most
+        assert max(held) <= budget + 1_000_000
+        assert held[-1] > budget / 2
+        # until its threads rest: one may take or give back a page between the two looks
+        tasks.until(
+            lambda: engine.call(memory_use).resident == resident_bytes(engine.pid or 0), seconds=10
+        )
+        assert engine.call(memory_use).threads >= 1
+        engine.call(release)
+        assert engine.call(memory_use).host == 0
+
+
+def test_the_worker_tidies_up_when_it_is_idle() -> None:
+    with Engine() as engine:
+        engine.call(tasks.fill_and_free, 200_000_000)
+        pid = engine.pid or 0
+        tasks.until(lambda: resident_bytes(pid) < 200_000_000, seconds=10)
+
+
+# What an exit code says, and which process goes when memory runs out.
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (None, "closed its connection"),
+        (0, "ended with exit code 0"),
+        (3, "ended with exit code 3"),
+        (-signal.SIGSEGV, "was ended by SIGSEGV (segmentation fault)"),
+        (-signal.SIGBUS, "was ended by SIGBUS (bus error)"),
+        (-signal.SIGKILL, "was ended by SIGKILL: out of memory, or killed from outside"),
+        (-signal.SIGRTMIN - 2, f"was ended by signal {signal.SIGRTMIN + 2}"),
+    ],
+)
+def test_in_words(code: int | None, words: str) -> None:
+    assert describe_exit(code) == words
+
+
+@pytest.mark.parametrize("word", ["MemoryError", "std::bad_alloc", "can't start new thread"])
+def test_want_of_memory_is_told_by_its_name(word: str) -> None:
+    assert describe_exit(1, word) == "ended with exit code 1 for want of memory"
+    assert exit_remedy(1, word).endswith("try again.")
+
+
+def test_the_remedy_of_a_file_that_changed() -> None:
+    assert "a file of the folder was changed" in exit_remedy(-signal.SIGBUS)
+    assert "try again." in exit_remedy(-signal.SIGBUS)
+    assert not any(map(exit_remedy, (None, 0, 1, signal.SIGBUS, -signal.SIGSEGV)))
+
+
+def test_going_first() -> None:
+    """Twice gives the most that Linux takes; a process that is not there is no error."""
+
+    def score(pid: int) -> int:
+        return int(Path(f"/proc/{pid}/oom_score_adj").read_text())
+
+    program = "import sys; sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE) as process:
+        before = score(process.pid)
+        raise_oom_score(process.pid)
+        assert score(process.pid) == min(1000, before + 500)
+        for _ in range(4):
+            raise_oom_score(process.pid)
+        assert score(process.pid) == 1000
+        process.kill()
+    raise_oom_score(process.pid)
+
+
+def test_what_a_terminal_would_obey_is_written_out() -> None:
+    assert printable("über 5 % 🙂") == "über 5 % 🙂"
+    assert printable("\x1b[31m\x07\x9b\u202e\udc80") == r"\x1b[31m\x07\x9b\u202e\udc80"
+
+
+# However much a worker prints, its log stays small and ends with what came last.
+
+
+def test_the_file_begins_anew_and_has_what_came_last(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    with path.open("a") as file:
+        output = BoundedOutput(file, limit=100)
+        for number in range(1000):
+            assert output.write(f"line {number}\n") == len(f"line {number}\n")
+        output.flush()  # type: ignore[operator]
+        assert path.stat().st_size <= 100
+        assert path.read_text().endswith("line 999\n")
+        output.write("x" * 1000 + "end")
+        output.flush()  # type: ignore[operator]
+        assert path.stat().st_size == 100
+        assert path.read_text().endswith("xend")
+        assert output.fileno() == file.fileno()  # type: ignore[operator]

@@ -1,20 +1,33 @@
+"""Batches of the reader, their encoded images, and how far a batch may be ahead."""
+
 from __future__ import annotations
 
+import io
 import json
 import math
 import shutil
+import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
 
-from tests.damaged import make_folder
+from tests.damaged import DAMAGED, REFUSED, make_folder
 from tests.helpers import chain_graph, script_batches, with_settings
 from tests.sources.written import read_photos, write_coco
 from workbench.catalog import load_catalog
 from workbench.emit import emit_stage
 from workbench.engine.reading import batch_distance
+from workbench.engine.reading.batch_distance import require_near
+from workbench.engine.reading.encoded_images import (
+    corruption_reason,
+    placeholder_jpeg,
+    reject_reason,
+)
 from workbench.engine.reading.reader_cursor import ReaderCursor, require_room
 from workbench.errors import DataError
 from workbench.graph import Port
@@ -210,3 +223,106 @@ def test_a_list_may_have_both_a_malformed_row_and_a_missing_file(
     assert cursor.batch(1).files == ("1.jpg", "0.jpg", "no")
     assert [*cursor.unreadable] == ["no", "missing.jpg"]
     assert "list.txt:5, row 5 is ['nothing'], without a path or a label" in cursor.left_out
+
+
+@pytest.fixture(scope="module")
+def jpeg(photos: Path) -> bytes:
+    return (photos / "cat" / "cat_01.jpg").read_bytes()
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_every_kind_is_refused_with_its_reason(name: str, jpeg: bytes) -> None:
+    make, words = REFUSED[name]
+    reason = reject_reason(make(jpeg))
+    assert reason is not None
+    assert words in reason
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_what_dali_still_decodes_is_not_refused(name: str, jpeg: bytes) -> None:
+    make, words = DAMAGED[name]
+    assert reject_reason(make(jpeg)) is None
+    assert words in (corruption_reason(make(jpeg)) or "")
+
+
+def test_good_images_of_all_formats_pass(photos_with_formats: Path) -> None:
+    files = sorted((photos_with_formats / "formats").iterdir())
+    assert len(files) == 9
+    for path in files:
+        data = path.read_bytes()
+        assert reject_reason(data) is None, path.name
+        assert corruption_reason(data) is None, path.name
+
+
+def test_gray_and_sixteen_bit_and_palette_images_pass() -> None:
+    for mode in ("L", "P", "RGBA", "I;16", "1", "LA"):
+        buffer = io.BytesIO()
+        Image.new(mode, (5, 4)).save(buffer, "PNG")
+        assert reject_reason(buffer.getvalue()) is None, mode
+
+
+@pytest.mark.parametrize("count", [500, 3_000_000])
+def test_a_jpeg_with_a_video_behind_its_end_is_whole(count: int, jpeg: bytes) -> None:
+    assert corruption_reason(jpeg + b"\0\0\0\x18ftypmp42" + b"\0" * count) is None
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("progressive", [True, False])
+def test_a_jpeg_that_is_cut_short_is_told(share: float, progressive: bool, jpeg: bytes) -> None:
+    buffer = io.BytesIO()
+    with Image.open(io.BytesIO(jpeg)) as image:
+        thumbnail = io.BytesIO()
+        image.resize((32, 32)).save(thumbnail, "JPEG")
+        exif = b"Exif\0\0" + thumbnail.getvalue()  # has an end of its own in the header
+        image.save(buffer, "JPEG", progressive=progressive, exif=exif)
+    whole = buffer.getvalue()
+    assert corruption_reason(whole) is None
+    assert "ends early" in (corruption_reason(whole[: int(len(whole) * share)]) or "")
+
+
+def test_a_photo_of_200_megapixels_passes_and_a_bomb_does_not(jpeg: bytes) -> None:
+    limit = Image.MAX_IMAGE_PIXELS
+    size = jpeg.index(b"\xff\xc0") + 5
+    photo = jpeg[:size] + struct.pack(">HH", 12_240, 16_320) + jpeg[size + 4 :]
+    assert reject_reason(photo) is None
+    bomb = REFUSED["bomb.png"][0](jpeg)
+    expected = "decompression bomb: its header claims 60000 x 60000 pixels, and 268,435,456 are"
+    assert str(reject_reason(bomb)).startswith(expected)
+    assert limit == Image.MAX_IMAGE_PIXELS, "Pillow stays as the user has it"
+
+
+@given(st.binary(max_size=300), st.sampled_from(["", "jpeg", "png", "cut", "gif"]))
+def test_any_bytes_give_a_reason_or_none(data: bytes, prefix: str) -> None:
+    start = {
+        "": b"",
+        "jpeg": b"\xff\xd8\xff\xe0",
+        "png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+        "cut": placeholder_jpeg().tobytes()[:400],
+        "gif": b"GIF89a",
+    }[prefix]
+    for answer in (reject_reason(start + data), corruption_reason(start + data)):
+        assert answer is None or answer.strip()
+
+
+def test_the_stand_in_is_an_image() -> None:
+    data = placeholder_jpeg()
+    assert (data.dtype, data.ndim) == (np.uint8, 1)
+    assert reject_reason(data.tobytes()) is corruption_reason(data.tobytes()) is None
+    assert Image.open(io.BytesIO(data.tobytes())).size == (640, 480)
+
+
+def test_what_is_near_or_just_begun_is_not_refused() -> None:
+    require_near(10**9, 10**9, 0, 0, 5.0, "why")
+    require_near(10**9, 10**9, 3, 0, 0.1, "why")
+    require_near(10**9, 700, 500, 0, 10.0, "why")
+
+
+@pytest.mark.parametrize(
+    ("last", "words"),
+    [(5_000, "90 seconds"), (50_000, "16 minutes"), (10**9, "5,556 hours")],
+)
+def test_what_is_far_is_told_with_what_can_be_reached(last: int, words: str) -> None:
+    with pytest.raises(DataError) as told:
+        require_near(last, last, 500, 0, 10.0, "why")
+    expected = f"Batch {last:,} is about {words} away: why. Give one up to about 2,000."
+    assert str(told.value) == expected

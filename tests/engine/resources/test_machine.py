@@ -1,12 +1,24 @@
+"""What the machine has, and what a process may use and write."""
+
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from workbench.engine import describe_machine
-from workbench.engine.resources.machine import _no_gpu, usable_cores, usable_memory
+from workbench.engine.resources import landlock
+from workbench.engine.resources.machine import (
+    _no_gpu,
+    cpu_limit,
+    memory_limit,
+    usable_cores,
+    usable_memory,
+)
 from workbench.engine.resources.process_memory import default_budget
 
 
@@ -73,3 +85,96 @@ def test_cores_are_those_that_this_process_may_use(monkeypatch: pytest.MonkeyPat
     finally:
         os.sched_setaffinity(0, before)
     assert usable_cores() == len(before)
+
+
+# Limits of a container, read from made-up trees of both versions.
+
+GIB = 2**30
+
+
+def tree(top: Path, own: str, files: dict[str, str]) -> dict[str, Path]:
+    (top / "own").write_text(own)
+    for name, text in files.items():
+        path = top / "fs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text}\n")
+    return {"root": top / "fs", "own": top / "own"}
+
+
+@pytest.mark.parametrize(
+    ("own", "files", "cpus", "memory"),
+    [
+        ("0::/\n", {"cpu.max": "max 100000", "memory.max": "max"}, None, None),
+        ("0::/\n", {"cpu.max": "150000 100000", "memory.max": str(2 * GIB)}, 1.5, 2 * GIB),
+        (  # an outer limit holds too
+            "0::/a/b\n",
+            {"a/cpu.max": "200000 100000", "a/b/cpu.max": "max 100000", "a/memory.max": str(GIB)},
+            2.0,
+            GIB,
+        ),
+        ("0::/docker/of/the/host\n", {"cpu.max": "50000 100000"}, 0.5, None),
+        (
+            "9:memory:/a\n4:cpu,cpuacct:/a\n",
+            {
+                "cpu,cpuacct/a/cpu.cfs_quota_us": "300000",
+                "cpu,cpuacct/a/cpu.cfs_period_us": "100000",
+                "memory/a/memory.limit_in_bytes": str(GIB),
+            },
+            3.0,
+            GIB,
+        ),
+        (
+            "4:cpu,cpuacct:/\n",
+            {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"},
+            None,
+            None,
+        ),
+        ("0::/\n", {"cpu.max": "surprise", "memory.max": "surprise"}, None, None),
+    ],
+    ids=["none", "v2", "v2 outer", "v2 container", "v1", "v1 none", "damaged"],
+)
+def test_limits(
+    own: str, files: dict[str, str], cpus: float | None, memory: int | None, tmp_path: Path
+) -> None:
+    made = tree(tmp_path, own, files)
+    assert (cpu_limit(**made), memory_limit(**made)) == (cpus, memory)
+
+
+def test_a_system_without_groups(tmp_path: Path) -> None:
+    nowhere = {"root": tmp_path, "own": tmp_path / "own"}
+    assert (cpu_limit(**nowhere), memory_limit(**nowhere)) == (None, None)
+
+
+# What a thread may still write once Landlock has it. Each test restricts a process of its own.
+
+_TRIED = """
+import ctypes, os, subprocess, sys
+from workbench.engine.resources.landlock import restrict_writing
+if not restrict_writing([sys.argv[1], "/dev", "/no/such/folder"]):
+    sys.exit(77)
+libc = ctypes.CDLL(None)
+for folder in sys.argv[1:]:
+    made = libc.fopen(os.fsencode(f"{folder}/of_c"), b"w")  # no audit hook sees it
+    ended = subprocess.run(["touch", f"{folder}/of_another_program"], stderr=subprocess.DEVNULL)
+    print(bool(made), ended.returncode == 0, libc.unlink(os.fsencode(f"{folder}/there")) == 0)
+print(open(f"{folder}/there").read(), open(os.devnull, "w").write("read, and thrown away"))
+"""
+
+
+def test_it_writes_below_the_folders_alone(tmp_path: Path) -> None:
+    own, other = tmp_path / "own", tmp_path / "other"
+    for folder in (own, other):
+        folder.mkdir()
+        (folder / "there").write_text("kept")
+    ran = subprocess.run(
+        [sys.executable, "-c", _TRIED, own, other], capture_output=True, text=True, check=False
+    )
+    if ran.returncode == 77:
+        pytest.skip("this kernel has no Landlock")
+    assert ran.stdout.splitlines() == ["True True True", "False False False", "kept 21"], ran.stderr
+    assert [each.name for each in other.iterdir()] == ["there"]
+
+
+def test_a_kernel_without_it_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(landlock, "_CREATE_RULESET", 9_999)  # no such system call
+    assert not landlock.restrict_writing([])

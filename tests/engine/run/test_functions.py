@@ -1,8 +1,13 @@
-"""DALI's words about a function that failed, in the function's own lines."""
+"""Functions of the user that fail, or need a package that is not installed."""
 
 from __future__ import annotations
 
-from workbench.engine.build.function_failure import function_failure
+import pytest
+
+from workbench.emit.core.code import Code
+from workbench.engine.build.function_failure import function_failure, missing_package_words
+from workbench.engine.build.pipelines import CompiledSource
+from workbench.errors import PipelineError
 
 TEXT = "import x\n\n\ndef f(image):\n    y = 1\n    return image / y\n\n\ndef stage():\n    pass\n"
 
@@ -32,3 +37,22 @@ def test_what_dali_finds_itself() -> None:
     unequal = "Output DLPack tensor list should have consistent data type."
     assert "differs in type from sample to sample" in (function_failure(unequal, "", "") or "")
     assert function_failure("Rotate: no such angle", "", "") is None
+
+
+# A package that a function needs is named where it is not installed.
+
+
+def test_it_is_named_with_how_to_get_it() -> None:
+    words = missing_package_words(ModuleNotFoundError("no", name="cupy.cuda"))
+    assert words == (
+        "it needs cupy, which is not installed. Install it (pip install cupy-cuda12x), or mute "
+        "the node."
+    )
+    assert missing_package_words(ImportError("circular")) is None
+
+
+def test_a_source_that_imports_it_says_so() -> None:
+    source = Code("import no_such_package_at_all\n", {"kernel": range(1, 2)})
+    with pytest.raises(PipelineError, match="it needs no_such_package_at_all") as told:
+        CompiledSource(source)
+    assert told.value.node == "kernel"
