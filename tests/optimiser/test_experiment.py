@@ -1,7 +1,8 @@
-"""What is proposed, what is not and why."""
+"""What is proposed, what is not and why, how far outputs lie apart, and what is applied."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,8 +10,9 @@ from typing import Any
 
 import pytest
 
+import workbench as wb
 from tests.bench.fakes import MACHINE, measured
-from tests.graph.rewrites.laws import CATALOG, ops, start
+from tests.graph.rewrites.laws import BATCH, CATALOG, difference, ops, start
 from tests.optimiser.made_up import FAR, NAMES, NEAR, SAME, make_up, slow_graph
 from workbench.bench.measuring.interleaved import NOT_YET
 from workbench.bench.measuring.measurement import Measurement
@@ -23,12 +25,15 @@ from workbench.errors import (
     EngineError,
     GraphEditError,
     GraphFaultsError,
+    RecordFormatError,
 )
 from workbench.graph.edits.edit import set_arg
-from workbench.graph.rewrites import EVERYWHERE, Rewrite, load_rewrites
+from workbench.graph.rewrites import EVERYWHERE, Rewrite, load_rewrites, rewritten
 from workbench.graph.types.devices import infer_devices
-from workbench.optimiser import OptimisationExperiment, optimisation_of, optimise
+from workbench.optimiser import Optimisation, OptimisationExperiment, optimisation_of, optimise
+from workbench.optimiser.difference import WorstSample
 from workbench.optimiser.experiment import CONTROL, ORIGINAL
+from workbench.optimiser.proposal import Proposal, difference_words, proposal_from_json
 
 SHORT = MeasurementConfig(0.05, 2, 2, warm_up_rounds=1, budget=0.0)
 FASTER = {"colour-after-crop": 200.0, "crop-in-decoder": 300.0, "colour-into-twist": 330.0}
@@ -371,3 +376,116 @@ def test_what_is_slow_is_not_measured_again_without_where_the_time_has_no_room(
     assert found.interrupted
     assert "colour-after-crop" in [one.name for one in found.rejected]
     assert found.proposals
+
+
+# How far outputs lie apart.
+
+
+def test_a_shift_of_one_level_is_48_db(photos: Path) -> None:
+    image = start().crop(crop=(40, 40)).images
+    dark = (image / 2).cast(dtype="UINT8")
+    graph = wb.outputs(images=dark)
+    found = difference(graph, wb.outputs(images=(dark + 1).cast(dtype="UINT8")), photos)
+    assert found.largest == found.mean == 1.0
+    assert found.equal == 0.0
+    assert abs(found.psnr - 20 * math.log10(255)) < 1e-9
+    assert found.samples == 2 * BATCH
+    worst = found.worst[0]
+    assert worst.before.startswith(b"\xff\xd8")
+    assert worst.after != worst.before
+    assert worst.file.endswith(".jpg")
+
+
+def test_what_has_no_extent_or_no_number_is_far_off_also_in_a_record(photos: Path) -> None:
+    flat = start().crop(crop=(40, 40)).images * 0.0
+    for other in (flat + 1.0, 1.0 / flat):
+        found = difference(wb.outputs(images=flat), wb.outputs(images=other), photos)
+        assert found.psnr == 0.0
+        assert not found.identical
+        kept = proposal_from_json(Proposal("a", "A", "near", difference=found).to_json())
+        assert kept.difference.psnr == 0.0
+
+
+def test_another_shape_type_or_label_is_told(photos: Path) -> None:
+    graph = start().crop(crop=(40, 40))
+    assert (
+        "(40, 40, 3) and uint8 (40, 41, 3)"
+        in difference(graph, start().crop(crop=(40, 41)), photos).other
+    )
+    assert "float32" in difference(graph, graph.cast(dtype="FLOAT"), photos).other
+    other = wb.outputs(images=graph.images, labels=graph.labels + 1)
+    assert difference(graph, other, photos).other
+    assert difference(graph, graph, photos).identical
+
+
+def test_boxes_that_differ_in_their_last_bits_are_rounded(photos: Path) -> None:
+    def boxes(*values: float) -> wb.DataNode:
+        return wb.fn.constant(fdata=values, shape=(1, 4), dtype="FLOAT")
+
+    image = start().crop(crop=(40, 40)).images
+    given = (0.1, 12.5, 300.25, 999.0)
+    graph = wb.outputs(images=image, boxes=boxes(*given))
+    found = difference(
+        graph, wb.outputs(images=image, boxes=boxes(0.1, 12.5, 300.2501, 999.0001)), photos
+    )
+    assert (found.rounded, found.other, found.identical) == (("boxes",), "", False)
+    assert difference_words(found).endswith("; boxes: the last bits")
+    kept = proposal_from_json(Proposal("a", "A", "near", difference=found).to_json())
+    assert kept.difference.rounded == ("boxes",)
+    moved = difference(graph, wb.outputs(images=image, boxes=boxes(0.11, *given[1:])), photos)
+    assert moved.other == "boxes differs in sample 0 of batch 0"
+
+
+# What was found, looked at, kept in a record and applied.
+
+LARGEST_REPR = 100_000
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch, photos: Path) -> Optimisation:
+    rates = {"colour-after-crop": 200.0, "crop-in-decoder": 300.0, "colour-into-twist": 400.0}
+    make_up(monkeypatch, rates)
+    return optimise(slow_graph(), str(photos))
+
+
+def test_it_is_applied_by_name_with_what_it_needs_by_class_or_whole(found: Optimisation) -> None:
+    assert ops(found.apply())[1:] == ["decoders.image_crop", "color_twist"]
+    assert ops(found.apply("exact"))[1:] == ["decoders.image_crop", "contrast", "brightness"]
+    assert found.apply("crop-in-decoder") == found.apply("exact")
+    assert found.apply(*NAMES) == rewritten(found.graph, CATALOG, NAMES)
+    with pytest.raises(GraphEditError, match=r"'join-crops' is not proposed\. Give colour-after"):
+        found.apply("join-crops")
+
+
+def test_it_shows_itself_as_text_frame_and_html(found: Optimisation) -> None:
+    assert "colour-into-twist" in repr(found)
+    assert "all together                   4.00 times" in repr(found)
+    assert found.plot()._repr_png_()[:4] == b"\x89PNG"
+    frame = found.to_frame()
+    assert list(frame["rewrite"]) == list(NAMES)
+    assert list(frame["class"]) == ["exact", "exact", "near"]
+    html = found._repr_html_()
+    assert "47.0 dB, 80.0% equal" in html
+    assert len(html.encode()) < LARGEST_REPR
+
+
+def test_a_record_holds_it(found: Optimisation) -> None:
+    again = optimisation_of(found.graph, load_report(dump_report(found.report)))
+    assert again.proposals == found.proposals
+    assert again.total == found.total
+    with pytest.raises(RecordFormatError, match="no proposals"):
+        optimisation_of(found.graph, type(found.report)("g", "d", found.report.machine, ()))
+
+
+def test_pictures_stand_once_where_the_pixels_stay_from_one_to_the_next(
+    found: Optimisation,
+) -> None:
+    first, second, near = found.proposals
+    worst = (WorstSample(0, 3, "b.jpg", "images", 41.0, b"before", b"after"),)
+    far = replace(near.difference, worst=worst)
+    farther = replace(far, worst=(replace(worst[0], after=b"other"),))
+    three = [replace(one, difference=far) for one in (first, second)]
+    three.append(replace(near, difference=farther))
+    again = replace(found, proposals=tuple(three))
+    assert again.pictures == {first.name: far.worst, near.name: farther.worst}
+    assert again._repr_html_().count("farthest from the original:") == 2

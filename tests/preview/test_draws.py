@@ -10,8 +10,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.helpers import CHAINS, apply_step, photo_recipes, same, step, with_settings
+from tests.preview.soak import BUDGET, soak
 from tests.thorough import examples
 from workbench.catalog import load_catalog
+from workbench.engine import Engine
 from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Port, check_graph, load_recipes
@@ -84,3 +86,17 @@ def test_another_batch_or_seed_is_a_new_draw(runner: Runner, photos: Path) -> No
     assert not set(first) & set(angles(graph, 1))
     assert not set(first) & set(angles(with_settings(graph, seed=1), 0))
     assert first == angles(graph, 0)
+
+
+# The short form of ``benchmarks/test_soak.py``, for ``make test-all``.
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("edits", [26, 300])
+def test_random_edits_show_what_the_export_gives(photos: Path, edits: int) -> None:
+    with Engine(budget=BUDGET) as engine:
+        found = soak(engine, photos, edits, seed=2, compare_each=25)
+        assert engine.pid is not None, "the worker is there after all of it"
+    assert found.shown > edits / 3
+    assert found.compared >= 1
+    assert not found.lost, "\n".join(found.lost)

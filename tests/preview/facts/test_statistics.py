@@ -1,5 +1,9 @@
+"""What is said of a batch: figures of its pixels, distances, classes of its samples."""
+
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +12,15 @@ import pytest
 from PIL import Image
 
 from tests.helpers import chain_graph, recipe_cases, script_batches, with_settings
-from workbench.catalog import Value
+from workbench.catalog import Value, load_catalog
 from workbench.engine import Engine
 from workbench.graph import load_recipe
-from workbench.preview import PreviewRequest, preview_statistics
+from workbench.graph.edits.edit import set_arg, set_setting
+from workbench.graph.variants.shared_seeds import with_seeds_of
+from workbench.preview import PreviewRequest, preview_batch, preview_distances, preview_statistics
+from workbench.preview.facts.pixel_difference import DifferenceSums, difference, psnr_of
 from workbench.preview.facts.statistics import BINS, ENOUGH, axis_range
+from workbench.preview.views.batch_search import SampleFilter, find_batch
 
 COUNT = 8
 
@@ -115,3 +123,105 @@ def test_they_come_from_what_is_kept(engine: Engine, photos: Path) -> None:
     first = preview_statistics(engine, request)
     assert [one.output for one in first] == ["view_1", "view_2"]
     assert preview_statistics(engine, request) == first
+
+
+# The class of a sample is that of its folder, as the exported script labels it.
+
+GRAPH = with_settings(load_recipe("rotate-jitter"), batch_size=8)
+
+
+def test_tiles_have_the_names_of_their_classes(engine: Engine, photos: Path) -> None:
+    request = PreviewRequest(GRAPH, photos, tiles=8, tile_size=32)
+    tiles = preview_batch(engine, request).tiles
+    assert [tile.class_name for tile in tiles] == [
+        Path(tile.sample.file).parent.name for tile in tiles
+    ]
+
+
+def test_the_labels_are_the_names_where_there_are_none(engine: Engine, photos: Path) -> None:
+    flat = next(folder for folder in photos.iterdir() if folder.is_dir())
+    request = PreviewRequest(GRAPH, flat, tiles=2, tile_size=32)
+    assert [tile.class_name for tile in preview_batch(engine, request).tiles] == ["0", "0"]
+
+
+def test_a_batch_that_is_found_has_one_and_those_before_have_none(
+    engine: Engine, photos: Path
+) -> None:
+    request = PreviewRequest(GRAPH, photos, tiles=8, tile_size=32)
+    found = find_batch(engine, request, SampleFilter(("rocket",)), back=False, most=60)
+    assert found is not None
+    named = [
+        [tile.class_name for tile in preview_batch(engine, replace(request, batch=batch)).tiles]
+        for batch in range(1, found + 1)
+    ]
+    assert ["rocket" in names for names in named] == [False] * (found - 1) + [True]
+    after = replace(request, batch=found + 1)
+    back = find_batch(engine, after, SampleFilter(("rocket",)), back=True, most=60)
+    assert back == found
+    assert find_batch(engine, request, SampleFilter(("no such class",)), back=False, most=4) is None
+
+
+# Figures of how far arrays lie apart.
+
+
+def test_the_figures_are_over_all_values() -> None:
+    black, grey = np.zeros((2, 2, 3), np.uint8), np.full((2, 2, 3), 10, np.uint8)
+    found = difference([(black, black), (black, grey)])
+    assert (found.mean, found.largest, found.equal) == (5.0, 10.0, 0.5)
+    assert found.psnr == pytest.approx(10 * math.log10(255**2 / 50))
+    assert found.psnr_words == "31.1 dB"
+
+
+def test_equal_images_have_no_finite_psnr() -> None:
+    image = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
+    assert difference([(image, image)]).psnr_words == "equal"
+
+
+def test_other_sizes_are_told() -> None:
+    found = difference([(np.zeros((2, 2, 3), np.uint8), np.zeros((2, 3, 3), np.uint8))])
+    assert not found.measured
+    assert found.sizes == "(2, 2, 3), (2, 3, 3)"
+
+
+def test_floats_that_are_near_count_as_equal_where_that_is_wanted() -> None:
+    one, other = np.zeros(4), np.array([0.0, 0.1, 0.4, 2.0])
+    strict, loose = DifferenceSums(), DifferenceSums()
+    assert strict.add(one, other) == loose.add(one, other, 0.5) == pytest.approx(1.0425)
+    assert (strict.same, loose.same) == (1, 3)
+
+
+def test_what_is_not_finite_has_no_measure() -> None:
+    sums = DifferenceSums()
+    sums.add(np.zeros(2), np.array([0.0, math.nan]))
+    assert sums.largest == math.inf
+    assert psnr_of(sums.squared, 255.0) == 0.0
+
+
+# How far the tiles of two graphs lie apart.
+
+CATALOG = load_catalog()
+START = set_setting(load_recipe("rotate-jitter"), batch_size=4)
+
+
+def test_the_same_draws_lie_nowhere_apart_and_an_edit_does(engine: Engine, photos: Path) -> None:
+    request = PreviewRequest(START, photos, tiles=3, shown="augmented", tile_size=64)
+    same = replace(request, graph=with_seeds_of(set_setting(START, seed=7), START))
+    assert [tile.means for tile in preview_distances(engine, request, same)] == [(0.0,)] * 3
+    filled = set_arg(START, CATALOG, "rotate", "fill_value", 255.0)
+    filled = set_arg(filled, CATALOG, "color", "brightness", 3.0)
+    found = preview_distances(engine, request, replace(request, graph=filled))
+    assert all(tile.same_photo and tile.means[0] and tile.means[0] > 5 for tile in found)
+    assert preview_batch(engine, request).reran == (), "neither graph drives the other out"
+
+
+def test_outputs_of_other_names_and_sizes(engine: Engine, photos: Path) -> None:
+    request = PreviewRequest(START, photos, tiles=2, shown="augmented", tile_size=64)
+    views = with_seeds_of(load_recipe("two-view"), START)
+    both = preview_distances(engine, replace(request, graph=views), request)
+    assert [tile.means[1] for tile in both] == [None, None]
+    wide = START.replace_node(
+        replace(START.node("resize"), args={**START.node("resize").args, "size": (100, 200)})
+    )
+    (tile, _) = preview_distances(engine, request, replace(request, graph=wide))
+    assert tile.means == (None,)
+    assert tile.same_photo == pytest.approx(True)

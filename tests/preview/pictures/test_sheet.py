@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 from PIL import Image
 
 from tests.damaged import REFUSED, make_folder
-from tests.helpers import chain_graph, with_settings
+from tests.helpers import chain_graph, recipe_cases, script_batches, with_settings
 from tests.preview.sheets import (
     COUNT,
     SIZE,
@@ -22,13 +28,27 @@ from tests.preview.sheets import (
     show,
     write_exact,
 )
+from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
 from workbench.engine import Engine
 from workbench.errors import DataError, GraphError, GraphFaultsError, PipelineError
-from workbench.graph import Node, Port, load_recipe
-from workbench.graph.edits.edit import set_arg
+from workbench.graph import Graph, Node, Port, load_recipe
+from workbench.graph.edits.edit import randomise_arg, set_arg
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
-from workbench.preview.pictures.contact_sheet import BAD, RAW, decode
+from workbench.preview.pictures.contact_sheet import (
+    BAD,
+    BAD_FRAME,
+    ENCODER_BIAS,
+    QUALITY,
+    RAW,
+    build_bias_correction,
+    build_layout,
+    compose,
+    decode,
+    encode,
+    grid_of,
+)
+from workbench.preview.pictures.tiles import Tiles
 from workbench.preview.request import MOST_PIXELS
 
 CATALOG = load_catalog()
@@ -206,3 +226,205 @@ def test_a_graph_without_a_decoder_shows_no_original(engine: Engine, folder: Pat
 def test_nothing_is_said_twice(engine: Engine, photos: Path) -> None:
     preview = show(engine, load_recipe("medical-gray"), photos)
     assert preview.note == "channels first, shown de-normalised, one channel shown as grey"
+
+
+# The contact sheet shows what the exported script gives.
+
+
+def as_shown(graph: Graph, output: str, array: NDArray[Any]) -> NDArray[Any]:
+    """What a sample of an output should look like: (h, w, channels), 0 to 255."""
+    if array.dtype == np.uint8:
+        return array
+    args = graph.node(graph.outputs[output].node).args
+    return np.asarray(array.transpose(1, 2, 0) * np.array(args["std"]) + np.array(args["mean"]))
+
+
+def show_whole(
+    engine: Engine, graph: Graph, data: Path, like: NDArray[Any], batch: int
+) -> PreviewResult:
+    """With tiles of the size of a sample, so that nothing is resized."""
+    return show(engine, graph, data, batch=batch, tile_size=max(like.shape))
+
+
+NORMALISED = recipe_cases(
+    *("chest-xray", "ct-slice", "dino", "two-modalities", "video-clips"),
+    slow=("retinanet",),
+    every=3,
+)
+"""Those left out have values that are no ImageNet normalisation, two sizes, or frames."""
+
+
+@pytest.mark.parametrize("batch", one_in(2, [0, 2], first=1))
+@pytest.mark.parametrize("graph", NORMALISED)
+def test_the_picture_is_the_exported_scripts(
+    graph: Graph, batch: int, engine: Engine, data_of: Callable[[Graph], Path], tmp_path: Path
+) -> None:
+    data = data_of(graph)
+    outputs = script_batches(with_settings(graph, batch_size=COUNT), data, batch + 1, tmp_path)
+    compared = 0
+    for side in {max(sample.shape) for sample in outputs[batch][0]}:
+        preview = show(engine, graph, data, batch=batch, tile_size=side)
+        assert preview.outputs
+        for number, output in enumerate(graph.outputs):
+            if output not in preview.outputs:
+                continue
+            index = preview.outputs.index(output)
+            for mine, its in zip(augmented(preview, index), outputs[batch][number], strict=True):
+                if max(its.shape) != side:
+                    continue  # it is resized
+                compared += number == 0
+                if its.dtype == np.uint8:
+                    assert np.array_equal(mine, its)
+                else:
+                    assert np.abs(mine - as_shown(graph, output, its)).max() <= 1
+    assert compared == len(outputs[batch][0])
+
+
+def test_draws_are_the_values_that_were_drawn(engine: Engine, folder: Path, tmp_path: Path) -> None:
+    graph = randomise_arg(chain_graph("rotate", "flip"), CATALOG, "rotate", "angle")
+    graph = randomise_arg(graph, CATALOG, "flip", "horizontal", "random.coin_flip")
+    angle, coin = (
+        graph.node(n).inputs[a].node for n, a in (("rotate", "angle"), ("flip", "horizontal"))
+    )
+    tapped = {"drawn": Port(angle, "output"), "flipped": Port(coin, "output")}
+    every = with_settings(replace(graph, outputs={**graph.outputs, **tapped}), batch_size=COUNT)
+    for batch in (0, 1):
+        *_, drawn, flipped = script_batches(every, folder, batch + 1, tmp_path)[batch]
+        preview = show(engine, graph, folder, batch=batch)
+        assert [tile.draws for tile in preview.tiles] == [
+            (f"{angle} {float(value):.3g}", f"{coin} {'yes' if heads else 'no'}")
+            for value, heads in zip(drawn, flipped, strict=True)
+        ]
+
+
+def as_jpeg(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """What Pillow's JPEG of the preview's quality makes of a picture."""
+    buffer = io.BytesIO()
+    Image.fromarray(picture).save(buffer, "JPEG", quality=QUALITY)
+    with Image.open(buffer) as decoded:
+        return np.asarray(decoded)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("graph", NORMALISED)
+def test_mixed_decoding_shows_the_exported_scripts_pictures(
+    graph: Graph, engine: Engine, data_of: Callable[[Graph], Path], tmp_path: Path
+) -> None:
+    data = data_of(graph)
+    graph = with_settings(graph, device="mixed", batch_size=COUNT)
+    outputs = script_batches(graph, data, 2, tmp_path)[1]
+    preview = show_whole(engine, graph, data, outputs[0][0], 1)
+    assert preview.outputs
+    for index, output in enumerate(preview.outputs):
+        samples = outputs[list(graph.outputs).index(output)]
+        for mine, its in zip(augmented(preview, index), samples, strict=True):
+            assert np.abs(mine.astype(float) - as_shown(graph, output, its)).max() <= 1
+    size = max(outputs[0][0].shape)
+    lossy = show(engine, graph, data, batch=1, tile_size=size, lossless=False)
+    for mine, its in zip(augmented(lossy), augmented(preview), strict=True):
+        usual, loss = (np.abs(each.astype(int) - its).mean() for each in (as_jpeg(its), mine))
+        assert loss <= 1.1 * usual + 0.5  # tiles that stand beside each other share blocks
+
+
+def held(pictures: NDArray[np.uint8]) -> Tiles:
+    return Tiles(pictures, [], "")
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3])
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 7, 16, 64])
+def test_every_tile_is_where_it_is_said_to_be(count: int, groups: int) -> None:
+    size = 4
+    tiles = [
+        np.arange(count * size * size * 3, dtype=np.uint8).reshape(count, size, size, 3) + 50 * k
+        for k in range(groups)
+    ]
+    groups_of_tiles = [held(group) for group in tiles]
+    sheet, places = compose(groups_of_tiles).pixels, grid_of(groups_of_tiles).places
+    assert sheet.dtype == np.uint8
+    assert len(set(places)) == len(places) == count * groups
+    for index, (x, y) in enumerate(places):
+        expected = tiles[index % groups][index // groups]
+        assert np.array_equal(sheet[y : y + size, x : x + size], expected)
+    rows_of_samples = {
+        places[i * groups][1] == places[i * groups + groups - 1][1] for i in range(count)
+    }
+    assert rows_of_samples == {True}, "the tiles of a sample stand side by side"
+    height, width = sheet.shape[:2]
+    if count > 7:
+        assert max(height, width) / min(height, width) <= 3
+        assert sheet.size <= 1.5 * sum(t.size for t in tiles)
+
+
+def test_encoding() -> None:
+    sheet = np.random.default_rng(0).integers(0, 256, (8, 12, 3), np.uint8)
+    png = Image.open(io.BytesIO(encode(sheet, "image/png")))
+    assert np.array_equal(np.asarray(png), sheet)
+    jpeg = Image.open(io.BytesIO(encode(sheet)))
+    assert (jpeg.format, jpeg.size) == ("JPEG", (12, 8))
+    assert encode(sheet, encoder=lambda _: b"gpu") == b"gpu"
+    assert encode(sheet, "image/png", encoder=lambda _: b"gpu") != b"gpu"
+
+
+def test_a_bad_tile_is_marked_and_no_other() -> None:
+    groups = [held(np.zeros((4, 64, 64, 3), np.uint8))]
+    sheet = compose(groups, bad=[2])
+    x, y = grid_of(groups).places[2]
+    tile = sheet.pixels[y : y + 64, x : x + 64].copy()
+    assert (tile[1:-1, 1:-1] == BAD).all()
+    assert (tile[0] == BAD_FRAME).all()
+    assert (tile[:, -1] == BAD_FRAME).all()
+    sheet.pixels[y : y + 64, x : x + 64] = 0
+    assert not sheet.pixels.any()
+
+
+KNOWN = [
+    held(np.random.default_rng(k).integers(0, 256, (count, 8, 8, 3), np.uint8))
+    for count in (3, 4)
+    for k in range(3)
+]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([(a, b) for n in (0, 3) for a in range(n, n + 3) for b in (n, n + 1)]),
+            st.booleans(),
+            st.frozensets(st.integers(0, 2)),
+        ),
+        max_size=8,
+    )
+)
+def test_in_the_memory_of_the_last_sheet_stands_what_a_new_one_would_have(
+    sheets: list[tuple[tuple[int, int], bool, frozenset[int]]],
+) -> None:
+    last = None
+    for chosen, both, bad in sheets:
+        groups = [KNOWN[k] for k in chosen[: 1 + both]]
+        before = last
+        last = compose(groups, bad, last)
+        fresh = compose(groups, bad)
+        assert np.array_equal(last.pixels, fresh.pixels)
+        if before is not None and [g.shape for g in before.groups] == [g.shape for g in groups]:
+            assert last.pixels is before.pixels
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3])
+@pytest.mark.parametrize("count", [1, 5, 16])
+def test_dali_lays_the_tiles_out_alike(count: int, groups: int) -> None:
+    chance = np.random.default_rng(count)
+    tiles = [held(chance.integers(0, 256, (count, 8, 8, 3), np.uint8)) for _ in range(groups)]
+    pipe = build_layout(grid_of(tiles), "cpu")
+    for number, group in enumerate(tiles):
+        pipe.feed_input(f"group {number}", [group.pictures])
+    (sheets,) = pipe.run()
+    assert np.array_equal(np.asarray(sheets[0]), compose(tiles).pixels)
+
+
+def test_the_bias_of_the_gpu_encoder_is_taken_off_and_nothing_runs_over() -> None:
+    pipe = build_bias_correction("cpu")
+    for height in (4, 6):
+        sheet = np.random.default_rng(height).integers(0, 256, (height, 5, 3), dtype=np.uint8)
+        sheet[0, 0] = 255
+        pipe.feed_input("sheet", [sheet])
+        (raised,) = pipe.run()
+        assert np.array_equal(raised.at(0), np.minimum(sheet.astype(int) - ENCODER_BIAS, 255))

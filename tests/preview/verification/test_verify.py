@@ -1,24 +1,35 @@
+"""The preview compared with the exported script, also with bad files and failing scripts."""
+
 from __future__ import annotations
 
 import shutil
+import signal
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+from tests.damaged import REFUSED, make_folder
 from tests.helpers import chain_graph, recipe_cases, same, script_batches, with_settings
 from tests.thorough import one_in
 from workbench.catalog import load_catalog
-from workbench.emit.targets import export
+from workbench.emit.core.code import Code
+from workbench.emit.targets import Export, export
 from workbench.engine import Engine
 from workbench.engine.run.runner import Runner
-from workbench.errors import CancelledError, DataError, GraphFaultsError
+from workbench.errors import CancelledError, DataError, GraphFaultsError, WorkerTimeoutError
 from workbench.graph import Graph, load_recipe, load_recipes
+from workbench.graph.edits.edit import set_arg
+from workbench.preview import PreviewRequest, preview_batch
+from workbench.preview.verification import exported_script
+from workbench.preview.verification import verify as module
+from workbench.preview.verification.exported_script import ExportedScript, _last_words
 from workbench.preview.verification.verify import Verifier, deviation, verify
 from workbench.roots import Roots
 from workbench.sources import open_datasets
@@ -222,3 +233,108 @@ def test_deviations(preview: NDArray[np.generic], script: NDArray[np.generic], w
     assert (found is None) == (words is None)
     if found is not None:
         assert re.search(words, found.text)
+
+
+# A comparison goes on without the files that would end the script.
+
+
+@pytest.mark.parametrize("kind", ["text.jpg", "empty.jpg"])
+def test_bad_files_are_left_out_and_named(
+    kind: str, photos: Path, tmp_path: Path, engine: Engine
+) -> None:
+    bad, _ = make_folder(photos, tmp_path, [kind, kind])
+    graph = with_settings(chain_graph("resize", reader={"random_shuffle": True}), batch_size=2)
+    report = Verifier(graph, str(bad), 2, engine=engine).run()
+    assert report.exact
+    assert [one.file for one in report.left_out] == [f"class/0{n}_{kind}" for n in (0, 1)]
+    assert all(REFUSED[kind][1] in one.reason for one in report.left_out)
+    left_out, last = report.lines()
+    assert left_out.startswith("2 bad files left out: class/00")
+    assert last == "identical: 4 of 4"
+
+
+def test_an_empty_folder_is_told_as_in_the_preview(tmp_path: Path, engine: Engine) -> None:
+    with pytest.raises(DataError) as told:
+        Verifier(chain_graph("resize"), str(tmp_path), 1, engine=engine).run()
+    with pytest.raises(DataError) as shown:
+        preview_batch(engine, PreviewRequest(chain_graph("resize"), str(tmp_path)))
+    assert str(told.value) == str(shown.value)
+
+
+# How an exported script that fails is told: the signal, the node, DALI's own words.
+
+
+def test_the_node_that_fails_is_named(photos: Path, engine: Engine) -> None:
+    graph = with_settings(load_recipe("imagenet-eval"), batch_size=2)
+    graph = set_arg(graph, load_catalog(), "normalize", "crop", (5000, 5000))
+    failure = Verifier(graph, str(photos), 1, engine=engine).run().failure
+    assert failure.startswith("The exported script ended with exit code 1 in normalize: Slice ")
+    assert failure.endswith("Change the values of normalize or what feeds it.")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (signal.SIGSEGV, "was ended by SIGSEGV (segmentation fault). Every file can be decoded"),
+        (signal.SIGKILL, "was ended by SIGKILL: out of memory, or killed from outside."),
+        (signal.SIGBUS, "was ended by SIGBUS (bus error). Probably a file of the folder was"),
+    ],
+)
+def test_a_script_that_a_signal_ends(
+    number: int, words: str, photos: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def emit(graph: Graph, target: str, **options: Any) -> Export:
+        code = Code(f"import os\nos.kill(os.getpid(), {int(number)})\n", {})
+        return Export(target, {"pipe.py": code})
+
+    monkeypatch.setattr(module, "export", emit)
+    graph = with_settings(chain_graph("resize"), batch_size=2)
+    failure = Verifier(graph, str(photos), 1, engine=engine).run().failure
+    assert failure.startswith(f"The exported script {words}")
+
+
+def test_the_kernel_ends_the_script_before_the_notebook(photos: Path, tmp_path: Path) -> None:
+    text = "def build_pipeline(data, device):\n    return None\n"
+
+    def score(pid: int | str) -> int:
+        return int(Path(f"/proc/{pid}/oom_score_adj").read_text())
+
+    script = ExportedScript(
+        Code(text, {}), open_datasets(photos), "cpu", str(tmp_path), lambda: None
+    )
+    with script:
+        assert score(script._process.pid) == min(1000, score("self") + 500)
+
+
+def test_a_script_that_never_answers_is_ended(
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exported_script, "LIMIT", 0.5)
+    text = "def build_pipeline(data, device):\n    while True:\n        pass\n"
+    script = ExportedScript(
+        Code(text, {}), open_datasets(photos), "cpu", str(tmp_path), lambda: None
+    )
+    with pytest.raises(WorkerTimeoutError, match="may have a loop without an end"), script:
+        pass
+    assert script._process.poll() is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ""),
+        ("a warning\nterminate called\n", "a warning\nterminate called"),
+        ('Traceback (most recent call last):\n  File "x", line 1\n    run()\n', ""),
+        ('Traceback (most recent call last):\n  File "x", line 1\nKeyError: 3\n', "KeyError: 3"),
+        (
+            'Traceback (most recent call last):\n  File "x", line 1\nException: in user code:\n\n'
+            '    File "pipe.py", line 3, in pipe  *\n        images = rand_augment(images)\n'
+            '    File "rand_augment.py", line 126, in rand_augment  *\n        raise Exception(\n\n'
+            "    Exception: The `r` was excluded.\n\n",
+            "Exception: The `r` was excluded",
+        ),
+        ("Traceback (most recent call last):\nError encountered:\nno.\nC++ context\n", "no"),
+    ],
+)
+def test_last_words(text: str, words: str) -> None:
+    assert _last_words(text) == words

@@ -1,17 +1,20 @@
-"""Differences, and many draws of one photo."""
+"""Outputs as arrays and tiles, differences of two graphs, and the effect of an argument."""
 
 from __future__ import annotations
 
+import base64
 import io
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+import workbench as wb
 from tests.helpers import (
     chain_graph,
     photo_recipes,
@@ -22,12 +25,23 @@ from tests.helpers import (
 )
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
+from workbench.engine.build.kernel_program import build_pipeline
 from workbench.engine.run.runner import Runner
 from workbench.errors import GraphError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_arg
-from workbench.preview import PreviewRequest, PreviewResult, preview_batch
+from workbench.graph.storage.saved_draws import SavedDraw
+from workbench.preview import (
+    PreviewRequest,
+    PreviewResult,
+    preview_batch,
+    preview_effect,
+    preview_outputs,
+    replayed,
+)
 from workbench.preview.pictures.output_tiles import NO_DIFFERENCE
+from workbench.preview.views.effect import MOST_VARIANTS, effect_values
+from workbench.sources import open_datasets
 
 COUNT = 4
 SIZE = 64
@@ -174,3 +188,171 @@ class TestManyDraws:
         plain = show(engine, load_recipe("rotate-jitter"), photos, batch=2)
         assert [t.draws for t in plain.tiles] == [t.draws for t in preview.tiles]
         assert all(tile.notes == () for tile in plain.tiles)
+
+
+@pytest.fixture
+def graph(photos: Path) -> Graph:
+    drawn = wb.random.uniform(range=(-10, 10))
+    made = wb.read(photos).decode().resize(size=(48, 48)).rotate(angle=drawn, keep_size=True)
+    return made.with_p(0.5, lambda x: x.noise.gaussian(stddev=9.0)).with_settings(batch_size=6)
+
+
+@pytest.mark.parametrize("number", [0, 1, 7])
+def test_it_is_the_batch_of_the_exported_script(
+    graph: Graph, number: int, engine: Engine, photos: Path
+) -> None:
+    found = preview_outputs(engine, PreviewRequest(graph, photos, number, 6, 8))
+    pipe = build_pipeline(graph, open_datasets(photos))
+    for _ in range(number + 1):
+        images, labels = pipe.run()
+    assert np.array_equal(found.images, np.stack([np.asarray(images[i]) for i in range(6)]))
+    assert np.array_equal(found.labels, np.stack([np.asarray(labels[i]) for i in range(6)]))
+    assert found.images.dtype == np.uint8
+    assert found.layouts["images"] == "HWC"
+    assert len(found.files) == 6
+    assert {*found.draws} == {"angle", "chance"}
+    assert all(-10 <= angle <= 10 for angle in found.draws["angle"])
+
+
+def test_draws_tell_what_automatic_augmentation_did(graph: Graph, engine: Engine) -> None:
+    made = graph.with_p(0.5, lambda x: x.rand_augment(n=2, m=9))
+    found = preview_outputs(engine, PreviewRequest(made, graph.datasets, 1, 6, 8))
+    *_, came = (name for name in found.draws if name.startswith("chance"))
+    for drawn, text in zip(found.draws[came], found.draws["rand_augment"], strict=True):
+        assert len(text.split(", ")) == 2 if drawn else text == ""
+    assert "rand_augment" in found.to_frame()
+
+
+def test_a_batch_of_many_pictures_shows_itself_in_less_than_100_kb(
+    photos: Path, engine: Engine
+) -> None:
+    graph = wb.read(photos).decode().resize(size=(96, 96)).with_settings(batch_size=16)
+    both = wb.outputs(before=graph.images, after=graph.images.flip(), again=graph.images)
+    found = preview_outputs(engine, PreviewRequest(both, photos, 0, 16, 8))
+    assert len(base64.b64encode(found._repr_mimebundle_()[0]["image/jpeg"])) < 100_000
+
+
+def test_images_of_several_sizes_are_a_tuple(photos: Path, engine: Engine) -> None:
+    graph = wb.read(photos).decode().with_settings(batch_size=64)
+    found = preview_outputs(engine, PreviewRequest(graph, photos, 0, 64, 8))
+    assert isinstance(found.images, tuple)
+    assert "arrays, the first" in repr(found)
+
+
+def test_it_shows_itself_and_turns_into_others(graph: Graph, engine: Engine, photos: Path) -> None:
+    found = preview_outputs(engine, PreviewRequest(graph, photos, 0, 4, 8))
+    shown, _ = found._repr_mimebundle_()
+    assert shown["image/jpeg"][:2] == b"\xff\xd8"
+    assert len(shown["image/jpeg"]) < 100_000
+    assert "images: 4×48×48×3 uint8 HWC" in shown["text/plain"]
+    torch = pytest.importorskip("torch")
+    assert found.to("torch").images.dtype == torch.uint8
+    frame = found.to_frame()
+    assert list(frame.columns) == ["file", "labels", "angle", "chance"]
+    assert {*found} == {"images", "labels"}
+
+
+def test_what_is_not_there_is_told(graph: Graph, engine: Engine, photos: Path) -> None:
+    found = preview_outputs(engine, PreviewRequest(graph, photos, 0, 2, 8))
+    with pytest.raises(AttributeError, match="It has images, labels"):
+        found.masks  # noqa: B018
+    with pytest.raises(ValueError, match="Give one of numpy, torch, jax, cupy"):
+        found.to("mxnet")
+    with pytest.raises(GraphError):
+        preview_outputs(engine, PreviewRequest(graph, photos, -1, 2, 8))
+
+
+# The effect of an argument: which values are shown, and that each is what the preview shows.
+
+
+@pytest.mark.parametrize("op", ["color_twist", "gaussian_blur", "flip", "resize"])
+def test_values_are_of_the_arguments_range(op: str) -> None:
+    for arg in CATALOG[op].args.values():
+        values = effect_values(arg, 5)
+        assert len(values) == len(set(values)) <= MOST_VARIANTS
+        if arg.kind == "bool":
+            assert values == (False, True)
+        elif arg.kind == "float" and arg.low is not None and arg.high is not None:
+            assert (values[0], values[-1]) == (arg.low, arg.high)
+
+
+def test_each_picture_is_that_of_the_preview(engine: Engine, photos: Path) -> None:
+    graph = with_settings(chain_graph("color_twist"), batch_size=4)
+    node = next(each.id for each in graph.nodes if each.op == "color_twist")
+    graphs = [set_arg(graph, CATALOG, node, "saturation", value) for value in (0.0, 1.5)]
+    request = PreviewRequest(
+        graph, open_datasets(photos), tile_size=96, shown="augmented", lossless=True
+    )
+    effect = preview_effect(engine, request, graphs, 2)
+    sheet = np.asarray(Image.open(io.BytesIO(effect.image)))
+    for variant, box in zip(graphs, effect.boxes, strict=True):
+        assert box is not None
+        x, y, width, height = box
+        preview = preview_batch(
+            engine,
+            PreviewRequest(
+                variant, open_datasets(photos), tile_size=96, shown="augmented", lossless=True
+            ),
+        )
+        left, top, wide, tall = preview.tiles[2].augmented[0]
+        whole = np.asarray(Image.open(io.BytesIO(preview.image)))
+        assert np.array_equal(
+            sheet[y : y + height, x : x + width], whole[top : top + tall, left : left + wide]
+        )
+
+
+def test_too_many_variants_are_refused(engine: Engine, photos: Path) -> None:
+    graph = chain_graph("color_twist")
+    request = PreviewRequest(graph, open_datasets(photos))
+    with pytest.raises(GraphError, match="16 at most"):
+        preview_effect(engine, request, [graph] * (MOST_VARIANTS + 1), 0)
+
+
+def test_a_variant_that_dali_refuses_says_why_and_the_others_are_shown(
+    engine: Engine, photos: Path
+) -> None:
+    graph = with_settings(chain_graph("crop"), batch_size=2)
+    node = next(each.id for each in graph.nodes if each.op == "crop")
+    graphs = [set_arg(graph, CATALOG, node, "crop", (side, side)) for side in (64.0, 1e5, 32.0)]
+    effect = preview_effect(engine, PreviewRequest(graph, open_datasets(photos)), graphs, 0)
+    assert [box is None for box in effect.boxes] == [False, True, False]
+    assert [bool(error) for error in effect.errors] == [False, True, False]
+
+
+def test_a_variant_without_pixels_says_so_and_the_others_are_shown(
+    engine: Engine, photos: Path
+) -> None:
+    graph = with_settings(chain_graph("slice"), batch_size=2)
+    node = next(each.id for each in graph.nodes if each.op == "slice")
+    graphs = [set_arg(graph, CATALOG, node, "rel_start", (value, value)) for value in (0.2, 1.0)]
+    effect = preview_effect(engine, PreviewRequest(graph, open_datasets(photos)), graphs, 0)
+    assert effect.boxes[0] is not None
+    assert effect.boxes[1] is None
+    assert "no pixels" in effect.errors[1]
+
+
+GRAPH = with_settings(chain_graph(), batch_size=16)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"shown": "nothing"}, "Give one of original, augmented, both, difference"),
+        ({"batch": -1}, "batch is -1. Give 0 or more"),
+        ({"tiles": 0}, "tiles is 0. Give 1 or more"),
+        ({"tile_size": 2}, "tile_size is 2. Give 8 or more"),
+        ({"tile_size": 4000}, "32 tiles of 4000 pixels are too much.*tile_size of 2048"),
+        ({"repeat": 16}, "repeat is 16.*0 to 15"),
+        ({"repeat": -1}, "repeat is -1"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(GraphError, match=words):
+        replace(PreviewRequest(GRAPH, "photos"), **wrong)
+
+
+def test_a_kept_draw_is_replayed() -> None:
+    request = PreviewRequest(GRAPH, "photos", batch=3, tiles=4)
+    again = replayed(request, SavedDraw(seed=7, batch=5, batch_size=32, sample=2, repeat=20))
+    assert again.graph == with_settings(GRAPH, seed=7, batch_size=32)
+    assert (again.batch, again.repeat, again.tiles) == (5, 20, 4)
