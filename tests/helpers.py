@@ -21,7 +21,7 @@ from workbench.catalog import ArgSpec, Catalog, Value, load_catalog
 from workbench.emit import emit_script
 from workbench.emit.templates.template_parts import needs_conditionals
 from workbench.errors import GraphEditError
-from workbench.graph import Graph, Settings, check_graph, load_recipes
+from workbench.graph import Fault, Graph, Port, Settings, check_graph, load_recipes
 from workbench.graph.edits.edit import (
     insert_node,
     is_movable,
@@ -34,6 +34,9 @@ from workbench.graph.edits.edit import (
 from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.model import is_text
 from workbench.graph.model.values import is_layout
+
+CATALOG = load_catalog()
+"""The operators of the installed DALI."""
 
 Kind = Literal["insert", "remove", "move", "set", "set_bad", "randomise", "reset"]
 KINDS: tuple[Kind, ...] = ("insert", "remove", "move", "set", "set_bad", "randomise", "reset")
@@ -137,10 +140,9 @@ def apply_step(graph: Graph, catalog: Catalog, made: Step) -> Graph:
 
 def edited(made: Sequence[Step], start: Graph | None = None) -> Graph:
     """The start graph after some edits."""
-    catalog = load_catalog()
-    graph = start or start_graph(catalog)
+    graph = start or start_graph(CATALOG)
     for one in made:
-        graph = apply_step(graph, catalog, one)
+        graph = apply_step(graph, CATALOG, one)
     return graph
 
 
@@ -222,6 +224,29 @@ def with_settings(graph: Graph, **settings: Any) -> Graph:
     return replace(graph, settings=replace(graph.settings, **settings))
 
 
+def with_node(graph: Graph, node_id: str, **changes: Any) -> Graph:
+    """The graph with fields of one node changed, unchecked."""
+    return graph.replace_node(replace(graph.node(node_id), **changes))
+
+
+def with_args(graph: Graph, node_id: str, **args: Any) -> Graph:
+    """The graph with arguments added to those of one node, unchecked."""
+    return with_node(graph, node_id, args={**graph.node(node_id).args, **args})
+
+
+def with_input(graph: Graph, node_id: str, name: str, source: str) -> Graph:
+    """The graph with one input fed by a port, as ``"decode.output"``."""
+    inputs = {**graph.node(node_id).inputs, name: Port(*source.split("."))}
+    return with_node(graph, node_id, inputs=inputs)
+
+
+def only_fault(graph: Graph) -> Fault:
+    """The fault of a graph that has one."""
+    faults = check_graph(graph, CATALOG)
+    assert len(faults) == 1, [str(fault) for fault in faults]
+    return faults[0]
+
+
 def chain_graph(*ops: str, settings: Settings | None = None, **values: dict[str, Value]) -> Graph:
     """Reader, decoder and these operators; ``values`` by node id."""
     catalog = load_catalog()
@@ -265,7 +290,7 @@ def script_batches(
     graph: Graph, data: Path | str, count: int, folder: Path
 ) -> list[list[list[NDArray[Any]]]]:
     """The first batches of the exported script: batch -> output -> samples."""
-    script = import_script(emit_script(graph, load_catalog()).text, folder)
+    script = import_script(emit_script(graph, CATALOG).text, folder)
     pipe = built(script, data)
     return [[arrays_of(output) for output in pipe.run()] for _ in range(count)]
 

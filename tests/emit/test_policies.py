@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.emit.written_code import ruff
-from tests.helpers import chain_graph
+from tests.helpers import chain_graph, with_args
 from workbench.catalog import Value, load_catalog
 from workbench.catalog.own_operators.auto_augment import NAMED
 from workbench.emit import emit_script
@@ -29,8 +28,7 @@ ALL: Value = (tuple(EACH[:8]), tuple(EACH[8:]))
 
 def with_policy(**args: Value) -> Graph:
     graph = chain_graph("resize", "apply_auto_augment")
-    node = graph.node("apply_auto_augment")
-    return graph.replace_node(replace(node, args={**node.args, **args}))
+    return with_args(graph, "apply_auto_augment", **args)
 
 
 @pytest.mark.parametrize("target", target_names())

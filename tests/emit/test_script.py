@@ -16,7 +16,14 @@ from hypothesis import given
 from tests.emit.pipeline_import.graphs import canonical
 from tests.emit.pipeline_import.test_roundtrip import there_and_back
 from tests.emit.written_code import calls_in, expected_calls, imports_in, ruff
-from tests.helpers import CHAINS, chain_graph, import_script, photo_recipes, with_settings
+from tests.helpers import (
+    CHAINS,
+    chain_graph,
+    import_script,
+    photo_recipes,
+    with_node,
+    with_settings,
+)
 from workbench.catalog import load_catalog
 from workbench.emit import Code, emit_script
 from workbench.emit.core.pipeline_seed import _held, pipeline_seed_is_enough
@@ -233,7 +240,7 @@ def test_two_views_are_one_function_and_come_back_as_two(tmp_path: Path) -> None
 
 def test_views_that_differ_are_written_out() -> None:
     other = set_arg(SIMCLR, CATALOG, "gaussian_2", "window_size", 21)
-    seed = SIMCLR.replace_node(replace(SIMCLR.node("mirror_2"), seed=99))
+    seed = with_node(SIMCLR, "mirror_2", seed=99)
     for graph in (other, seed):
         assert "augment(" not in emit_script(graph, CATALOG).text
 

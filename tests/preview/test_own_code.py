@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.helpers import chain_graph, with_settings
+from tests.helpers import chain_graph, with_args, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.run.worker import MOST_OUTPUT
@@ -184,7 +184,7 @@ def test_another_source_under_the_same_name_is_shown(
         graph = swap.after(graph, resize_of(graph))
         made = graph.node("swap")
         source = f"def swap(image):\n    return image * 0 + {value}\n"
-        graph = graph.replace_node(replace(made, args={**made.args, "source": source}))
+        graph = with_args(graph, made.id, source=source)
         if inside:
             graph, _ = wrap_in_region(graph, load_catalog(), ["swap"], "repeat")
         request = PreviewRequest(wb.trust_graph(graph), open_datasets(photos), tiles=1)

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from tests.helpers import script_batches, with_settings
+from tests.helpers import script_batches, with_args, with_settings
 from tests.thorough import one_in
 from workbench.cli import main
 from workbench.engine import Engine
@@ -48,7 +48,7 @@ def graph_for(kind: str) -> Graph:
     graph = with_settings(load_recipe(recipes.get(kind, "rotate-jitter")), batch_size=COUNT)
     (reader,) = graph.sources
     stride = {"stride": 1} if kind == "video_frames" else {}  # every fourth frame is there
-    return graph.replace_node(replace(reader, args={**reader.args, **stride}))
+    return with_args(graph, reader.id, **stride)
 
 
 COUNTS = {

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import NO_NAMES, TEXTS, VALUES
+from tests.helpers import NO_NAMES, TEXTS, VALUES, with_node
 from tests.placed import placed
 from workbench.catalog import ArgSpec, Value, load_catalog
 from workbench.emit.core.code import Code
@@ -140,7 +140,7 @@ CATALOG = load_catalog()
 
 def test_a_node_set_to_the_gpu_takes_its_inputs_there() -> None:
     graph = load_recipe("rotate-jitter")
-    graph = graph.replace_node(replace(graph.node("rotate"), device="gpu"))
+    graph = with_node(graph, "rotate", device="gpu")
     emitter = Emitter(ResolvedGraph(graph, CATALOG), topological(graph)[0])
     lines = " ".join(emitter.node_lines(graph.node("rotate")).text)
     assert "fn.rotate(images.gpu(), " in lines
@@ -150,7 +150,7 @@ def test_a_node_set_to_the_gpu_takes_its_inputs_there() -> None:
 
 def test_a_node_without_inputs_names_its_device() -> None:
     graph = load_recipe("rotate-jitter")
-    graph = graph.replace_node(replace(graph.node("angle"), device="gpu"))
+    graph = with_node(graph, "angle", device="gpu")
     emitter = Emitter(ResolvedGraph(graph, CATALOG), topological(graph)[0])
     assert 'device="gpu"' in " ".join(emitter.node_lines(graph.node("angle")).text)
 
@@ -162,7 +162,7 @@ def lines_of(graph: Graph, node: str) -> str:
 
 def test_data_from_the_gpu_are_brought_to_a_node_set_to_the_cpu() -> None:
     graph = set_setting(load_recipe("rotate-jitter"), device="mixed")
-    graph = graph.replace_node(replace(graph.node("rotate"), device="cpu"))
+    graph = with_node(graph, "rotate", device="cpu")
     assert "fn.rotate(images.cpu(), " in lines_of(graph, "rotate")
     assert "device=" not in lines_of(graph, "rotate")
     assert ".cpu()" not in lines_of(graph, "color")
@@ -172,7 +172,7 @@ def test_a_copy_to_the_other_side_is_a_transfer_and_no_operator() -> None:
     graph, _ = insert_node(load_recipe("rotate-jitter"), CATALOG, "copy", "resize")
     assert lines_of(graph, "copy") == "images = fn.copy(images)"
     for device in ("cpu", "gpu"):
-        moved = graph.replace_node(replace(graph.node("copy"), device=device))
+        moved = with_node(graph, "copy", device=device)
         assert lines_of(moved, "copy") == f"images = images.{device}()"
 
 

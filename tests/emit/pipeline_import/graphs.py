@@ -15,6 +15,7 @@ from tests.helpers import Step, apply_step, step
 from tests.placed import CATALOG, USABLE
 from workbench.catalog import Value
 from workbench.emit.core.policies import is_of_the_call
+from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.graph import Graph, Node, Port, Settings, check_graph
 from workbench.graph.edits.edit import new_node, start_graph
 from workbench.graph.fixes.unfed_inputs import feed_input, feed_node, fitting_ports
@@ -203,3 +204,15 @@ def plain(value: Value) -> Value:
     if isinstance(value, tuple):
         return plain(value[0]) if len(value) == 1 else tuple(map(plain, value))
     return float(np.float32(value)) if isinstance(value, float) else value
+
+
+def assert_the_same(graph: Graph, imported: ImportedGraph) -> None:
+    """An exact import of all nodes has the nodes, outputs and settings of the graph."""
+    before, after = canonical(graph), canonical(imported.graph)
+    assert after.nodes == before.nodes
+    assert after.outputs == before.outputs
+    assert after.settings == before.settings
+    assert after.regions == before.regions
+    assert imported.report.is_exact, str(imported.report)
+    assert set(imported.report.exact) == {node.id for node in imported.graph.walk()}
+    assert check_graph(imported.graph, CATALOG) == ()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.emit.pipeline_import.graphs import canonical
+from tests.emit.pipeline_import.graphs import assert_the_same
 from tests.emit.test_own_code import balanced, sometimes
 from tests.placed import CATALOG
 from tests.region_graphs import branching_graph
@@ -84,16 +84,6 @@ def back(graph: Graph, target: str, folder: Path) -> ImportedGraph:
     path = folder / next(iter(made.files))
     path.write_text(made.main.text, encoding="utf-8")
     return from_file(path)
-
-
-def assert_the_same(graph: Graph, imported: ImportedGraph) -> None:
-    before, after = canonical(graph), canonical(imported.graph)
-    assert after.nodes == before.nodes
-    assert after.outputs == before.outputs
-    assert after.settings == before.settings
-    assert after.regions == before.regions
-    assert imported.report.is_exact, str(imported.report)
-    assert check_graph(imported.graph, CATALOG) == ()
 
 
 @pytest.mark.parametrize("part", one_in(8, PARTS))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from tests.emit.pipeline_import.graphs import CPU_ONLY, GROWN, MOST, canonical
+from tests.emit.pipeline_import.graphs import CPU_ONLY, GROWN, MOST, assert_the_same, canonical
 from tests.helpers import import_script, photo_recipes, recipe_cases
 from tests.placed import CATALOG, USABLE, placed
 from tests.region_graphs import OTHERS, REGION_GRAPHS
@@ -46,17 +46,6 @@ def there_and_back(graph: Graph, folder: Path, others: Dataset | None = None) ->
             **({"seed": chosen.seed} if automatic else {}),  # as build_pipeline has it
         )
         return import_traced(with_noted(trace_pipeline(pipe, graph.name), noted), CATALOG)
-
-
-def assert_the_same(graph: Graph, imported: ImportedGraph) -> None:
-    before, after = canonical(graph), canonical(imported.graph)
-    assert after.nodes == before.nodes
-    assert after.outputs == before.outputs
-    assert after.settings == before.settings
-    assert after.regions == before.regions
-    assert imported.report.is_exact, str(imported.report)
-    assert set(imported.report.exact) == {node.id for node in imported.graph.walk()}
-    assert check_graph(imported.graph, CATALOG) == ()
 
 
 @pytest.fixture(scope="module")

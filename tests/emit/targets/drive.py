@@ -139,36 +139,6 @@ def resume(folder: str, data: str) -> dict[str, list[Any]]:
     return found
 
 
-def partition(folder: str, data: str, count: str) -> list[Any]:
-    """Of so many random divisions of a list of files those of which an epoch is not each once.
-
-    ``data`` holds the lists ``N.txt`` of N files, whose labels are their numbers.
-    """
-    import random
-
-    module = load(Path(folder, "loader.py"))
-    chance, wrong = random.Random(0), []
-    for _ in range(int(count)):
-        ranks, files = chance.randint(1, 3), chance.randint(12, 40)
-        module.PIPELINES, size = chance.randint(1, 4), chance.randint(1, 9)
-        loaders = [
-            torch_loader(
-                module, f"{data}/{files}.txt", batch_size=size, shard_id=rank, num_shards=ranks
-            )
-            for rank in range(ranks)
-        ]
-        for _ in range(3):
-            labels = [
-                label
-                for loader in loaders
-                for batch in loader
-                for label in batch["labels"].tolist()
-            ]
-            if sorted(labels) != list(range(files)) or len({len(each) for each in loaders}) > 1:
-                wrong.append([ranks, module.PIPELINES, files, size, sorted(labels)])
-    return wrong
-
-
 def rank(folder: str, data: str, count: str) -> list[int]:
     """One rank of torchrun: the labels of its shard in some epochs, into a file of its own."""
     import torch
@@ -194,8 +164,7 @@ def rank(folder: str, data: str, count: str) -> list[int]:
 
 
 COMMANDS: dict[str, Callable[..., Any]] = {
-    f.__name__: f
-    for f in (start, first, epochs, resume, partition, rank, audit, resumed, padded, trained)
+    f.__name__: f for f in (start, first, epochs, resume, rank, audit, resumed, padded, trained)
 }
 if __name__ == "__main__":
     # Commands stand one after the other, with "+" between them: a framework starts once.

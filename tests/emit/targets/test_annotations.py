@@ -17,7 +17,7 @@ from PIL import Image
 import workbench as wb
 from tests.emit.written_code import ruff
 from tests.graph.annotations.ramps import chain_of, coco_start, write_ramps
-from tests.helpers import import_script, with_settings
+from tests.helpers import import_script, with_args, with_settings
 from tests.sources.written import WRITERS, Photos
 from tests.thorough import one_in
 from workbench.catalog import load_catalog
@@ -45,8 +45,7 @@ def loader_of(graph: Graph, tmp_path: Path, with_: str = "") -> ModuleType:
 
 
 def with_reader(graph: Graph, **args: bool) -> Graph:
-    reader = graph.node("reader")
-    return graph.replace_node(replace(reader, args={**reader.args, **args}))
+    return with_args(graph, "reader", **args)
 
 
 @pytest.mark.parametrize("ltrb", [False, True])
@@ -271,7 +270,7 @@ def small_with_masks() -> Graph:
     graph = load_recipe("retinanet")
     (reader,) = graph.sources
     resize, image = graph.node("resize"), graph.outputs["images"]
-    graph = graph.replace_node(replace(reader, args={**reader.args, "pixelwise_masks": True}))
+    graph = with_args(graph, reader.id, pixelwise_masks=True)
     graph = graph.replace_node(replace(resize, args={"resize_shorter": 160, "max_size": 267}))
     masks = Node(
         "follow_masks", "follow_masks", inputs={"masks": Port("reader", "masks"), "image": image}

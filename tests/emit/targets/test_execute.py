@@ -320,12 +320,8 @@ def shuffled_eval() -> Graph:
     return set_arg(load_recipe("imagenet-eval"), CATALOG, "reader", "random_shuffle", True)
 
 
-@pytest.mark.parametrize("target", together(SHARDED))
-def test_two_shards_lose_and_double_nothing(
-    target: str, execute: Callable[[str], list[Any]]
-) -> None:
-    require(target)
-    epochs = execute(target)[1]
+def require_whole_epochs(epochs: list[list[list[Any]]]) -> None:
+    """Three epochs of 33 samples in two shards: each sample once, in another order each time."""
     assert len(epochs) == 3
     every = Counter(epochs[0][0] + epochs[0][1])
     assert len(every) == 33
@@ -333,6 +329,14 @@ def test_two_shards_lose_and_double_nothing(
         assert sorted(map(len, shards)) == [16, 17]
         assert Counter(shards[0] + shards[1]) == every
     assert epochs[0] != epochs[1], "an epoch is shuffled as the one before"
+
+
+@pytest.mark.parametrize("target", together(SHARDED))
+def test_two_shards_lose_and_double_nothing(
+    target: str, execute: Callable[[str], list[Any]]
+) -> None:
+    require(target)
+    require_whole_epochs(execute(target)[1])
 
 
 def test_shards_draw_apart() -> None:
@@ -344,9 +348,13 @@ def test_shards_draw_apart() -> None:
 
 
 @pytest.mark.thorough
-def test_a_resumed_loader_gives_the_next_batches(photos: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("pipelines", [1, 2])
+def test_a_resumed_loader_gives_the_next_batches(
+    pipelines: int, photos: Path, tmp_path: Path
+) -> None:
+    """Also from the midst of an epoch, and from where it is not the first pipeline's turn."""
     require("pytorch")
-    graph = with_settings(load_recipe("imagenet-train"), **SETTINGS)
+    graph = set_setting(load_recipe("imagenet-train"), pipelines=pipelines)
     folder = write(graph, "pytorch", tmp_path)
     small = some_of(photos, 30, tmp_path / "photos")  # 8 batches an epoch
     for index, (went_on, resumed) in drive("resume", folder, small)[0].items():

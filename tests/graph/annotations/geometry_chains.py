@@ -34,6 +34,7 @@ from tests.graph.annotations.ramps import (
     run_graph,
     write_ramps,
 )
+from tests.helpers import with_args
 from workbench.catalog import load_catalog
 from workbench.catalog.geometry import geometry_rules
 from workbench.catalog.spec import Catalog, Value
@@ -61,8 +62,7 @@ class Errors:
 def whole_chain(folder: Path, seed: int) -> Graph:
     """A random chain, with boxes, points and masks that follow the image."""
     graph = replace_visible(chain_of(folder, seed))
-    reader = graph.node("reader")
-    graph = graph.replace_node(replace(reader, args={**reader.args, "pixelwise_masks": True}))
+    graph = with_args(graph, "reader", pixelwise_masks=True)
     drawn: dict[str, Value] = {"range": (0.0, float(min(WIDTH, HEIGHT))), "shape": (8, 2)}
     image = graph.outputs["images"]
     nodes = (

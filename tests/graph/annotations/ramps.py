@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.helpers import with_args, with_node
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
 from workbench.emit.targets import export
@@ -130,13 +131,13 @@ def chain_of(folder: Path, seed: int) -> Graph:
             {"interp_type": "INTERP_LINEAR"} if "interp_type" in catalog[op].args else {}
         )
         own = {n: v for n, v in graph.node(after).args.items() if n in ("fill_value", "axis_names")}
-        graph = graph.replace_node(replace(graph.node(after), args={**own, **start, **args}))
+        graph = with_node(graph, after, args={**own, **start, **args})
         for name in drawn:
             graph = randomise_arg(graph, catalog, after, name)
         graph = with_followers(before, graph, catalog)
         if at == last:
             graph, after = insert_node(graph, catalog, "cast", after)
-            graph = graph.replace_node(replace(graph.node(after), args={"dtype": "FLOAT"}))
+            graph = with_node(graph, after, args={"dtype": "FLOAT"})
     return graph
 
 
@@ -222,5 +223,5 @@ def replace_visible(graph: Graph) -> Graph:
     """The graph with followers that leave nothing out of which anything can be seen."""
     for node in graph.nodes:
         if node.op == "follow_boxes":
-            graph = graph.replace_node(replace(node, args={**node.args, "visible": 0.0}))
+            graph = with_args(graph, node.id, visible=0.0)
     return graph

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.graph.annotations.ramps import HEIGHT, WIDTH, coco_start, run_graph, write_ramps
+from tests.graph.annotations.ramps import HEIGHT, WIDTH, coco_start, run_graph
+from tests.helpers import with_args, with_node
 from workbench.catalog import load_catalog
 from workbench.catalog.own_operators.followers import BOX_FORMATS
 from workbench.catalog.spec import Catalog, Value
@@ -32,15 +33,9 @@ KEY_POINTS = ((10, 20), (30, 40, 50, 60), (), (5, 5, 100, 100, 7, 9))
 TWO: Mapping[str, Value] = {"horizontal": 1, "vertical": 0}
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_ramps(tmp_path_factory.mktemp("coco"))
-
-
 def _flipped(folder: Path, reader: Mapping[str, Value]) -> Graph:
     start = coco_start(folder)
-    args = {**start.node("reader").args, **reader}
-    start = start.replace_node(replace(start.node("reader"), args=args))
+    start = with_args(start, "reader", **reader)
     flip = Node("flip", "flip", TWO, {"data": Port("decode", "output")})
     outputs = {"images": Port("flip", "output")}
     return replace(start, nodes=(*start.nodes, flip), outputs=outputs)
@@ -99,7 +94,7 @@ def test_polygons_follow_by_their_vertices(folder: Path, relative: bool) -> None
     outputs |= {name: Port("reader", name) for name in ("polygons", "vertices")}
     start = replace(graph, nodes=graph.nodes[:-1], outputs=outputs)
     graph, flip = insert_node(start, CATALOG, "flip", "decode")
-    graph = graph.replace_node(replace(graph.node(flip), args=TWO))
+    graph = with_node(graph, flip, args=TWO)
     graph = with_followers(start, graph, CATALOG)
     assert graph.outputs["vertices"] == Port("follow_points", "points")
     assert graph.outputs["polygons"] == Port("reader", "polygons")
@@ -114,13 +109,12 @@ def test_polygons_follow_by_their_vertices(folder: Path, relative: bool) -> None
 def _cut_with_polygons(folder: Path) -> tuple[Graph, Graph]:
     """Boxes, labels and polygons given out, and the same cut so that some boxes go."""
     start = coco_start(folder)
-    args = {**start.node("reader").args, "polygon_masks": True}
-    start = start.replace_node(replace(start.node("reader"), args=args))
+    start = with_args(start, "reader", polygon_masks=True)
     rows = {name: Port("reader", name) for name in ("polygons", "vertices")}
     start = replace(start, outputs={**start.outputs, **rows})
     graph, cut = insert_node(start, CATALOG, "crop", "decode")
     crop: Mapping[str, Value] = {"crop": (110, 120), "crop_pos_x": 0.2}
-    graph = graph.replace_node(replace(graph.node(cut), args=crop))
+    graph = with_node(graph, cut, args=crop)
     return start, with_followers(start, graph, CATALOG)
 
 
@@ -161,7 +155,7 @@ def test_polygons_of_boxes_that_another_numbering_has_are_a_fault(folder: Path) 
     with pytest.raises(GraphFaultsError, match="polygons counts the boxes"):
         export(wrong, "script", CATALOG)
     assert next(fix.graph for fix in fixes(wrong, CATALOG, fault)) == graph
-    told = wrong.replace_node(replace(wrong.node("follow_boxes"), args={"places": True}))
+    told = with_node(wrong, "follow_boxes", args={"places": True})
     told = replace(told, outputs={**told.outputs, "places": Port("follow_boxes", "places")})
     assert check_graph(told, CATALOG) == ()
 

@@ -16,8 +16,8 @@ from tests.graph.annotations.ramps import (
     coco_start,
     replace_visible,
     run_graph,
-    write_ramps,
 )
+from tests.helpers import with_args, with_node
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
 from workbench.graph.annotations.follower_edits import with_followers
@@ -38,18 +38,13 @@ def _followed(folder: Path, op: str, args: dict[str, Value]) -> Graph:
     """One operator, or a decoder that crops in the decoder's place."""
     catalog, start = load_catalog(), coco_start(folder)
     if op.startswith("decoders"):
-        graph = start.replace_node(replace(start.node("decode"), op=op, args=args))
+        graph = with_node(start, "decode", op=op, args=args)
         if "random" in op:
-            graph = graph.replace_node(replace(graph.node("decode"), seed=5))
+            graph = with_node(graph, "decode", seed=5)
     else:
         graph, after = insert_node(start, catalog, op, "decode")
-        graph = graph.replace_node(replace(graph.node(after), args=args))
+        graph = with_node(graph, after, args=args)
     return with_followers(start, graph, catalog)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_ramps(tmp_path_factory.mktemp("coco"))
 
 
 def _check(folder: Path, seeds: range) -> None:
@@ -181,8 +176,7 @@ def test_a_mask_is_moved_as_its_image_to_the_pixel(
 ) -> None:
     catalog = load_catalog()
     graph, after = insert_node(coco_start(folder), catalog, op, "decode")
-    node = graph.node(after)
-    graph = graph.replace_node(replace(node, args={**node.args, **args}))
+    graph = with_args(graph, after, **args)
     mask = Node("mask", "decoders.image", {}, {"data": Port("reader", "jpegs")})
     inputs = {"masks": Port("mask", "output"), "image": Port(after, "output")}
     follower = Node("follow_masks", "follow_masks", {}, inputs)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.graph.annotations.geometry_chains import region_chain, worst_of
-from tests.graph.annotations.ramps import BATCH, coco_start, run_graph, write_ramps
-from tests.helpers import same, script_batches
+from tests.graph.annotations.ramps import BATCH, coco_start, run_graph
+from tests.helpers import same, script_batches, with_node
 from workbench.catalog import load_catalog
 from workbench.engine.run.runner import Runner
 from workbench.graph.annotations.follower_edits import with_followers
@@ -22,11 +22,6 @@ from workbench.graph.model import Body, Graph, Node, Port
 
 BATCHES = (0, 1, 7)
 CATALOG = load_catalog()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_ramps(tmp_path_factory.mktemp("coco"))
 
 
 def _check(folder: Path, seeds: range, device: str = "cpu") -> None:
@@ -68,9 +63,9 @@ def test_the_preview_is_the_script_at_any_batch(folder: Path, seed: int, tmp_pat
 
 def _turned_in_an_if(folder: Path) -> Graph:
     graph, turned = insert_node(coco_start(folder), CATALOG, "flip", "decode")
-    graph = graph.replace_node(replace(graph.node(turned), args={"horizontal": 1}))
+    graph = with_node(graph, turned, args={"horizontal": 1})
     graph, _ = wrap_in_region(graph, CATALOG, [turned])
-    return graph.replace_node(replace(graph.node("chance"), seed=5))  # by which some are turned
+    return with_node(graph, "chance", seed=5)  # by which some are turned
 
 
 def test_an_if_brings_its_followers_and_takes_them_away(folder: Path) -> None:

@@ -17,8 +17,8 @@ from tests.graph.annotations.ramps import (
     coco_start,
     replace_visible,
     run_graph,
-    write_ramps,
 )
+from tests.helpers import with_args, with_node
 from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.catalog.templates import load_templates
@@ -33,11 +33,6 @@ from workbench.graph.types.shapes import infer_types
 
 CATALOG = load_catalog()
 Array = NDArray[np.generic]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_ramps(tmp_path_factory.mktemp("coco"))
 
 
 def _mixed(folder: Path, name: str) -> Graph:
@@ -99,7 +94,7 @@ def test_boxes_around_a_window_and_in_it(folder: Path, visible: float) -> None:
     graph = graph.replace_node(follower)
     kept = cut = 0
     for seed in range(6):
-        seeded = graph.replace_node(replace(graph.node("centre"), seed=seed))
+        seeded = with_node(graph, "centre", seed=seed)
         seeded = seeded.replace_node(replace(graph.node("share"), seed=seed + 100))
         _, boxes, labels, order, anchors, extents = run_graph(seeded)
         own = _resized(folder)
@@ -119,9 +114,7 @@ def test_boxes_around_a_window_and_in_it(folder: Path, visible: float) -> None:
 
 def test_masks_come_from_the_same_image_as_the_pixels(folder: Path) -> None:
     graph = _mixed(folder, "cutmix")
-    graph = graph.replace_node(
-        replace(graph.node("sized"), args={"size": (224, 224), "interp_type": "INTERP_NN"})
-    )
+    graph = with_node(graph, "sized", args={"size": (224, 224), "interp_type": "INTERP_NN"})
     mask = Node("own", "decoders.image", {}, {"data": Port("reader", "jpegs")})
     inputs = {"masks": Port("own", "output"), "image": Port("cutmix", "output")}
     follower = Node("moved", "follow_masks", {}, inputs)
@@ -174,8 +167,7 @@ def _blocked(graph: Graph, target: str) -> str:
 
 def test_what_is_not_well_defined_says_why(folder: Path) -> None:
     graph = _mixed(folder, "mixup")
-    reader = graph.node("reader")
-    graph = graph.replace_node(replace(reader, args={**reader.args, "pixelwise_masks": True}))
+    graph = with_args(graph, "reader", pixelwise_masks=True)
     assert "a pixel would be of both their classes" in _blocked(graph, "masks")
     follower = graph.node("follow_boxes")
     numbered = replace(follower, args={**follower.args, "places": True})
@@ -190,11 +182,10 @@ def test_a_region_before_the_mix_is_followed_and_one_behind_says_why(folder: Pat
     turned = with_followers(start, graph, CATALOG)
     graph, _ = insert_template(turned, CATALOG, load_templates()["mixup"], region)
     graph = with_followers(turned, graph, CATALOG)
-    graph = graph.replace_node(
-        replace(
-            graph.node("follow_boxes"),
-            inputs={**graph.node("follow_boxes").inputs, "image": graph.outputs["images"]},
-        )
+    graph = with_node(
+        graph,
+        "follow_boxes",
+        inputs={**graph.node("follow_boxes").inputs, "image": graph.outputs["images"]},
     )
     _, boxes, labels = run_graph(graph)
     assert [len(each) for each in boxes] == [len(each) for each in labels]

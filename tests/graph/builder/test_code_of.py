@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.helpers import with_node
 from tests.thorough import one_in
 from workbench.graph.builder.call_reader import UnknownSyntaxError, read_calls
 from workbench.graph.builder.code_of import code_of, ordered
@@ -186,7 +187,7 @@ PRINTS = "a=print('run')) or dict(b"
     "change",
     [
         lambda g, branch: replace(g, outputs={PRINTS: g.outputs["images"]}),
-        lambda g, branch: g.replace_node(replace(g.node("rotate"), seed=PRINTS)),
+        lambda g, branch: with_node(g, "rotate", seed=PRINTS),
         lambda g, branch: g.replace_node(
             replace(branch, inputs={**branch.inputs, PRINTS: g.outputs["images"]})
         ),

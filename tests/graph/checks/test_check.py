@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from nvidia.dali.types import DALIDataType
 
-from tests.graph.one_fault import fed, only_fault, with_node
-from tests.helpers import CHAINS, chain_graph, with_settings
+from tests.helpers import (
+    CHAINS,
+    chain_graph,
+    only_fault,
+    with_args,
+    with_input,
+    with_node,
+    with_settings,
+)
 from workbench.catalog import Catalog, Value, load_catalog
 from workbench.catalog.own_operators.auto_augment import SUITE, WARPS
 from workbench.errors import GraphFaultsError
@@ -114,33 +121,33 @@ def test_seeds_fit_into_what_dali_takes(seed: int) -> None:
 
 
 def test_edges_that_lead_nowhere() -> None:
-    graph = fed(chain_graph("rotate"), "rotate", "data", "gone.output")
+    graph = with_input(chain_graph("rotate"), "rotate", "data", "gone.output")
     fault = only_fault(graph)
     assert (fault.node, fault.arg) == ("rotate", "data")
     assert "gone.output, which does not exist" in fault.message
-    fault = only_fault(fed(graph, "rotate", "data", "decode.pixels"))
+    fault = only_fault(with_input(graph, "rotate", "data", "decode.pixels"))
     assert "decoders.image gives output" in fault.message
     fault = only_fault(with_node(graph, "rotate", inputs={}))
     assert (fault.node, fault.arg, fault.message) == ("rotate", "data", "nothing feeds it")
-    fault = only_fault(fed(chain_graph("rotate"), "rotate", "picture", "decode.output"))
+    fault = only_fault(with_input(chain_graph("rotate"), "rotate", "picture", "decode.output"))
     assert "rotate has no such input" in fault.message
     assert "data" in fault.remedy
 
 
 def test_cycles_name_all_nodes_in_them() -> None:
     graph = chain_graph("resize", "rotate", "flip")
-    fault = only_fault(fed(graph, "resize", "data", "rotate.output"))
+    fault = only_fault(with_input(graph, "resize", "data", "rotate.output"))
     assert "wait for each other: resize, rotate, flip" in fault.message
     assert fault.remedy == "Cut one edge."
-    assert only_fault(fed(graph, "rotate", "data", "rotate.output")).node == "rotate"
+    assert only_fault(with_input(graph, "rotate", "data", "rotate.output")).node == "rotate"
 
 
 def test_kinds_must_fit() -> None:
-    fault = only_fault(fed(chain_graph("rotate"), "rotate", "data", "reader.jpegs"))
+    fault = only_fault(with_input(chain_graph("rotate"), "rotate", "data", "reader.jpegs"))
     assert fault.message == "it takes image and is fed encoded"
     assert "call .decode()" in fault.remedy
     (fault, *_) = check_graph(
-        fed(chain_graph("rotate"), "rotate", "data", "reader.labels"), CATALOG
+        with_input(chain_graph("rotate"), "rotate", "data", "reader.labels"), CATALOG
     )
     assert fault.remedy == "Connect a port of its kind."
 
@@ -240,7 +247,7 @@ def test_an_output_that_an_optional_input_adds() -> None:
     assert fault.remedy == "Feed its input labels."
     graph, numbers = place_node(graph, CATALOG, "random.uniform")
     graph = with_node(graph, numbers, args={"range": (0, 9), "shape": (5,), "dtype": "INT32"})
-    sound = fed(graph, node, "labels", f"{numbers}.output")
+    sound = with_input(graph, node, "labels", f"{numbers}.output")
     assert not check_graph(sound, CATALOG)
     given = infer_types(sound, CATALOG)
     assert given[Port(node, "labels")].dtype == "INT32"
@@ -250,7 +257,7 @@ def test_an_output_that_an_optional_input_adds() -> None:
 def clips(output_layout: str) -> Graph:
     """Two copies of a photo as frames, in that order of axes."""
     graph, stack = place_node(chain_graph("resize"), CATALOG, "stack", Port("resize", "output"))
-    graph = fed(graph, stack, "input_1", "resize.output")
+    graph = with_input(graph, stack, "input_1", "resize.output")
     graph = set_arg(graph, CATALOG, stack, "axis_name", "F")
     graph, last = place_node(graph, CATALOG, "crop_mirror_normalize", Port(stack, "output"))
     graph = set_arg(graph, CATALOG, last, "output_layout", output_layout)
@@ -297,7 +304,7 @@ def test_what_belongs_together() -> None:
 def test_an_input_and_the_arguments_that_it_stands_for() -> None:
     graph = chain_graph("slice")
     for port in ("anchor", "shape_input"):
-        graph = fed(graph, "slice", port, "decode.output")
+        graph = with_input(graph, "slice", port, "decode.output")
     codes = {fault.code for fault in check_graph(graph, CATALOG)}
     assert codes == {"conflict", "kind"}
 
@@ -329,7 +336,7 @@ def test_a_colour_operator_wants_a_colour_image(catalog: Catalog) -> None:
 @pytest.mark.parametrize("seed", [None, -1, 2**32])
 def test_what_draws_has_a_seed_of_its_own(catalog: Catalog, seed: int | None) -> None:
     graph = load_recipe("rotate-jitter")
-    graph = graph.replace_node(replace(graph.node("angle"), seed=seed))
+    graph = with_node(graph, "angle", seed=seed)
     (fault,) = check_graph(graph, catalog)
     assert (fault.node, fault.arg) == ("angle", "seed")
     assert "for example" in fault.remedy
@@ -375,8 +382,7 @@ def test_each_is_told_and_can_be_mended(
     op: str, args: dict[str, Value], arg: str, words: str
 ) -> None:
     graph = chain_graph("resize", op)
-    node = graph.node(op)
-    graph = graph.replace_node(replace(node, args={**node.args, **args}))
+    graph = with_args(graph, op, **args)
     found = check_graph(graph, CATALOG)
     fault = next(fault for fault in found if fault.arg == arg)
     assert (fault.node, words in str(fault)) == (op, True), str(fault)
@@ -434,8 +440,7 @@ JITTER = load_recipe("rotate-jitter")
 )
 def test_probabilities_that_dali_refuses(given: Value, words: str) -> None:
     graph, _ = choose_one_of(JITTER, CATALOG, ["rotate", "color"])
-    draw = graph.node("choice")
-    faulty = graph.replace_node(replace(draw, args={**draw.args, "p": given}))
+    faulty = with_args(graph, "choice", p=given)
     (fault,) = check_graph(faulty, CATALOG)
     assert (fault.node, fault.arg) == ("choice", "p")
     assert words in fault.words
@@ -444,16 +449,12 @@ def test_probabilities_that_dali_refuses(given: Value, words: str) -> None:
 @pytest.mark.parametrize("given", [(0.3, 0.7), (1.0, 0.0), (0.50005, 0.5), 0.5])
 def test_probabilities_that_dali_takes(given: Value) -> None:
     graph, _ = choose_one_of(JITTER, CATALOG, ["rotate", "color"])
-    draw = graph.node("choice")
-    assert not check_graph(
-        graph.replace_node(replace(draw, args={**draw.args, "p": given})), CATALOG
-    )
+    assert not check_graph(with_args(graph, "choice", p=given), CATALOG)
 
 
 @pytest.mark.parametrize("probability", [-0.1, 1.5])
 def test_a_coin_flip_outside_of_zero_to_one(probability: float) -> None:
     graph, _ = wrap_in_region(JITTER, CATALOG, ["rotate"])
-    coin = graph.node("chance")
-    faulty = graph.replace_node(replace(coin, args={**coin.args, "probability": probability}))
+    faulty = with_args(graph, "chance", probability=probability)
     (fault,) = check_graph(faulty, CATALOG)
     assert (fault.node, fault.arg) == ("chance", "probability")

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.graph.one_fault import only_fault, with_node
-from tests.helpers import chain_graph, with_settings
+from tests.helpers import chain_graph, only_fault, with_node, with_settings
 from tests.placed import placed
 from workbench.catalog import Catalog, load_catalog
 from workbench.graph import Graph, Port, check_graph, load_recipe
@@ -34,14 +33,14 @@ def test_what_follows_a_mixed_decoder_is_on_the_gpu_and_generators_stay(catalog:
 
 def test_a_device_set_by_hand_wins(catalog: Catalog) -> None:
     graph = chain_graph("resize", "rotate")
-    graph = graph.replace_node(replace(graph.node("resize"), device="gpu"))
+    graph = with_node(graph, "resize", device="gpu")
     assert infer_devices(graph, catalog) == {
         "reader": "cpu",
         "decode": "cpu",
         "resize": "gpu",
         "rotate": "gpu",
     }
-    graph = graph.replace_node(replace(graph.node("decode"), device="cpu"))
+    graph = with_node(graph, "decode", device="cpu")
     assert infer_devices(with_settings(graph, device="mixed"), catalog)["decode"] == "cpu"
 
 
@@ -66,9 +65,9 @@ def test_what_changes_sides(catalog: Catalog) -> None:
     assert moved(graph, catalog, "rotate") == {}
     mixed = with_settings(graph, device="mixed")
     assert moved(mixed, catalog, "resize") == moved(mixed, catalog, "decode") == {}
-    by_hand = graph.replace_node(replace(graph.node("resize"), device="gpu"))
+    by_hand = with_node(graph, "resize", device="gpu")
     assert moved(by_hand, catalog, "resize") == {"data": "gpu"}
-    back = mixed.replace_node(replace(mixed.node("rotate"), device="cpu"))
+    back = with_node(mixed, "rotate", device="cpu")
     assert moved(back, catalog, "rotate") == {"data": "cpu"}
 
 

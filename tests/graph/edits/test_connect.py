@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import CHAINS, GRAPHS
+from tests.helpers import CHAINS, GRAPHS, with_node
 from tests.thorough import examples
 from workbench.catalog import load_catalog
 from workbench.catalog.templates import load_templates
@@ -96,7 +96,7 @@ def test_the_mean_of_an_image_feeds_an_argument() -> None:
     graph = graph.replace_node(replace(node, args={"axis_names": "HWC"}))
     graph = connect(graph, CATALOG, out(mean), "color", "hue")
     assert check_graph(graph, CATALOG) == ()
-    most = graph.replace_node(replace(graph.node(mean), op="reductions.max"))
+    most = with_node(graph, mean, op="reductions.max")
     assert "color.hue: it takes fractions" in str(check_graph(most, CATALOG)[0])
     assert "takes FLOAT" in (connection_refusal(most, CATALOG, out(mean), "color", "hue") or "")
 

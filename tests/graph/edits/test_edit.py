@@ -10,7 +10,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.helpers import CHAINS, GRAPHS, Step, apply_step, chain_graph, flat_recipes, step
+from tests.helpers import (
+    CHAINS,
+    GRAPHS,
+    Step,
+    apply_step,
+    chain_graph,
+    flat_recipes,
+    step,
+    with_node,
+)
 from tests.thorough import one_in
 from workbench.catalog import Catalog, load_catalog
 from workbench.errors import CatalogError, GraphEditError
@@ -179,7 +188,7 @@ def test_a_node_fed_twice_by_its_neighbour_does_not_move(catalog: Catalog) -> No
 
 def test_unknown_operators_can_be_removed_but_not_moved(catalog: Catalog) -> None:
     graph = chain_graph("resize", "rotate")
-    graph = graph.replace_node(replace(graph.node("resize"), op="gone.with_the_wind"))
+    graph = with_node(graph, "resize", op="gone.with_the_wind")
     assert [n.id for n in remove_nodes(graph, catalog, ["resize"]).nodes] == [
         "reader",
         "decode",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import CHAINS, GRAPHS
+from tests.helpers import CHAINS, GRAPHS, with_args
 from tests.region_graphs import branching_graph
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
@@ -104,8 +104,7 @@ def test_the_type_that_follows_needs_names_the_muted_node() -> None:
 
 
 def test_a_faulty_node_that_is_muted_stops_nothing() -> None:
-    node = JITTER.node("rotate")
-    faulty = JITTER.replace_node(replace(node, args={**node.args, "fill_value": "red"}))
+    faulty = with_args(JITTER, "rotate", fill_value="red")
     assert stopping_faults(faulty, CATALOG)
     assert not check_graph(set_muted(faulty, ["rotate"], True), CATALOG)
 

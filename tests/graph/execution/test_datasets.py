@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import with_settings
+from tests.helpers import with_args, with_settings
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export, target_names
 from workbench.errors import DataError, GraphFaultsError, GraphFormatError
@@ -153,7 +153,7 @@ def test_batch_k_is_run_k_div_n_of_pipeline_k_mod_n(count: int, batch: int) -> N
 def test_a_reader_of_a_shard_divides_that() -> None:
     """Rank 1 of 3 with two pipelines reads the shards 2 and 3 of 6."""
     source = ONE.sources[0]
-    ranked = TWO.replace_node(replace(source, args={**source.args, "shard_id": 1, "num_shards": 3}))
+    ranked = with_args(TWO, source.id, shard_id=1, num_shards=3)
     assert [shard_of(graph) for graph in single_pipelines(ranked)] == [(2, 6, True), (3, 6, True)]
 
 

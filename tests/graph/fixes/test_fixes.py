@@ -12,7 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import CHAINS, HOSTILE, VALUES, chain_graph, same, script_batches, with_settings
+from tests.helpers import (
+    CHAINS,
+    HOSTILE,
+    VALUES,
+    chain_graph,
+    same,
+    script_batches,
+    with_node,
+    with_settings,
+)
 from tests.placed import USABLE, placed
 from tests.thorough import examples
 from workbench.catalog import Catalog, OpSpec, Value, load_catalog
@@ -204,10 +213,6 @@ def test_the_first_remedies_one_after_another_lead_to_a_sound_graph(graph: Graph
 def labels(graph: Graph, code: str) -> dict[str, Graph]:
     (fault,) = [fault for fault in check_graph(graph, CATALOG) if fault.code == code]
     return {fix.label: fix.graph for fix in fixes(graph, CATALOG, fault)}
-
-
-def with_node(graph: Graph, node_id: str, **fields: Any) -> Graph:
-    return graph.replace_node(replace(graph.node(node_id), **fields))
 
 
 DECODED = Port("decode", "output")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.graph.rewrites.laws import CATALOG, done, require_near, start
+from tests.helpers import with_node
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph
 from workbench.graph.rewrites import by_node, rewritten
@@ -41,7 +41,7 @@ def test_each_node_may_be_where_the_gpu_begins() -> None:
 
 def test_what_a_person_put_on_the_cpu_what_draws_and_what_has_one_side_stay() -> None:
     graph = chain()
-    own = graph.replace_node(replace(graph.node("brightness"), device="cpu"))
+    own = with_node(graph, "brightness", device="cpu")
     names = by_node(own, CATALOG, ["on-the-gpu"])
     assert "on-the-gpu@brightness" not in names
     assert not any("reader" in name or "uniform" in name for name in names)
@@ -56,7 +56,7 @@ def there_and_back() -> Graph:
         ("contrast", "cpu"),
         ("crop_mirror_normalize", "gpu"),
     ):
-        graph = graph.replace_node(replace(graph.node(name), device=side))
+        graph = with_node(graph, name, device=side)
     return graph.with_settings(device="mixed")
 
 

@@ -16,7 +16,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.graph.fixes.test_fixes import BROKEN
-from tests.helpers import CHAINS, built, chain_graph, chained, import_script
+from tests.helpers import CHAINS, built, chain_graph, chained, import_script, with_node
 from tests.placed import CATALOG, USABLE, dali_function, placed
 from tests.thorough import examples, one_in
 from workbench.catalog import OpSpec, load_catalog
@@ -253,7 +253,7 @@ def test_every_operator_gives_what_was_told_on_the_gpu(
 ) -> None:
     graph, node_id = placed(op, batch_size=5, num_threads=2, device="mixed")
     if infer_devices(graph, CATALOG)[node_id] == "cpu":
-        graph = graph.replace_node(replace(graph.node(node_id), device="gpu"))
+        graph = with_node(graph, node_id, device="gpu")
     assert check_graph(graph, CATALOG) == ()
     flows = infer_types(graph, CATALOG)
     for port, batch in run(graph, photos, tmp_path, device="mixed").items():

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.helpers import with_node
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.graph import Graph, load_recipe
@@ -378,11 +379,11 @@ def test_on_the_gpu_it_is_told_blocks_and_threads() -> None:
     assert 'device="gpu"' in text
     assert "device_id=0," in text
     bare = {k: v for k, v in graph.node("kernel").args.items() if k != "blocks"}
-    graph = graph.replace_node(replace(graph.node("kernel"), args=bare))
+    graph = with_node(graph, "kernel", args=bare)
     (fault,) = wb.check_graph(graph, load_catalog())
     assert "must be told blocks" in str(fault)
     whole = {**kernel.args, "batch_processing": True}
-    graph = graph.replace_node(replace(graph.node("kernel"), args=whole))
+    graph = with_node(graph, "kernel", args=whole)
     (fault,) = wb.check_graph(graph, load_catalog())
     assert "on the GPU numba is given one sample at a time" in str(fault)
 

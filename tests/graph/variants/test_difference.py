@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import GRAPHS, KINDS, Step, apply_step, step
+from tests.helpers import GRAPHS, KINDS, Step, apply_step, step, with_node
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.graph import Graph, load_recipe
@@ -114,7 +114,7 @@ def test_a_chain_of_renamed_nodes() -> None:
 
 def test_a_node_with_other_values_is_another() -> None:
     after = rename_node(START, "rotate", "turn")
-    after = after.replace_node(replace(after.node("turn"), args={"keep_size": False}))
+    after = with_node(after, "turn", args={"keep_size": False})
     assert find_renames(START, after) == {}
 
 
@@ -167,9 +167,7 @@ def test_a_node_of_one_graph_alone_draws_apart() -> None:
     drawn = randomise_arg(blurred, CATALOG, node, "sigma")
     (apart,) = differing_random_nodes(START, drawn, CATALOG)
     assert drawn.node(apart).op.startswith("random.")
-    clash = START.replace_node(
-        replace(START.node(START.node("rotate").inputs["angle"].node), seed=99)
-    )
+    clash = with_node(START, START.node("rotate").inputs["angle"].node, seed=99)
     assert with_seeds_of(drawn, clash).node(apart).seed != 99
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.helpers import chain_graph, recipe_cases, script_batches, with_settings
+from tests.helpers import chain_graph, recipe_cases, script_batches, with_node, with_settings
 from workbench.catalog import Value, load_catalog
 from workbench.engine import Engine
 from workbench.graph import load_recipe
@@ -219,9 +219,7 @@ def test_outputs_of_other_names_and_sizes(engine: Engine, photos: Path) -> None:
     views = with_seeds_of(load_recipe("two-view"), START)
     both = preview_distances(engine, replace(request, graph=views), request)
     assert [tile.means[1] for tile in both] == [None, None]
-    wide = START.replace_node(
-        replace(START.node("resize"), args={**START.node("resize").args, "size": (100, 200)})
-    )
+    wide = with_node(START, "resize", args={**START.node("resize").args, "size": (100, 200)})
     (tile, _) = preview_distances(engine, request, replace(request, graph=wide))
     assert tile.means == (None,)
     assert tile.same_photo == pytest.approx(True)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.graph.annotations.ramps import coco_start, write_ramps
+from tests.helpers import with_args, with_node
 from tests.sources.written import read_photos, write_coco
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
@@ -37,12 +38,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def masked(folder: Path) -> Graph:
     """COCO with masks given out, turned a quarter."""
     start = coco_start(folder)
-    reader = start.node("reader")
-    start = start.replace_node(replace(reader, args={**reader.args, "pixelwise_masks": True}))
+    start = with_args(start, "reader", pixelwise_masks=True)
     start = replace(start, outputs={**start.outputs, "masks": Port("reader", "masks")})
     graph, turned = insert_node(start, CATALOG, "rotate", "decode")
-    args = {**graph.node(turned).args, "angle": 90.0, "keep_size": False}
-    graph = graph.replace_node(replace(graph.node(turned), args=args))
+    graph = with_args(graph, turned, angle=90.0, keep_size=False)
     return with_followers(start, graph, CATALOG)
 
 
@@ -121,13 +120,11 @@ def test_an_empty_mask_is_no_mark() -> None:
 
 def test_polygons_are_drawn_as_outlines_of_their_boxes(folder: Path, engine: Engine) -> None:
     start = coco_start(folder)
-    reader = start.node("reader")
-    start = start.replace_node(replace(reader, args={**reader.args, "polygon_masks": True}))
+    start = with_args(start, "reader", polygon_masks=True)
     given = {name: Port("reader", name) for name in ("polygons", "vertices")}
     start = replace(start, outputs={**start.outputs, **given})
     graph, turned = insert_node(start, CATALOG, "rotate", "decode")
-    args = {**graph.node(turned).args, "angle": 90.0, "keep_size": False}
-    graph = graph.replace_node(replace(graph.node(turned), args=args))
+    graph = with_args(graph, turned, angle=90.0, keep_size=False)
     graph = with_followers(start, graph, CATALOG)
     assert check_graph(graph, CATALOG) == ()
     preview = preview_batch(engine, PreviewRequest(graph, {}, tiles=2))
@@ -144,7 +141,7 @@ def test_polygons_are_drawn_as_outlines_of_their_boxes(folder: Path, engine: Eng
 def test_points_that_have_left_are_marked_at_the_edge(folder: Path, engine: Engine) -> None:
     start = coco_start(folder)
     graph, cut = insert_node(start, CATALOG, "crop", "decode")
-    graph = graph.replace_node(replace(graph.node(cut), args={"crop": (100, 100)}))
+    graph = with_node(graph, cut, args={"crop": (100, 100)})
     drawn = {"range": (0.0, 200.0), "shape": (12, 2)}
     inputs = {"points": Port("points", "output"), "image": Port(cut, "output")}
     nodes = (
@@ -259,8 +256,7 @@ def test_ids_paths_and_shares_of_classes_stand_beside_the_picture(
     photos: Path, folder: Path, engine: Engine
 ) -> None:
     start = coco_start(folder)
-    reader = start.node("reader")
-    start = start.replace_node(replace(reader, args={**reader.args, "image_ids": True}))
+    start = with_args(start, "reader", image_ids=True)
     place = Node("path", "get_property", {"key": "source_info"}, {"data": Port("reader", "jpegs")})
     given = {"image_ids": Port("reader", "image_ids"), "paths": Port("path", "output")}
     graph = replace(start, nodes=(*start.nodes, place), outputs={**start.outputs, **given})
@@ -300,8 +296,7 @@ def test_boxes_whose_numbers_were_changed_have_no_names(
     (tmp_path / "boxes.json").write_text(json.dumps(document))
     start = coco_start(folder)
     args = {"annotations_file": str(tmp_path / "boxes.json")}
-    reader = start.node("reader")
-    start = start.replace_node(replace(reader, args={**reader.args, **args}))
+    start = with_args(start, "reader", **args)
     graph, _ = insert_node(start, CATALOG, "flip", "decode")
     graph = with_followers(start, graph, CATALOG)
     follower = next(node for node in graph.nodes if node.op == "follow_boxes")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
 
-from tests.helpers import chain_graph, script_batches, with_settings
+from tests.helpers import chain_graph, script_batches, with_node, with_settings
 from tests.preview.sheets import COUNT, augmented, originals, pictures, show, write_exact
 from workbench.catalog import Value, load_catalog
 from workbench.engine import Engine
@@ -40,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def normalised(args: dict[str, Value]) -> Graph:
     """``crop_mirror_normalize`` with these values alone: nothing is cropped."""
     graph = chain_graph("crop_mirror_normalize")
-    return graph.replace_node(replace(graph.node("crop_mirror_normalize"), args=args))
+    return with_node(graph, "crop_mirror_normalize", args=args)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from tests.helpers import (
     recipe_cases,
     same,
     script_batches,
+    with_node,
     with_settings,
 )
 from workbench.catalog import load_catalog
@@ -145,7 +146,7 @@ def test_where_sizes_differ_the_tile_says_so(engine: Engine, folder: Path) -> No
 def test_normalised_floats_are_compared_as_they_are_shown(engine: Engine, folder: Path) -> None:
     graph = chain_graph("crop_mirror_normalize", crop_mirror_normalize={"output_layout": "CHW"})
     args = {"mean": (100.0,), "std": (50.0,), "dtype": "FLOAT", "output_layout": "CHW"}
-    graph = graph.replace_node(replace(graph.node("crop_mirror_normalize"), args=args))
+    graph = with_node(graph, "crop_mirror_normalize", args=args)
     preview = show(engine, graph, folder, shown="difference")
     assert max(int(cut(preview, index).max()) for index in range(COUNT)) <= 1
 
