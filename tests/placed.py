@@ -7,7 +7,8 @@ from dataclasses import replace
 from textwrap import dedent
 from typing import Any
 
-from workbench.catalog import OpSpec, load_catalog
+from tests.helpers import CATALOG
+from workbench.catalog import OpSpec
 from workbench.emit.core.python import assigned
 from workbench.emit.emitter import Emitter
 from workbench.graph import Graph, Node, Port
@@ -15,7 +16,6 @@ from workbench.graph.edits.edit import new_node, start_graph
 from workbench.graph.fixes.unfed_inputs import feed_node
 from workbench.graph.resolved import ResolvedGraph
 
-CATALOG = load_catalog()
 USABLE = [
     op
     for op in CATALOG.values()

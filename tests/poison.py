@@ -18,8 +18,8 @@ from functools import cache
 from typing import Any
 
 from tests.graph.builder.test_code_of import STEPS, a_graph
-from tests.helpers import good_value
-from workbench.catalog import ArgSpec, load_catalog
+from tests.helpers import CATALOG, good_value
+from workbench.catalog import ArgSpec
 from workbench.catalog.own_operators.structure import STRUCTURE
 from workbench.catalog.spec import OPAQUE, OpSpec
 from workbench.emit.targets import export, target_names
@@ -44,7 +44,6 @@ HOSTILE_VALUES = (
     True, False, None, [], {}, [[]], [1, [2]], ["PWN()"], [True], {"a": 1}, [0] * 50,
     [1e308, 1e308], "224",
 )  # fmt: skip
-CATALOG = load_catalog()
 Path = tuple[str | int, ...]
 
 

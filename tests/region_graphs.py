@@ -9,7 +9,8 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from workbench.catalog import Catalog, Value, load_catalog
+from tests.helpers import CATALOG
+from workbench.catalog import Catalog, Value
 from workbench.graph import Graph, Node, Port, Settings, load_recipe
 from workbench.graph.control_flow.chance import set_probability
 from workbench.graph.control_flow.one_of import add_option, choose_one_of, set_weights
@@ -18,7 +19,6 @@ from workbench.graph.edits.edit import start_graph
 from workbench.graph.model import Body, Source
 from workbench.sources import Dataset, Datasets, open_datasets
 
-CATALOG = load_catalog()
 BATCH = 5
 OTHERS = "others"
 """The parameter of the second source."""

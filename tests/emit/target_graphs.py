@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from tests.helpers import flat_recipes
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG, flat_recipes
 from workbench.emit.targets import export, load_target, target_names
 from workbench.graph import Graph, load_recipe, load_recipes
 from workbench.graph.edits.edit import set_setting
 
-CATALOG = load_catalog()
 SIDE_BY_SIDE = "side-by-side"
 RECIPES = {
     **load_recipes(),

@@ -14,8 +14,7 @@ import pytest
 from PIL import Image
 
 from tests.graph.annotations.test_unmoved import start_of
-from tests.helpers import import_script, script_batches, with_settings
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG, import_script, script_batches, with_settings
 from workbench.emit.annotations.box_clipping import clip_sources
 from workbench.emit.targets import export
 from workbench.engine import Engine
@@ -29,7 +28,6 @@ from workbench.preview.verification.verify import Verifier
 from workbench.samples.records import example, framed, write_shard
 from workbench.sources import data_facts, list_samples, open_dataset, open_datasets
 
-CATALOG = load_catalog()
 OVER = ([60, 10, 20.3, 20], [10, -0.0001, 20, 20], [-0.4, 10, 20, 20], [50, 30, 45, 31])
 """Boxes (left, top, width, height) over the edge of an image of 80x60."""
 KINDS = ("coco", "tfrecord_boxes", "webdataset_boxes")

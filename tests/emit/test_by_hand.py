@@ -12,12 +12,10 @@ import pytest
 
 from tests.emit.by_hand import imagenet_train, segmentation, simclr
 from tests.graph.annotations.ramps import write_ramps
-from tests.helpers import import_script
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG, import_script
 from workbench.emit.targets import export
 from workbench.graph import load_recipe
 
-CATALOG = load_catalog()
 FOLDER = Path(__file__).parent / "by_hand"
 README = Path(__file__).parents[2] / "workbench" / "emit" / "targets" / "README.md"
 _LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.emit.written_code import ruff
-from tests.helpers import chain_graph, with_args
-from workbench.catalog import Value, load_catalog
+from tests.helpers import CATALOG, chain_graph, with_args
+from workbench.catalog import Value
 from workbench.catalog.own_operators.auto_augment import NAMED
 from workbench.emit import emit_script
 from workbench.emit.targets import export, target_names
@@ -16,7 +16,6 @@ from workbench.errors import GraphExportError
 from workbench.graph import Graph
 from workbench.graph.model.policy import own_policy
 
-CATALOG = load_catalog()
 REFUSING = {
     **dict.fromkeys(("dynamic", "notebook", "ray"), "has no apply_auto_augment"),
     "torchvision": "torchvision has no counterpart of apply_auto_augment",

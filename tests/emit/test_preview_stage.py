@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from hypothesis import given
 
-from tests.helpers import CHAINS, chain_graph
-from workbench.catalog import Catalog, load_catalog
+from tests.helpers import CATALOG, CHAINS, chain_graph
+from workbench.catalog import Catalog
 from workbench.emit import emit_script, emit_stage
 from workbench.engine.build.auto_augment import automatic_draws
 from workbench.graph import Graph, Node, Port, load_recipe
@@ -15,8 +15,6 @@ from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.graph.model.node_order import topological
 from workbench.graph.resolved import ResolvedGraph
-
-CATALOG = load_catalog()
 
 
 def operator_calls(text: str) -> dict[str, set[str]]:

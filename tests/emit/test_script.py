@@ -17,6 +17,7 @@ from tests.emit.pipeline_import.graphs import canonical
 from tests.emit.pipeline_import.test_roundtrip import there_and_back
 from tests.emit.written_code import calls_in, expected_calls, imports_in, ruff
 from tests.helpers import (
+    CATALOG,
     CHAINS,
     chain_graph,
     import_script,
@@ -24,7 +25,6 @@ from tests.helpers import (
     with_node,
     with_settings,
 )
-from workbench.catalog import load_catalog
 from workbench.emit import Code, emit_script
 from workbench.emit.core.pipeline_seed import _held, pipeline_seed_is_enough
 from workbench.emit.core.seed_sequence import drawn_seeds
@@ -35,7 +35,6 @@ from workbench.graph import Graph, Node, Port, check_graph, load_recipe, load_re
 from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
 from workbench.preview.verification.verify import verify
 
-CATALOG = load_catalog()
 RECIPES = list(load_recipes().values())
 
 

@@ -19,9 +19,8 @@ from hypothesis import given
 
 from tests.emit.target_graphs import PYTHON, RECIPES, REFUSED, WITHOUT_DALI, files_of, held
 from tests.emit.written_code import imports_in, ruff
-from tests.helpers import CHAINS, HOSTILE, chain_graph
+from tests.helpers import CATALOG, CHAINS, HOSTILE, chain_graph
 from tests.thorough import examples, one_in
-from workbench.catalog import load_catalog
 from workbench.emit.targets import Export, export, load_target, target_names
 from workbench.errors import GraphExportError, SaveError
 from workbench.graph import Graph, load_recipe, load_recipes
@@ -29,7 +28,6 @@ from workbench.graph.edits.edit import set_arg
 from workbench.sources import load_source
 from workbench.sources.common.class_folders import FIND_CLASS_FILES
 
-CATALOG = load_catalog()
 GOLDEN = Path(__file__).parent / "golden"
 
 

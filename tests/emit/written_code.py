@@ -8,12 +8,11 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG
 from workbench.emit.templates.template_parts import function_name
 from workbench.graph import Graph
 from workbench.sources.kinds.images.folder import SOURCE
 
-CATALOG = load_catalog()
 ENVELOPE = {
     "argparse.ArgumentParser": 1,
     "main": 1,

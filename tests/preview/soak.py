@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tests import placed
-from tests.helpers import good_value, photo_recipes, with_settings
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG, good_value, photo_recipes, with_settings
 from workbench.engine import Engine
 from workbench.engine.protocol.registry import task
 from workbench.engine.resources.process_memory import give_back_free, own_bytes, thread_count
@@ -45,7 +44,6 @@ LARGEST = 1024.0
 """Of a number: images of 10,000 pixels a side test the machine's memory, not the workbench."""
 FEW = 8.0
 """The range of a number for which the catalogue names none: a shape, for example."""
-CATALOG = load_catalog()
 USABLE = sorted(op.name for op in placed.USABLE)
 
 

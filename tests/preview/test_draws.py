@@ -9,17 +9,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.helpers import CHAINS, apply_step, photo_recipes, same, step, with_settings
+from tests.helpers import CATALOG, CHAINS, apply_step, photo_recipes, same, step, with_settings
 from tests.preview.soak import BUDGET, soak
 from tests.thorough import examples
-from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Port, check_graph, load_recipes
 from workbench.graph.types.devices import is_generator
 
-CATALOG = load_catalog()
 COUNT = 3
 
 

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from tests.engine.tasks import until
-from tests.helpers import chain_graph, with_settings
+from tests.helpers import CATALOG, chain_graph, with_settings
 from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
@@ -42,7 +42,6 @@ from workbench.preview import PreviewRequest, PreviewResult, preview_batch
 from workbench.preview.views.fault_isolation import call_isolating_faults, run_nodes_separately
 from workbench.preview.views.render import render
 
-CATALOG = load_catalog()
 COUNT = 6
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import NO_NAMES, TEXTS, VALUES, with_node
+from tests.helpers import CATALOG, NO_NAMES, TEXTS, VALUES, with_node
 from tests.placed import placed
-from workbench.catalog import ArgSpec, Value, load_catalog
+from workbench.catalog import ArgSpec, Value
 from workbench.emit.core.code import Code
 from workbench.emit.core.expressions import (
     constant_type,
@@ -133,9 +133,6 @@ def test_long_lists_are_wrapped() -> None:
     assert lines[-1] == "]  # fmt: skip"
     assert max(map(len, lines)) <= LINE
     assert ast.literal_eval("\n".join(lines).partition(" = ")[2]) == values
-
-
-CATALOG = load_catalog()
 
 
 def test_a_node_set_to_the_gpu_takes_its_inputs_there() -> None:

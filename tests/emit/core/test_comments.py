@@ -13,9 +13,8 @@ from PIL import Image
 
 import workbench as wb
 from tests.emit.target_graphs import held
-from tests.helpers import with_settings
+from tests.helpers import CATALOG, with_settings
 from tests.thorough import one_in
-from workbench.catalog import load_catalog
 from workbench.cli import main
 from workbench.emit.targets import export, target_names
 from workbench.engine.importing import from_file
@@ -26,7 +25,6 @@ from workbench.graph.storage.layout import Frame
 from workbench.sources import DataFacts, data_facts, open_dataset
 from workbench.ui.export.exports import with_frame_comments
 
-CATALOG = load_catalog()
 WARNED = "fit pixels in 0..1"
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.emit.written_code import calls_in, expected_calls
 from tests.helpers import (
+    CATALOG,
     CHAINS,
     HOSTILE,
     NO_NAMES,
@@ -22,7 +23,7 @@ from tests.helpers import (
     with_settings,
 )
 from tests.thorough import one_in
-from workbench.catalog import Catalog, load_catalog
+from workbench.catalog import Catalog
 from workbench.emit import emit_script
 from workbench.emit.core.naming import RESERVED, name_outputs
 from workbench.emit.templates.template_parts import function_name
@@ -31,8 +32,6 @@ from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
 from workbench.graph.edits.edit import insert_node, set_arg
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import outputs_of
-
-CATALOG = load_catalog()
 
 
 @given(TEXTS, TEXTS)

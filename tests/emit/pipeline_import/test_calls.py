@@ -14,8 +14,7 @@ from nvidia.dali import Pipeline, fn, types
 
 import workbench as wb
 from tests.emit.pipeline_import.traces import FILE, decoder, op, place, reader
-from tests.helpers import arrays_of, same, script_batches
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG, arrays_of, same, script_batches
 from workbench.catalog.spec import OPAQUE, Value
 from workbench.emit.pipeline_import.calls.expressions import Expression, expression_node
 from workbench.emit.pipeline_import.calls.nodes import Call, call_name, make_call, read_folder
@@ -25,7 +24,6 @@ from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 from workbench.graph.edits.rename import LONGEST
 from workbench.graph.model import is_name
 
-CATALOG = load_catalog()
 IMAGES = "__Image_0"
 BOXES, LABELS = TracedInput("boxes", "cpu"), TracedInput("labels", "cpu")
 

@@ -23,10 +23,9 @@ from tests.engine.test_some_of import (
     repeated_subsets,
     shuffled,
 )
-from tests.helpers import arrays_of, import_script, same
+from tests.helpers import CATALOG, arrays_of, import_script, same
 from tests.thorough import examples, one_in
 from tests.turn_graphs import TURN_GRAPHS, turn_graph
-from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.emit.pipeline_import.calls.conditionals import (
     MERGE,
@@ -42,7 +41,6 @@ from workbench.graph import Graph, Node, Port, check_graph, load_recipe
 from workbench.graph.control_flow.one_of import weights_of
 from workbench.graph.control_flow.some_of import choose_some_of, set_count
 
-CATALOG = load_catalog()
 BATCHES = 3
 
 

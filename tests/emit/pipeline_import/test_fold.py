@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.emit.pipeline_import.traces import FILE, decoder, op, pipeline, place, reader
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG
 from workbench.emit.pipeline_import.calls.fold import MERGE, SPLIT, fold_calls
 from workbench.emit.pipeline_import.calls.nodes import make_call
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
@@ -24,7 +24,6 @@ from workbench.emit.pipeline_import.trace.traced import (
 from workbench.graph.model import Port
 from workbench.graph.model.node_order import topological
 
-CATALOG = load_catalog()
 SOURCE = """\
 def pipe():
     images = fn.decoders.image(fn.readers.file()[0])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.emit.pipeline_import.traces import FILE, decoder, op, pipeline, place, reader
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG
 from workbench.emit.pipeline_import.calls.device_placement import with_devices
 from workbench.emit.pipeline_import.calls.nodes import make_call
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
@@ -22,8 +22,6 @@ from workbench.emit.pipeline_import.trace.traced import (
 )
 from workbench.graph import Graph, Node, Port, Settings, check_graph
 from workbench.graph.types.devices import infer_devices
-
-CATALOG = load_catalog()
 
 
 def brought(*ops: TracedOp, gives: tuple[TracedInput, ...] = ()) -> ImportedGraph:

@@ -19,8 +19,7 @@ from tests.emit.pipeline_import.material import (
     folders,
     original,
 )
-from tests.helpers import built, import_script, same
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG, built, import_script, same
 from workbench.emit import emit_script
 from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.engine.importing import from_file, from_pipeline
@@ -31,7 +30,6 @@ from workbench.graph.user_functions.own_code import trust_graph
 
 pytestmark = pytest.mark.xdist_group("material")  # in one worker: all of it is imported once
 
-CATALOG = load_catalog()
 BATCHES = 3
 QUICK = (
     "resnet_train", "to_gpu", "multi_crop", "class_form", "conditionals", "detection_coco",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG
 from workbench.emit import emit_script
 from workbench.emit.pipeline_import.remark import with_remark
 from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
@@ -133,8 +133,6 @@ def test_all_of_it() -> None:
 
 
 # The names of bodies, as comments of an exported script, come back.
-
-CATALOG = load_catalog()
 
 
 @pytest.mark.parametrize("op", ["one_of", "some_of"])

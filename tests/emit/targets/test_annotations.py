@@ -17,10 +17,9 @@ from PIL import Image
 import workbench as wb
 from tests.emit.written_code import ruff
 from tests.graph.annotations.ramps import chain_of, coco_start, write_ramps
-from tests.helpers import import_script, with_args, with_settings
+from tests.helpers import CATALOG, import_script, with_args, with_settings
 from tests.sources.written import WRITERS, Photos
 from tests.thorough import one_in
-from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
 from workbench.emit.core.outputs import class_numbers
 from workbench.emit.targets import export
@@ -29,8 +28,6 @@ from workbench.graph import Graph, Node, Port, load_recipe
 from workbench.graph.resolved import ResolvedGraph
 from workbench.samples.shapes import CLASSES, SCENES
 from workbench.sources import list_samples, open_dataset
-
-CATALOG = load_catalog()
 
 
 @pytest.fixture(scope="module")

@@ -19,9 +19,8 @@ import pytest
 from tests.emit.target_graphs import REFUSED, WITHOUT_DALI
 from tests.emit.test_own_code import REFUSE
 from tests.emit.test_own_code import balanced as own_code_graph
-from tests.helpers import with_settings
+from tests.helpers import CATALOG, with_settings
 from tests.region_graphs import branching_graph
-from workbench.catalog import load_catalog
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError
 from workbench.graph import Graph, Port, check_graph, load_recipe, load_recipes
@@ -30,7 +29,6 @@ from workbench.graph.edits.edit import set_arg, set_setting
 pytestmark = pytest.mark.timeout(600)  # Ray and TensorFlow alone take a minute to start
 
 ROOT = Path(__file__).parents[3]
-CATALOG = load_catalog()
 REGIONS = "regions"
 OWN_CODE = "own-code"
 RECIPES = {**load_recipes(), REGIONS: branching_graph(), OWN_CODE: own_code_graph()}

@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import with_settings
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG, with_settings
 from workbench.emit.targets import export
 from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_arg
 
-CATALOG = load_catalog()
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(300)]
 
 _KERAS = """

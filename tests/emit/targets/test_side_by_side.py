@@ -19,14 +19,13 @@ from tests.emit.targets.test_execute import (
     some_of,
     write,
 )
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG
 from workbench.emit.targets import export, load_target, target_names
 from workbench.errors import GraphExportError
 from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_setting
 
 pytestmark = pytest.mark.timeout(600)
-CATALOG = load_catalog()
 ABLE = [name for name in target_names() if load_target(name).side_by_side]
 LOADERS = ("pytorch", "lightning", "jax", "ray")
 CHOSEN = ("cutout", "regions", "rand-augment")

@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 
 from tests.emit.target_graphs import REFUSED, WITHOUT_DALI
-from tests.helpers import with_settings
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG, with_settings
 from workbench.emit.targets import export
 from workbench.graph import Graph, load_recipes
 from workbench.graph.resolved import ResolvedGraph
 
-CATALOG = load_catalog()
 _DTYPES = {"UINT8": "torch.uint8", "FLOAT": "torch.float32", "INT32": "torch.int64"}
 _COMPILED = ("robustness",)
 """Recipes whose transforms torchvision has compiled: JPEG."""

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from nvidia.dali import Pipeline
 
-from tests.helpers import chain_graph, same, script_batches, torchvision_transforms
+from tests.helpers import CATALOG, chain_graph, same, script_batches, torchvision_transforms
 from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
 from workbench.catalog.own_operators.auto_augment import POLICIES, SUITE, SubPolicies
@@ -33,7 +33,6 @@ from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
 from workbench.graph.model.policy import own_policy
 from workbench.graph.resolved import ResolvedGraph
 
-CATALOG = load_catalog()
 BATCHES = (0, 1, 7)
 SIZE = {"size": (64.0, 64.0)}
 

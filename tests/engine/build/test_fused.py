@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import chain_graph, same, script_batches
+from tests.helpers import CATALOG, chain_graph, same, script_batches
 from tests.thorough import one_in
-from workbench.catalog import Value, load_catalog
+from workbench.catalog import Value
 from workbench.catalog.own_operators.fused import FUSED_FORMS
 from workbench.engine.run.runner import Runner
 from workbench.errors import GraphEditError
@@ -20,7 +20,6 @@ from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
 from workbench.graph.variants.fused import fuse, fused_refusal
 
-CATALOG = load_catalog()
 WRITTEN: Mapping[str, Mapping[str, Value]] = {
     "flip": {"horizontal": 1, "vertical": 1},
     "rotate": {"angle": 17.0, "keep_size": True, "fill_value": 7},

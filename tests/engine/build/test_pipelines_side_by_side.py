@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import arrays_of, import_script, same, with_settings
+from tests.helpers import CATALOG, arrays_of, import_script, same, with_settings
 from tests.region_graphs import branching_graph, decided_by_light
 from tests.thorough import one_in
-from workbench.catalog import load_catalog
 from workbench.emit.script import emit_script
 from workbench.engine import Engine
 from workbench.engine.run.branch_counts import BranchCounter
@@ -22,7 +21,6 @@ from workbench.graph.model.bounds import SETTINGS
 from workbench.preview.verification.verify import Verifier
 from workbench.sources import open_datasets
 
-CATALOG = load_catalog()
 COUNT = 4
 GRAPHS = {
     "imagenet-train": load_recipe("imagenet-train"),

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 
 import workbench as wb
-from tests.helpers import CHAINS, chain_graph, same, with_settings
+from tests.helpers import CATALOG, CHAINS, chain_graph, same, with_settings
 from tests.region_graphs import REGION_GRAPHS
-from workbench.catalog import load_catalog
 from workbench.emit import Code
 from workbench.engine import Engine
 from workbench.engine.build.partition import kind_of, partition
@@ -134,9 +133,6 @@ def test_a_function_whose_type_is_another_than_its_sibling_s_is_named(
     quoted = RuntimeError(f'File "{source.filename}", line 2\n{text}')
     expected = "one_of: its branches differ in layouts: HWC and CHW. Wanted is the same in all"
     assert str(source.error(quoted)) == expected
-
-
-CATALOG = load_catalog()
 
 
 def plan_of(graph: Graph, data: str = "photos", batch: int = 0, count: int = 8) -> Plan:

@@ -17,9 +17,9 @@ import pytest
 
 from tests.damaged import DAMAGED, REFUSED, make_folder
 from tests.engine import tasks
-from tests.helpers import chain_graph, same, script_batches, with_settings
+from tests.helpers import CATALOG, chain_graph, same, script_batches, with_settings
 from tests.thorough import one_in
-from workbench.catalog import Catalog, load_catalog
+from workbench.catalog import Catalog
 from workbench.engine.file_checks import file_check, file_check_pool
 from workbench.engine.file_checks.file_check import check_header
 from workbench.engine.file_checks.file_check_pool import check_each
@@ -30,8 +30,6 @@ from workbench.errors import CancelledError, DataError, PipelineError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import randomise_arg, set_arg
 from workbench.sources import Sample
-
-CATALOG = load_catalog()
 
 
 @pytest.fixture

@@ -10,9 +10,17 @@ from typing import Any
 import pytest
 from numpy.typing import NDArray
 
-from tests.helpers import chain_graph, recipe_cases, same, script_batches, with_node, with_settings
+from tests.helpers import (
+    CATALOG,
+    chain_graph,
+    recipe_cases,
+    same,
+    script_batches,
+    with_node,
+    with_settings,
+)
 from tests.thorough import one_in
-from workbench.catalog import Catalog, load_catalog
+from workbench.catalog import Catalog
 from workbench.engine.run.run_result import Result
 from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
@@ -23,7 +31,6 @@ from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.fixes.unfed_inputs import feed_node
 
 BATCH = 5
-CATALOG = load_catalog()
 ON_GPU = pytest.param("mixed", marks=pytest.mark.gpu)
 
 Arrays = list[NDArray[Any]]

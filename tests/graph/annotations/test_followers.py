@@ -14,8 +14,7 @@ import pytest
 
 import workbench as wb
 from tests.graph.annotations.ramps import HEIGHT, WIDTH, coco_start, run_graph
-from tests.helpers import with_args, with_node
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG, with_args, with_node
 from workbench.catalog.own_operators.followers import BOX_FORMATS
 from workbench.catalog.spec import Catalog, Value
 from workbench.emit.targets import export
@@ -28,7 +27,6 @@ from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Node, Port
 
-CATALOG = load_catalog()
 KEY_POINTS = ((10, 20), (30, 40, 50, 60), (), (5, 5, 100, 100, 7, 9))
 TWO: Mapping[str, Value] = {"horizontal": 1, "vertical": 0}
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.emit.test_box_clipping import jpeg
+from tests.helpers import CATALOG
 from tests.sources.written import read_photos, write_coco
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
@@ -23,7 +24,6 @@ from workbench.graph.variants.source_targets import with_opened, without_missing
 from workbench.samples.records import write_shard
 from workbench.sources import load_source, open_datasets
 
-CATALOG = load_catalog()
 OTHERS = ("key-points", "ssd", "retinanet", "segmentation", "two-modalities", "video-clips")
 """Recipes that do not read a folder of photos."""
 

@@ -10,8 +10,7 @@ import pytest
 
 from tests.graph.annotations.geometry_chains import region_chain, worst_of
 from tests.graph.annotations.ramps import BATCH, coco_start, run_graph
-from tests.helpers import same, script_batches, with_node
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG, same, script_batches, with_node
 from workbench.engine.run.runner import Runner
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.checks.check import check_graph
@@ -21,7 +20,6 @@ from workbench.graph.execution.active import active_graph
 from workbench.graph.model import Body, Graph, Node, Port
 
 BATCHES = (0, 1, 7)
-CATALOG = load_catalog()
 
 
 def _check(folder: Path, seeds: range, device: str = "cpu") -> None:

@@ -18,9 +18,8 @@ from tests.graph.annotations.ramps import (
     replace_visible,
     run_graph,
 )
-from tests.helpers import with_args, with_node
+from tests.helpers import CATALOG, with_args, with_node
 from tests.thorough import one_in
-from workbench.catalog import load_catalog
 from workbench.catalog.templates import load_templates
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.annotations.mixes import mix_of
@@ -31,7 +30,6 @@ from workbench.graph.model import Graph, Node, Port
 from workbench.graph.snippets.templates import insert_template
 from workbench.graph.types.shapes import infer_types
 
-CATALOG = load_catalog()
 Array = NDArray[np.generic]
 
 

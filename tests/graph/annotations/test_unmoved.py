@@ -6,14 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG
 from workbench.catalog.spec import Value
 from workbench.graph import load_recipe
 from workbench.graph.checks.check import check_graph
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Node, Port, Source
-
-CATALOG = load_catalog()
 
 OPERATORS = {
     "flip": lambda g: g.flip(horizontal=1),

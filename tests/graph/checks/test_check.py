@@ -10,6 +10,7 @@ from hypothesis import given
 from nvidia.dali.types import DALIDataType
 
 from tests.helpers import (
+    CATALOG,
     CHAINS,
     chain_graph,
     only_fault,
@@ -18,7 +19,7 @@ from tests.helpers import (
     with_node,
     with_settings,
 )
-from workbench.catalog import Catalog, Value, load_catalog
+from workbench.catalog import Catalog, Value
 from workbench.catalog.own_operators.auto_augment import SUITE, WARPS
 from workbench.errors import GraphFaultsError
 from workbench.graph import (
@@ -39,7 +40,6 @@ from workbench.graph.fixes import fixes
 from workbench.graph.fixes.unfed_inputs import feed_node
 from workbench.graph.types.shapes import infer_types
 
-CATALOG = load_catalog()
 DECODED = Port("decode", "output")
 
 

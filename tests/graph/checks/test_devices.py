@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.helpers import chain_graph, only_fault, with_node, with_settings
+from tests.helpers import CATALOG, chain_graph, only_fault, with_node, with_settings
 from tests.placed import placed
-from workbench.catalog import Catalog, load_catalog
+from workbench.catalog import Catalog
 from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.edit import new_node, randomise_arg
@@ -108,7 +108,6 @@ def test_frames_are_no_picture_to_show(catalog: Catalog) -> None:
 
 # Faults of devices: what runs on the CPU alone, on the GPU alone, and what follows what.
 
-CATALOG = load_catalog()
 DECODED = Port("decode", "output")
 
 

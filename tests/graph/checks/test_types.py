@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import chain_graph, script_batches, with_settings
-from workbench.catalog import Value, load_catalog
+from tests.helpers import CATALOG, chain_graph, script_batches, with_settings
+from workbench.catalog import Value
 from workbench.graph import Graph, Node, Port, check_graph, resolved
 from workbench.graph.checks.check_types import NORMALIZES, per_channel_faults
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Body
 from workbench.graph.types.shapes import infer_types
 
-CATALOG = load_catalog()
 DECODED = Port("decode", "output")
 
 

@@ -10,7 +10,7 @@ import pytest
 import workbench as wb
 from tests.emit.test_box_clipping import cropping
 from tests.graph.annotations.test_unmoved import start_of
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG
 from workbench.catalog.spec import Value
 from workbench.graph.checks.check import check_graph
 from workbench.graph.checks.check_warnings import check_warnings
@@ -20,7 +20,6 @@ from workbench.graph.model.faults import Faults
 from workbench.sources import DataFacts
 from workbench.sources.common.target_faults import box_remark
 
-CATALOG = load_catalog()
 UNIT = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
 BYTES = {"mean": (123.675, 116.28, 103.53), "std": (58.395, 57.12, 57.375)}
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import CHAINS, GRAPHS, with_node
+from tests.helpers import CATALOG, CHAINS, GRAPHS, with_node
 from tests.thorough import examples
-from workbench.catalog import load_catalog
 from workbench.catalog.templates import load_templates
 from workbench.errors import CatalogError, GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
@@ -44,7 +43,6 @@ from workbench.graph.fixes import fixes
 from workbench.graph.types.devices import port_kind
 from workbench.graph.types.shapes import infer_types
 
-CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")
 
 

@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.helpers import (
+    CATALOG,
     CHAINS,
     GRAPHS,
     Step,
@@ -21,7 +22,7 @@ from tests.helpers import (
     with_node,
 )
 from tests.thorough import one_in
-from workbench.catalog import Catalog, load_catalog
+from workbench.catalog import Catalog
 from workbench.errors import CatalogError, GraphEditError
 from workbench.graph import Graph, Node, Port, check_graph
 from workbench.graph.edits.edit import (
@@ -38,8 +39,6 @@ from workbench.graph.edits.edit import (
     start_graph,
 )
 from workbench.graph.edits.remove import remove_nodes
-
-CATALOG = load_catalog()
 
 
 @given(GRAPHS)

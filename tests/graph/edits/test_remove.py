@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import CHAINS, GRAPHS, NO_NAMES, chain_graph
+from tests.helpers import CATALOG, CHAINS, GRAPHS, NO_NAMES, chain_graph
 from tests.region_graphs import branching_graph
 from tests.sources.written_pixels import write_frames, write_volumes
 from workbench.catalog import ArgSpec, Value, load_catalog
@@ -30,7 +30,6 @@ from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.sources import Dataset, load_source, open_datasets, source_kinds
 
-CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")
 
 

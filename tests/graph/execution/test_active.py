@@ -7,9 +7,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import CHAINS, GRAPHS, with_args
+from tests.helpers import CATALOG, CHAINS, GRAPHS, with_args
 from tests.region_graphs import branching_graph
-from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph, load_recipe
 from workbench.graph.checks.check import loose_faults, stopping_faults
@@ -24,7 +23,6 @@ from workbench.graph.execution.active import (
 )
 from workbench.graph.fixes import fixes
 
-CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import with_args, with_settings
+from tests.helpers import CATALOG, with_args, with_settings
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export, target_names
 from workbench.errors import DataError, GraphFaultsError, GraphFormatError
@@ -124,7 +124,6 @@ def test_variables_make_room_for_parameters() -> None:
         export(with_second("device"), "script")
 
 
-CATALOG = load_catalog()
 ONE = load_recipe("imagenet-train")
 TWO = set_setting(ONE, pipelines=2)
 

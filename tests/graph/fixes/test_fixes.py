@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers import (
+    CATALOG,
     CHAINS,
     HOSTILE,
     VALUES,
@@ -24,7 +25,7 @@ from tests.helpers import (
 )
 from tests.placed import USABLE, placed
 from tests.thorough import examples
-from workbench.catalog import Catalog, OpSpec, Value, load_catalog
+from workbench.catalog import Catalog, OpSpec, Value
 from workbench.engine.run.runner import Runner
 from workbench.graph import Fault, Graph, Node, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.edits.compose import place_node
@@ -41,7 +42,6 @@ from workbench.graph.fixes.unfed_inputs import (
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.values import value_fault
 
-CATALOG = load_catalog()
 OPS = sorted(CATALOG)
 RECIPES = list(load_recipes().values())
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG
 from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, check_graph
 from workbench.graph.edits.edit import chain, start_graph
@@ -17,7 +17,6 @@ from workbench.graph.rewrites import rewritten
 from workbench.optimiser.difference import Difference, compare_outputs
 from workbench.sources import open_datasets
 
-CATALOG = load_catalog()
 BATCH = 12
 
 

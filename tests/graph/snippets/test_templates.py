@@ -11,8 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from tests.helpers import script_batches, with_settings
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG, script_batches, with_settings
 from workbench.catalog.templates import load_templates
 from workbench.engine import Engine
 from workbench.errors import GraphEditError
@@ -27,7 +26,6 @@ from workbench.graph.snippets.templates import (
 )
 from workbench.preview.verification.verify import Verifier
 
-CATALOG = load_catalog()
 TEMPLATES = load_templates()
 SIZES = [(48, 30), (32, 56), (40, 40), (64, 36)]
 """Width and height of the photos that the templates run on: all differ."""

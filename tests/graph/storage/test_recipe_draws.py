@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.helpers import torchvision_transforms
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG, torchvision_transforms
 from workbench.graph import Graph, Node, load_recipe
 
-CATALOG = load_catalog()
 SAMPLES = 10_000
 WITHIN = 0.99
 Draws = NDArray[Any]

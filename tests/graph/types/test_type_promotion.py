@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import chain_graph
+from tests.helpers import CATALOG, chain_graph
 from tests.placed import dali_function
 from tests.thorough import one_in
-from workbench.catalog import Value, load_catalog
+from workbench.catalog import Value
 from workbench.catalog.own_operators.arithmetic import CONSTANT_TYPES
 from workbench.graph import Graph, Port, check_graph
 from workbench.graph.edits.compose import place_node
@@ -25,7 +25,6 @@ from workbench.graph.types.devices import port_kind
 from workbench.graph.types.shapes import infer_types, type_text
 from workbench.graph.types.type_promotion import broadcast, integer_range, result_type
 
-CATALOG = load_catalog()
 WRITTEN = [op for op in CATALOG.values() if op.name.startswith("math.")]
 IMAGES = Port("decode", "output")
 

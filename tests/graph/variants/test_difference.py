@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import GRAPHS, KINDS, Step, apply_step, step, with_node
-from workbench.catalog import load_catalog
+from tests.helpers import CATALOG, GRAPHS, KINDS, Step, apply_step, step, with_node
 from workbench.emit.targets import export
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import insert_node, randomise_arg, set_arg, set_setting
@@ -22,7 +21,6 @@ from workbench.graph.variants.matched_nodes import find_renames, with_ids_of
 from workbench.graph.variants.shared_seeds import differing_random_nodes, with_seeds_of
 from workbench.graph.variants.validation import validation_graph
 
-CATALOG = load_catalog()
 START = load_recipe("rotate-jitter")
 
 

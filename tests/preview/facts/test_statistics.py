@@ -11,8 +11,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.helpers import chain_graph, recipe_cases, script_batches, with_node, with_settings
-from workbench.catalog import Value, load_catalog
+from tests.helpers import (
+    CATALOG,
+    chain_graph,
+    recipe_cases,
+    script_batches,
+    with_node,
+    with_settings,
+)
+from workbench.catalog import Value
 from workbench.engine import Engine
 from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_arg, set_setting
@@ -199,7 +206,6 @@ def test_what_is_not_finite_has_no_measure() -> None:
 
 # How far the tiles of two graphs lie apart.
 
-CATALOG = load_catalog()
 START = set_setting(load_recipe("rotate-jitter"), batch_size=4)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.damaged import REFUSED, make_folder
-from tests.helpers import chain_graph, recipe_cases, script_batches, with_settings
+from tests.helpers import CATALOG, chain_graph, recipe_cases, script_batches, with_settings
 from tests.preview.sheets import (
     COUNT,
     SIZE,
@@ -29,7 +29,7 @@ from tests.preview.sheets import (
     write_exact,
 )
 from tests.thorough import one_in
-from workbench.catalog import Value, load_catalog
+from workbench.catalog import Value
 from workbench.engine import Engine
 from workbench.errors import DataError, GraphError, GraphFaultsError, PipelineError
 from workbench.graph import Graph, Node, Port, load_recipe
@@ -50,8 +50,6 @@ from workbench.preview.pictures.contact_sheet import (
 )
 from workbench.preview.pictures.tiles import Tiles
 from workbench.preview.request import MOST_PIXELS
-
-CATALOG = load_catalog()
 
 
 @pytest.fixture(scope="module")

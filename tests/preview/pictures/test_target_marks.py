@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.graph.annotations.ramps import coco_start, write_ramps
-from tests.helpers import with_args, with_node
+from tests.helpers import CATALOG, with_args, with_node
 from tests.sources.written import read_photos, write_coco
-from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
 from workbench.graph.annotations.follower_edits import with_followers
@@ -26,8 +25,6 @@ from workbench.preview.pictures.marks import TargetMark
 from workbench.preview.pictures.mask_marks import depth_mark, mask_mark
 from workbench.preview.pictures.target_marks import _ltrb
 from workbench.sources import open_datasets
-
-CATALOG = load_catalog()
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from PIL import Image
 
 import workbench as wb
 from tests.helpers import (
+    CATALOG,
     chain_graph,
     photo_recipes,
     recipe_cases,
@@ -24,7 +25,6 @@ from tests.helpers import (
     with_node,
     with_settings,
 )
-from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.build.kernel_program import build_pipeline
 from workbench.engine.run.runner import Runner
@@ -46,7 +46,6 @@ from workbench.sources import open_datasets
 
 COUNT = 4
 SIZE = 64
-CATALOG = load_catalog()
 
 
 @pytest.fixture(scope="module")

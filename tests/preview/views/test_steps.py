@@ -14,10 +14,16 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.damaged import make_folder
-from tests.helpers import chain_graph, flat_recipes, recipe_cases, script_batches, with_settings
+from tests.helpers import (
+    CATALOG,
+    chain_graph,
+    flat_recipes,
+    recipe_cases,
+    script_batches,
+    with_settings,
+)
 from tests.region_graphs import branching_graph
 from tests.thorough import one_in
-from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.errors import GraphError, PipelineError
 from workbench.graph import Graph, Port, load_recipe
@@ -32,7 +38,6 @@ from workbench.preview import (
     preview_steps,
 )
 
-CATALOG = load_catalog()
 COUNT = 4
 TAPPED = 12
 """Outputs of one script: DALI's conversion of conditionals takes minutes for a hundred."""
