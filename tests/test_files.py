@@ -1,9 +1,10 @@
-"""A file is written whole or not at all, also on a full disk."""
+"""Files are written whole or not at all, opened inside the roots only, and a full disk is told."""
 
 from __future__ import annotations
 
 import errno
 import os
+import resource
 import stat
 import subprocess
 import threading
@@ -12,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from workbench.errors import SaveError
+from workbench.engine.protocol.worker_process import WorkerProcess
+from workbench.errors import DataError, EngineError, SaveError
 from workbench.files import require_place, write_bytes, write_folder, write_text
+from workbench.roots import Roots, default_roots, roots_of_worker
+from workbench.system_limits import describe_refusal, is_full, is_memory_refusal, memory_remedy
 
 
 @pytest.fixture
@@ -192,3 +196,174 @@ def test_where_nothing_can_be_written_is_told_beforehand(tmp_path: Path) -> None
         with pytest.raises(SaveError, match=words):
             require_place(tmp_path / name)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "loop"]
+
+
+@pytest.fixture
+def inside(tmp_path: Path) -> Path:
+    folder = tmp_path / "inside"
+    (folder / "deep").mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    (folder / "out").symlink_to(tmp_path / "outside")
+    (folder / "in").symlink_to(folder / "deep")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["", "deep", "in", "deep/../in/photo.jpg", "not/there"])
+def test_what_lies_inside_may_be_opened(inside: Path, name: str) -> None:
+    assert Roots.of([inside]).refusal(inside / name) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("..", "it lies outside"),
+        ("../inside-too", "it lies outside"),
+        ("/etc/passwd", "it lies outside"),
+        ("deep/../../outside", "it lies outside"),
+        ("~root/x", "it lies outside"),
+        ("out", "it is a symbolic link to a place outside"),
+        ("out/photo.jpg", "it is a symbolic link to a place outside"),
+        ("a\0b", "NUL"),
+    ],
+)
+def test_what_leads_out_is_refused_with_the_remedy(inside: Path, name: str, reason: str) -> None:
+    path = name if name.startswith("~") else inside / name
+    refused = Roots.of([inside]).refusal(path)
+    assert reason in refused
+    assert "NUL" in reason or "--root DIR` names them in the place of the default" in refused
+    with pytest.raises(DataError, match="cannot be opened"):
+        Roots.of([inside]).require([str(path)])
+
+
+def test_a_folder_is_opened_where_no_link_leads_out(inside: Path) -> None:
+    roots = Roots.of([inside])
+    with roots.folder(inside / "in") as folder:
+        assert os.readlink(f"/proc/self/fd/{folder}") == str(inside / "deep")
+    for name in ("out", "..", "../outside"):
+        with pytest.raises(SaveError, match="was not written to"), roots.folder(inside / name):
+            pass
+    (inside / ".ssh").mkdir()
+    with pytest.raises(SaveError, match="hidden"), roots.folder(inside / ".ssh"):
+        pass
+
+
+def test_a_link_that_is_made_meanwhile_is_not_followed(
+    inside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roots, resolve = Roots.of([inside]), os.path.realpath
+
+    def swap(path: str | Path, **options: bool) -> str:
+        found = str(resolve(path, **options))
+        (inside / "deep").rename(inside / "moved")
+        (inside / "deep").symlink_to(inside.parent / "outside")
+        return found
+
+    monkeypatch.setattr(os.path, "realpath", swap)
+    with pytest.raises(OSError, match="deep"), roots.folder(inside / "deep"):
+        pass
+
+
+def test_a_file_is_opened_where_no_link_leads_out(inside: Path) -> None:
+    roots = Roots.of([inside])
+    (inside / "deep" / "a.jpg").write_bytes(b"inside")
+    with roots.open(inside / "in" / "a.jpg") as file:
+        assert file.read() == b"inside"
+    (inside.parent / "outside" / "a.jpg").touch()
+    with pytest.raises(DataError, match="symbolic link"):
+        roots.open(inside / "out" / "a.jpg")
+
+
+def test_a_file_that_a_link_leads_out_to_meanwhile_is_not_read(
+    inside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roots = Roots.of([inside])
+    (inside / "a.jpg").symlink_to(inside.parent / "outside" / "a.jpg")
+    (inside.parent / "outside" / "a.jpg").touch()
+    monkeypatch.setattr(Roots, "refusal", lambda *_: "")  # as before it was swapped
+    with pytest.raises(DataError, match="leads outside"):
+        roots.open(inside / "a.jpg")
+
+
+def test_a_worker_is_told_the_roots(inside: Path) -> None:
+    roots = Roots.of([inside, inside / "in", inside])
+    assert roots.folders == (str(inside), str(inside / "deep"))
+    assert roots_of_worker(roots.environment) == roots
+    assert roots_of_worker({}) is None
+
+
+def test_the_home_folder_is_for_users_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("home", "work", "photos"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path / "work")
+    files = tmp_path / "photos" / "list.csv"
+    files.write_text("path,label\n")
+    for data in (tmp_path / "photos", files):
+        near = default_roots([data], loopback=True)
+        assert near.folders == tuple(str(tmp_path / name) for name in ("photos", "work", "home"))
+        far = default_roots([data], loopback=False)
+        assert far.folders == tuple(str(tmp_path / name) for name in ("photos", "work"))
+
+
+# A full disk and a lack of memory are told as what they are.
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "there is no space left in /x"),
+        (errno.EFBIG, "ulimit -f"),
+        (errno.ENOMEM, "the memory does not suffice"),
+        (errno.EAGAIN, "ulimit -u"),
+        (errno.EMFILE, "ulimit -n"),
+    ],
+)
+def test_each_says_what_to_do(number: int, words: str) -> None:
+    assert words in describe_refusal(OSError(number, os.strerror(number), "/x"))
+
+
+def test_a_full_disk_as_tempfile_tells_it() -> None:
+    error = FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+    assert "no space for temporary files" in describe_refusal(error)
+
+
+def test_other_errors_are_not_the_systems() -> None:
+    error = FileNotFoundError(errno.ENOENT, "No such file")
+    assert describe_refusal(error) == ""
+    assert not is_full(error)
+    assert not is_memory_refusal(error)
+
+
+def test_a_limit_of_memory_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (2**30, 2**30))
+    assert "allows 1.0 GiB of address space" in memory_remedy()
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
+    assert "ulimit" not in memory_remedy()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        ImportError("libx.so: failed to map segment from shared object"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
+    ],
+)
+def test_what_is_a_lack_of_memory(error: BaseException) -> None:
+    assert is_memory_refusal(error)
+
+
+def test_a_worker_without_a_socket_says_so_and_leaves_no_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refused() -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("workbench.engine.protocol.worker_process.socket.socketpair", refused)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(EngineError, match=r"too many files are open .*ulimit -n"):
+        WorkerProcess(None, {})
+    assert list(tmp_path.iterdir()) == []
