@@ -172,6 +172,21 @@ def worst_of(
     return {seed: errors_of(folder, seed, device, chain) for seed in seeds}
 
 
+def require_near(
+    folder: Path,
+    seeds: range,
+    device: str = "cpu",
+    chain: Callable[[Path, int], Graph] = whole_chain,
+) -> None:
+    """Boxes and points within half a pixel, masks within one, after every chain."""
+    far = {
+        seed: (errors, [node.op for node in chain(folder, seed).walk()])
+        for seed, errors in worst_of(folder, seeds, device, chain).items()
+        if errors.box > 0.5 or errors.iou < 0.98 or errors.point > 0.5 or errors.mask > 1.0
+    }
+    assert far == {}
+
+
 def _main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("first", type=int, help="first seed")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.graph.annotations.geometry_chains import region_chain, worst_of
+from tests.graph.annotations.geometry_chains import region_chain, require_near
 from tests.graph.annotations.ramps import BATCH, coco_start, run_graph
 from tests.helpers import CATALOG, same, script_batches, with_node
 from workbench.engine.run.runner import Runner
@@ -22,29 +22,16 @@ from workbench.graph.model import Body, Graph, Node, Port
 BATCHES = (0, 1, 7)
 
 
-def _check(folder: Path, seeds: range, device: str = "cpu") -> None:
-    far = {
-        seed: (errors, [node.op for node in region_chain(folder, seed).walk()])
-        for seed, errors in worst_of(folder, seeds, device, region_chain).items()
-        if errors.box > 0.5 or errors.iou < 0.98 or errors.point > 0.5 or errors.mask > 1.0
-    }
-    assert far == {}
-
-
 @pytest.mark.thorough
-def test_all_targets_follow_through_twelve_chains_with_regions(folder: Path) -> None:
-    _check(folder, range(12))
-
-
-@pytest.mark.thorough
-def test_all_targets_follow_through_hundreds_of_chains_with_regions(folder: Path) -> None:
-    _check(folder, range(12, 312))
+@pytest.mark.parametrize("seeds", [range(12), range(12, 312)], ids=["twelve", "hundreds"])
+def test_all_targets_follow_through_chains_with_regions(seeds: range, folder: Path) -> None:
+    require_near(folder, seeds, chain=region_chain)
 
 
 @pytest.mark.gpu
 @pytest.mark.timeout(900)
 def test_all_targets_follow_through_regions_on_the_gpu(folder: Path) -> None:
-    _check(folder, range(300), "mixed")
+    require_near(folder, range(300), "mixed", region_chain)
 
 
 @pytest.mark.thorough
