@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from workbench.catalog import ArgSpec, Catalog, Value, load_catalog
 from workbench.emit import emit_script
 from workbench.emit.templates.template_parts import needs_conditionals
+from workbench.engine.run.runner import Runner
 from workbench.errors import GraphEditError
 from workbench.graph import Fault, Graph, Port, Settings, check_graph, load_recipes
 from workbench.graph.edits.edit import (
@@ -301,6 +302,35 @@ def same(ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]) -> bool:
         (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
         for a, b in zip(ours, theirs, strict=True)
     )
+
+
+def require_parity(
+    graph: Graph,
+    data: Path | str,
+    folder: Path,
+    batches: Sequence[int] = (7, 0, 1),
+    count: int | None = None,
+    runner: Runner | None = None,
+    script_of: Graph | None = None,
+) -> None:
+    """Every batch of the runner, asked for in this order, is that of the exported script.
+
+    Parameters
+    ----------
+    count:
+        Samples of a batch that the runner is asked for, by default all.
+    script_of:
+        Another graph of the same outputs, whose script is compared with.
+    """
+    script = script_batches(script_of or graph, data, max(batches) + 1, folder)
+    runner, ports = runner or Runner(CATALOG), list(graph.outputs.values())
+    count = count or graph.settings.batch_size
+    for batch in batches:
+        result = runner.run(graph, str(data), batch, count, ports)
+        for name, port, theirs in zip(graph.outputs, ports, script[batch], strict=True):
+            ours = result.batches[port].arrays()
+            assert same(ours, theirs[:count]), f"batch {batch}, output {name} differs"
+        assert not any(sample.error for sample in result.samples)
 
 
 def torchvision_transforms() -> Any:

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.helpers import same, script_batches
-from tests.placed import CATALOG, dali_function, placed
+from tests.helpers import require_parity
 from tests.placed import USABLE as PLACEABLE
+from tests.placed import dali_function, placed
 from tests.thorough import one_in
 from workbench.catalog import ArgSpec, OpSpec, Value, load_catalog
-from workbench.engine.run.runner import Runner
 
 Photos = list[NDArray[Any]]
 
@@ -199,9 +198,4 @@ def test_dali_refuses_what_excludes_each_other(name: str, args: dict[str, Value]
 def test_the_preview_runs_what_the_script_runs(op: OpSpec, photos: Path, tmp_path: Path) -> None:
     """Every usable operator, fed as the catalogue says, in the first batch and in a later one."""
     graph, _ = placed(op, batch_size=4, num_threads=2)
-    scripted = script_batches(graph, photos, 3, tmp_path)
-    runner, taps = Runner(CATALOG), list(graph.outputs.values())
-    for batch in (0, 2):
-        shown = runner.run(graph, str(photos), batch, 3, taps).batches
-        for samples, port in zip(scripted[batch], taps, strict=True):
-            assert same(samples[:3], shown[port].arrays()[:3]), (batch, port)
+    require_parity(graph, photos, tmp_path, (0, 2), 3)

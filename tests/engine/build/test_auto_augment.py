@@ -12,7 +12,13 @@ import numpy as np
 import pytest
 from nvidia.dali import Pipeline
 
-from tests.helpers import CATALOG, chain_graph, same, script_batches, torchvision_transforms
+from tests.helpers import (
+    CATALOG,
+    chain_graph,
+    require_parity,
+    same,
+    torchvision_transforms,
+)
 from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
 from workbench.catalog.own_operators.auto_augment import POLICIES, SUITE, SubPolicies
@@ -33,7 +39,6 @@ from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
 from workbench.graph.model.policy import own_policy
 from workbench.graph.resolved import ResolvedGraph
 
-BATCHES = (0, 1, 7)
 SIZE = {"size": (64.0, 64.0)}
 
 Args = dict[str, Value]
@@ -85,12 +90,7 @@ def small(*ops: str, **values: Args) -> Graph:
 
 def require_exact(graph: Graph, photos: Path, folder: Path) -> None:
     assert check_graph(graph, CATALOG) == ()
-    expected = script_batches(graph, photos, max(BATCHES) + 1, folder)
-    runner, taps = Runner(CATALOG), list(graph.outputs.values())
-    for batch in reversed(BATCHES):
-        result = runner.run(graph, photos, batch, 10, taps)
-        for place, port in enumerate(taps):
-            assert same(result.batches[port].arrays(), expected[batch][place]), (batch, port)
+    require_parity(graph, photos, folder)
 
 
 @pytest.mark.parametrize(("op", "args"), one_in(len(ALONE), ALONE))

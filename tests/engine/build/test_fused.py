@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import CATALOG, chain_graph, same, script_batches
+from tests.helpers import CATALOG, chain_graph, require_parity
 from tests.thorough import one_in
 from workbench.catalog import Value
 from workbench.catalog.own_operators.fused import FUSED_FORMS
-from workbench.engine.run.runner import Runner
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph
 from workbench.graph.control_flow.chance import set_probability
@@ -73,12 +72,7 @@ def require_same_pixels(graph: Graph, region: str, photos: Path, tmp_path: Path)
     fused, node = fuse(graph, CATALOG, region)
     assert check_graph(fused, CATALOG) == ()
     assert not any(each.bodies for each in fused.nodes)
-    runner = Runner(CATALOG)
-    expected = script_batches(graph, photos, 2, tmp_path)
-    for batch in (0, 1):
-        theirs = runner.run(fused, photos, batch, 20, list(fused.outputs.values()))
-        for place, port in enumerate(fused.outputs.values()):
-            assert same(theirs.batches[port].arrays(), expected[batch][place]), (batch, port)
+    require_parity(fused, photos, tmp_path, (0, 1), script_of=graph)
     assert fused.has(node)
 
 

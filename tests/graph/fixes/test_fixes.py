@@ -18,15 +18,13 @@ from tests.helpers import (
     HOSTILE,
     VALUES,
     chain_graph,
-    same,
-    script_batches,
+    require_parity,
     with_node,
     with_settings,
 )
 from tests.placed import USABLE, placed
 from tests.thorough import examples
 from workbench.catalog import Catalog, OpSpec, Value
-from workbench.engine.run.runner import Runner
 from workbench.graph import Fault, Graph, Node, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.edit import insert_node, new_node, set_arg, set_setting
@@ -363,12 +361,7 @@ def test_remedies_of_sides_run(code: str, graph: Graph, photos: Path, tmp_path: 
     sound = [each for each in labels(graph, code).values() if not check_graph(each, CATALOG)]
     assert sound
     for each in sound:
-        mended = with_settings(each, batch_size=4)
-        (batch,) = script_batches(mended, photos, 1, tmp_path)
-        taps = list(mended.outputs.values())
-        shown = Runner(CATALOG).run(mended, str(photos), 0, 4, taps).batches
-        for samples, port in zip(batch, taps, strict=True):
-            assert same(samples, shown[port].arrays()), port
+        require_parity(with_settings(each, batch_size=4), photos, tmp_path, (0,))
 
 
 def test_a_graph_of_which_nothing_comes_out_begins_anew() -> None:
