@@ -22,7 +22,7 @@ from workbench.emit import emit_script
 from workbench.emit.templates.template_parts import needs_conditionals
 from workbench.engine.run.runner import Runner
 from workbench.errors import GraphEditError
-from workbench.graph import Fault, Graph, Port, Settings, check_graph, load_recipes
+from workbench.graph import Fault, Graph, Node, Port, Settings, check_graph, load_recipes
 from workbench.graph.edits.edit import (
     insert_node,
     is_movable,
@@ -223,6 +223,11 @@ def flat_recipes() -> list[Graph]:
 
 def with_settings(graph: Graph, **settings: Any) -> Graph:
     return replace(graph, settings=replace(graph.settings, **settings))
+
+
+def with_nodes(graph: Graph, *nodes: Node, **outputs: Port) -> Graph:
+    """The graph with more nodes and outputs, unchecked."""
+    return replace(graph, nodes=(*graph.nodes, *nodes), outputs={**graph.outputs, **outputs})
 
 
 def with_node(graph: Graph, node_id: str, **changes: Any) -> Graph:

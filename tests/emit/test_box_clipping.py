@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 from PIL import Image
 
 from tests.graph.annotations.test_unmoved import start_of
-from tests.helpers import CATALOG, import_script, script_batches, with_settings
+from tests.helpers import CATALOG, import_script, script_batches, with_nodes, with_settings
 from workbench.emit.annotations.box_clipping import clip_sources
 from workbench.emit.targets import export
 from workbench.engine import Engine
@@ -88,8 +87,9 @@ def cropping(ltrb: bool = True, between: tuple[Node, ...] = (), **args: object) 
     crop = Node(
         "crop", "random_bbox_crop", {**layout, "thresholds": (0.0,), **args}, inputs, seed=1
     )
-    outputs = {**start.outputs, "boxes": Port("crop", "boxes"), "labels": Port("crop", "labels")}
-    return replace(start, nodes=(*start.nodes, *between, crop), outputs=outputs)
+    return with_nodes(
+        start, *between, crop, boxes=Port("crop", "boxes"), labels=Port("crop", "labels")
+    )
 
 
 @pytest.mark.parametrize("ltrb", [True, False])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import CATALOG, NO_NAMES, TEXTS, VALUES, with_node
+from tests.helpers import CATALOG, NO_NAMES, TEXTS, VALUES, with_node, with_nodes
 from tests.placed import placed
 from workbench.catalog import ArgSpec, Value
 from workbench.emit.core.code import Code
@@ -180,7 +179,7 @@ def test_what_only_asks_for_a_shape_says_that_it_stays_on_the_cpu() -> None:
 
 def test_a_second_input_follows_the_first_to_the_gpu() -> None:
     graph, node = placed(CATALOG["cat"], device="mixed")
-    graph = replace(graph, nodes=(*graph.nodes, new_node(graph, CATALOG, "ones")))
+    graph = with_nodes(graph, new_node(graph, CATALOG, "ones"))
     graph = feed_input(graph, CATALOG, Port("ones", "output"), node, "input_1")
     assert "fn.cat(out_output, ones.gpu(), " in lines_of(graph, node)
 

@@ -20,6 +20,7 @@ from tests.helpers import (
     TEXTS,
     chain_graph,
     import_script,
+    with_nodes,
     with_settings,
 )
 from tests.thorough import one_in
@@ -273,13 +274,13 @@ def test_a_name_passes_on_only_to_what_is_of_its_kind() -> None:
 def test_every_stage_as_an_output() -> None:
     graph = chain_graph("resize", "rotate", "flip")
     taps = {f"after_{n.id}": Port(n.id, "output") for n in graph.nodes[1:]}
-    graph = replace(graph, outputs={**graph.outputs, **taps})
+    graph = with_nodes(graph, **taps)
     simulate(graph)
 
 
 def test_one_port_under_two_output_names() -> None:
     graph = chain_graph("rotate")
-    graph = replace(graph, outputs={**graph.outputs, "again": Port("rotate", "output")})
+    graph = with_nodes(graph, again=Port("rotate", "output"))
     simulate(graph)
 
 

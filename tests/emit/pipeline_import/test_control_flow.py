@@ -23,7 +23,7 @@ from tests.engine.test_some_of import (
     repeated_subsets,
     shuffled,
 )
-from tests.helpers import CATALOG, arrays_of, import_script, same
+from tests.helpers import CATALOG, arrays_of, import_script, same, with_nodes
 from tests.thorough import examples, one_in
 from tests.turn_graphs import TURN_GRAPHS, turn_graph
 from workbench.emit import emit_script
@@ -289,7 +289,7 @@ def test_what_one_wrote_twice_is_no_loop(photos: Path, scripts: Path) -> None:
     once = graph.node("brightness_contrast")
     port = Port("again", "output")
     again = replace(blur, inputs={"data": graph.outputs["images"]})
-    graph = replace(graph, nodes=(*graph.nodes, again), outputs={**graph.outputs, "images": port})
+    graph = with_nodes(graph, again, images=port)
     assert once.args == again.args
     assert not any(node.bodies for node in brought_back(graph, photos, scripts).walk())
 

@@ -15,6 +15,7 @@ from tests.emit.pipeline_import.test_roundtrip import there_and_back
 from tests.emit.targets.test_annotations import with_reader
 from tests.graph.annotations.geometry_chains import region_chain, whole_chain
 from tests.graph.annotations.ramps import coco_start, write_ramps
+from tests.helpers import with_nodes
 from tests.placed import CATALOG
 from tests.thorough import examples
 from workbench.catalog.spec import Value
@@ -159,7 +160,6 @@ def test_another_comment_is_only_a_comment() -> None:
 def test_what_is_done_to_masks_afterwards_stays_apart(folder: Path) -> None:
     graph = whole_chain(folder, 1)
     cast = Node("whole", "cast", {"dtype": "FLOAT"}, {"data": graph.outputs["masks"]})
-    outputs = {**graph.outputs, "masks": Port("whole", "output")}
-    changed = replace(graph, nodes=(*graph.nodes, cast), outputs=outputs)
+    changed = with_nodes(graph, cast, masks=Port("whole", "output"))
     assert "    masks = fn.cast(masks, dtype=types.FLOAT)\n" in emit_script(changed, CATALOG).text
     _assert_same(changed, folder)

@@ -17,7 +17,7 @@ from PIL import Image
 import workbench as wb
 from tests.emit.written_code import ruff
 from tests.graph.annotations.ramps import chain_of, coco_start, write_ramps
-from tests.helpers import CATALOG, import_script, with_args, with_settings
+from tests.helpers import CATALOG, import_script, with_args, with_nodes, with_settings
 from tests.sources.written import WRITERS, Photos
 from tests.thorough import one_in
 from workbench.catalog.spec import Value
@@ -272,8 +272,7 @@ def small_with_masks() -> Graph:
     masks = Node(
         "follow_masks", "follow_masks", inputs={"masks": Port("reader", "masks"), "image": image}
     )
-    outputs = {**graph.outputs, "masks": Port("follow_masks", "masks")}
-    return replace(graph, nodes=(*graph.nodes, masks), outputs=outputs)
+    return with_nodes(graph, masks, masks=Port("follow_masks", "masks"))
 
 
 @pytest.mark.parametrize("name", one_in(2, ["ssd", "retinanet"]))

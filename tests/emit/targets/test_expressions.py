@@ -11,7 +11,7 @@ import pytest
 
 from tests.emit.targets.test_execute import drive, outputs_of, some_of, write
 from tests.emit.written_code import imports_in, ruff
-from tests.helpers import chain_graph
+from tests.helpers import chain_graph, with_nodes
 from tests.placed import CATALOG, USABLE, placed
 from workbench.catalog.own_operators.arithmetic import CONSTANT_TYPES
 from workbench.emit import emit_script
@@ -50,7 +50,7 @@ def by_constant(**args: Any) -> Graph:
     """Photos times a constant."""
     graph, node = place_node(chain_graph("resize"), CATALOG, "math.mul", RESIZED)
     values = Node("values", "constant", args)
-    graph = replace(graph, nodes=(*graph.nodes, values))
+    graph = with_nodes(graph, values)
     graph = connect(graph, CATALOG, Port("values", "output"), node, "other")
     return replace(graph, outputs={"images": Port(node, "output")})
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.emit.target_graphs import CATALOG, PYTHON, WITHOUT_DALI, files_of, held
-from tests.helpers import chain_graph
+from tests.helpers import chain_graph, with_nodes
 from tests.placed import placed
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError, GraphFaultsError
@@ -73,7 +73,7 @@ def test_training_needs_an_image(target: str) -> None:
 @pytest.mark.parametrize("target", SHARDING)
 def test_encoded_images_make_no_array(target: str) -> None:
     graph = load_recipe("imagenet-eval")
-    graph = replace(graph, outputs={**graph.outputs, "files": Port("reader", "jpegs")})
+    graph = with_nodes(graph, files=Port("reader", "jpegs"))
     if target == "ray":
         assert "files" in export(graph, target, CATALOG).main.text
         return
@@ -98,8 +98,7 @@ def test_types_that_the_iterator_does_not_know(target: str) -> None:
     graph = load_recipe("imagenet-eval")
     inputs = {CATALOG["reductions.sum"].inputs[0].name: graph.outputs["images"]}
     total = Node("total", "reductions.sum", {"dtype": "UINT64"}, inputs)
-    outputs = {**graph.outputs, "total": Port("total", "output")}
-    graph = replace(graph, nodes=(*graph.nodes, total), outputs=outputs)
+    graph = with_nodes(graph, total, total=Port("total", "output"))
     if target in WITHOUT_DALI:
         with pytest.raises(GraphExportError, match=r"total: .* has no counterpart of reductions"):
             export(graph, target, CATALOG)
@@ -116,7 +115,7 @@ def test_types_that_the_iterator_does_not_know(target: str) -> None:
 def test_nothing_is_imported_over_something_else(target: str) -> None:
     """``math`` is Python's or DALI's."""
     graph, node = place_node(load_recipe("imagenet-eval"), CATALOG, "math.abs")
-    graph = replace(graph, outputs={**graph.outputs, "sizes": Port(node, "output")})
+    graph = with_nodes(graph, sizes=Port(node, "output"))
     inputs = {"data": graph.outputs["images"]}
     nodes = [replace(n, inputs=inputs) if n.id == node else n for n in graph.nodes]
     text = export(replace(graph, nodes=tuple(nodes)), target, CATALOG).main.text
@@ -145,7 +144,7 @@ def test_a_loop_learns_what_the_graph_is_for(recipe: str, loss: str) -> None:
 
 def test_two_pictures_that_are_no_random_views_teach_nothing() -> None:
     graph, node = place_node(chain_graph("resize"), CATALOG, "flip", Port("resize", "output"))
-    graph = replace(graph, outputs={**graph.outputs, "other": Port(node, "output")})
+    graph = with_nodes(graph, other=Port(node, "output"))
     with pytest.raises(GraphExportError, match="two random views of one photo"):
         export(graph, "pytorch", CATALOG, with_="training")
 
@@ -173,8 +172,7 @@ def with_classes(graph: Graph) -> Graph:
     name = CATALOG["one_hot"].inputs[0].name
     inputs = {name: Port("reader", "labels")}
     classes = Node("classes", "one_hot", {"num_classes": 12}, inputs)
-    outputs = {**graph.outputs, "classes": Port("classes", "output")}
-    return replace(graph, nodes=(*graph.nodes, classes), outputs=outputs)
+    return with_nodes(graph, classes, classes=Port("classes", "output"))
 
 
 def test_triton_leaves_out_what_is_made_from_labels() -> None:
@@ -185,7 +183,7 @@ def test_triton_leaves_out_what_is_made_from_labels() -> None:
 def test_triton_refuses_what_a_client_does_not_send() -> None:
     graph = load_recipe("imagenet-eval")
     inputs = {"data": graph.outputs["images"], "right": graph.outputs["labels"]}
-    graph = replace(graph, nodes=(*graph.nodes, Node("both", "math.mul", {}, inputs)))
+    graph = with_nodes(graph, Node("both", "math.mul", {}, inputs))
     graph = replace(graph, outputs={"both": Port("both", "output")})
     with pytest.raises(GraphExportError, match=r"both\.right: it is fed by reader\.labels"):
         export(graph, "triton", CATALOG)
@@ -207,7 +205,7 @@ def test_dynamic_refuses_what_it_does_not_have() -> None:
     with pytest.raises(GraphExportError, match=r"rotate\.preserve: DALI's dynamic mode"):
         export(graph, "dynamic", CATALOG)
     graph, _ = placed(CATALOG["get_property"])
-    graph = replace(graph, outputs={**graph.outputs, "labels": Port("reader", "labels")})
+    graph = with_nodes(graph, labels=Port("reader", "labels"))
     with pytest.raises(GraphExportError, match=r"get_property\.key: it is source_info"):
         export(graph, "dynamic", CATALOG)
 
@@ -223,8 +221,7 @@ def test_dynamic_refuses_what_it_does_not_have() -> None:
 )
 def test_dynamic_takes_constants_as_they_are(args: Mapping[str, Any]) -> None:
     graph = load_recipe("imagenet-eval")
-    graph = replace(graph, nodes=(*graph.nodes, Node("values", "constant", args)))
-    graph = replace(graph, outputs={**graph.outputs, "values": Port("values", "output")})
+    graph = with_nodes(graph, Node("values", "constant", args), values=Port("values", "output"))
     with pytest.raises(GraphExportError, match=r"values: [fi]data of type .* would be converted"):
         export(graph, "dynamic", CATALOG)
 

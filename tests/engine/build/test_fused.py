@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import CATALOG, chain_graph, require_parity
+from tests.helpers import CATALOG, chain_graph, require_parity, with_nodes
 from tests.thorough import one_in
 from workbench.catalog import Value
 from workbench.catalog.own_operators.fused import FUSED_FORMS
@@ -83,9 +83,7 @@ def test_what_the_region_holds_more_is_refused() -> None:
     two, both = wrap_in_region(more, CATALOG, names)
     noisy, noise = sometimes("noise.gaussian", {"stddev": 9.0})
     grown, turned = sometimes("rotate", {"angle": 9.0})
-    shared = replace(
-        graph, outputs={**graph.outputs, "coin": graph.node(region).inputs["condition"]}
-    )
+    shared = with_nodes(graph, coin=graph.node(region).inputs["condition"])
     for refused, name, words in (
         (two, both, "holds 2 operators"),
         (noisy, noise, "no argument of noise.gaussian"),

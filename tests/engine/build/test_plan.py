@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 import workbench as wb
-from tests.helpers import CATALOG, CHAINS, chain_graph, same, with_settings
+from tests.helpers import CATALOG, CHAINS, chain_graph, same, with_nodes, with_settings
 from tests.region_graphs import REGION_GRAPHS
 from workbench.emit import Code
 from workbench.engine import Engine
@@ -156,7 +156,7 @@ def test_every_node_has_a_key_of_its_own(graph: Graph) -> None:
 
 def test_what_no_output_needs_is_no_part(graph: Graph) -> None:
     unused = Node("unused", "flip", inputs={"data": Port("decode", "output")})
-    plan = plan_of(replace(graph, nodes=(*graph.nodes, unused)))
+    plan = plan_of(with_nodes(graph, unused))
     assert "unused" not in {node.id for node in plan.nodes}
 
 
@@ -247,7 +247,7 @@ def test_what_feeds_a_decoder_runs_before_it_and_the_rest_behind() -> None:
         "decoders.image_slice",
         inputs={"data": Port("reader", "jpegs"), "end": Port("shape", "output")},
     )
-    graph = replace(graph, nodes=(*graph.nodes, shape, sliced))
+    graph = with_nodes(graph, shape, sliced)
     assert parts_of(graph) == [
         ["reader"],
         ["shape"],

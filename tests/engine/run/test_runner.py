@@ -17,6 +17,7 @@ from tests.helpers import (
     require_parity,
     same,
     with_node,
+    with_nodes,
     with_settings,
 )
 from tests.thorough import one_in
@@ -235,11 +236,7 @@ def test_two_readers(runner: Runner, photos: Path, tmp_path: Path) -> None:
     graph = small(load_recipe("imagenet-eval"))
     second = replace(graph.node("reader"), id="second", args={"random_shuffle": True}, seed=9)
     decode = replace(graph.node("decode"), id="decode_2", inputs={"data": Port("second", "jpegs")})
-    graph = replace(
-        graph,
-        nodes=(*graph.nodes, second, decode),
-        outputs={**graph.outputs, "other": Port("decode_2", "output")},
-    )
+    graph = with_nodes(graph, second, decode, other=Port("decode_2", "output"))
     require_parity(graph, photos, tmp_path, ORDER, BATCH, runner)
 
 
@@ -255,12 +252,12 @@ def test_an_output_that_an_optional_input_adds(
     node = graph.node(numbers)
     args = {"range": (0, 9), "shape": (5,), "dtype": "INT32"}
     graph = graph.replace_node(replace(node, args=args))
-    graph = replace(graph, outputs={**graph.outputs, "boxes": Port(crop, boxes)})
+    graph = with_nodes(graph, boxes=Port(crop, boxes))
     require_parity(graph, photos, tmp_path, ORDER, BATCH, runner)
     port = Port(numbers, "output")
     node = graph.node(crop)
     graph = graph.replace_node(replace(node, inputs={**node.inputs, "labels": port}))
-    graph = replace(graph, outputs={**graph.outputs, "classes": Port(crop, "labels")})
+    graph = with_nodes(graph, classes=Port(crop, "labels"))
     require_parity(graph, photos, tmp_path, ORDER, BATCH, runner)
 
 
@@ -275,7 +272,7 @@ def test_nodes_before_the_decoder(runner: Runner, photos: Path, tmp_path: Path) 
         inputs={spec.inputs[0].name: Port("reader", "jpegs")},
     )
     port = Port("shape", spec.outputs[0].name)
-    graph = replace(graph, nodes=(*graph.nodes, shape), outputs={**graph.outputs, "shape": port})
+    graph = with_nodes(graph, shape, shape=port)
     require_parity(graph, photos, tmp_path, ORDER, BATCH, runner)
 
 

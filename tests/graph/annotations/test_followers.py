@@ -14,7 +14,7 @@ import pytest
 
 import workbench as wb
 from tests.graph.annotations.ramps import HEIGHT, WIDTH, coco_start, run_graph
-from tests.helpers import CATALOG, with_args, with_node
+from tests.helpers import CATALOG, with_args, with_node, with_nodes
 from workbench.catalog.own_operators.followers import BOX_FORMATS
 from workbench.catalog.spec import Catalog, Value
 from workbench.emit.targets import export
@@ -37,10 +37,6 @@ def _flipped(folder: Path, reader: Mapping[str, Value]) -> Graph:
     flip = Node("flip", "flip", TWO, {"data": Port("decode", "output")})
     outputs = {"images": Port("flip", "output")}
     return replace(start, nodes=(*start.nodes, flip), outputs=outputs)
-
-
-def _with(graph: Graph, *nodes: Node, **outputs: Port) -> Graph:
-    return replace(graph, nodes=(*graph.nodes, *nodes), outputs={**graph.outputs, **outputs})
 
 
 @pytest.mark.parametrize("form", BOX_FORMATS)
@@ -66,12 +62,12 @@ def test_boxes_of_every_format_follow_a_flip(folder: Path, form: str) -> None:
                 {"input_0": Port("centre", "output"), "input_1": Port("size", "output")},
             ),
         )
-        graph, boxes = _with(graph, *nodes), Port("centred", "output")
+        graph, boxes = with_nodes(graph, *nodes), Port("centred", "output")
     args = {"format": form, "visible": 0.0}
     follower = Node(
         "moved", "follow_boxes", args, {"boxes": boxes, "image": Port("flip", "output")}
     )
-    graph = _with(graph, follower, before=boxes, after=Port("moved", "boxes"))
+    graph = with_nodes(graph, follower, before=boxes, after=Port("moved", "boxes"))
     _, before, after = run_graph(graph)
     width = 1 if unit == "relative" else WIDTH
     for one, two in zip(before, after, strict=True):
@@ -109,7 +105,7 @@ def _cut_with_polygons(folder: Path) -> tuple[Graph, Graph]:
     start = coco_start(folder)
     start = with_args(start, "reader", polygon_masks=True)
     rows = {name: Port("reader", name) for name in ("polygons", "vertices")}
-    start = replace(start, outputs={**start.outputs, **rows})
+    start = with_nodes(start, **rows)
     graph, cut = insert_node(start, CATALOG, "crop", "decode")
     crop: Mapping[str, Value] = {"crop": (110, 120), "crop_pos_x": 0.2}
     graph = with_node(graph, cut, args=crop)
@@ -146,7 +142,7 @@ def test_polygons_of_boxes_that_another_numbering_has_are_a_fault(folder: Path) 
     node = graph.node("follow_boxes")
     unfed = {name: port for name, port in node.inputs.items() if name != "polygons"}
     wrong = graph.replace_node(replace(node, inputs=unfed))
-    wrong = replace(wrong, outputs={**wrong.outputs, "polygons": Port("reader", "polygons")})
+    wrong = with_nodes(wrong, polygons=Port("reader", "polygons"))
     (fault,) = check_graph(wrong, CATALOG)
     assert (fault.node, fault.code) == ("follow_boxes", "polygons")
     assert "reader.polygons counts the boxes as they were read" in str(fault)
@@ -154,7 +150,7 @@ def test_polygons_of_boxes_that_another_numbering_has_are_a_fault(folder: Path) 
         export(wrong, "script", CATALOG)
     assert next(fix.graph for fix in fixes(wrong, CATALOG, fault)) == graph
     told = with_node(wrong, "follow_boxes", args={"places": True})
-    told = replace(told, outputs={**told.outputs, "places": Port("follow_boxes", "places")})
+    told = with_nodes(told, places=Port("follow_boxes", "places"))
     assert check_graph(told, CATALOG) == ()
 
 
@@ -190,8 +186,8 @@ def test_ids_of_instances_beyond_two_bytes_stay_what_they_are(folder: Path) -> N
     turned = Node("turn", "rotate", turn, {"data": Port("flip", "output")})
     inputs = {"masks": Port("large", "output"), "image": Port("turn", "output")}
     moved = Node("moved", "follow_masks", {}, inputs)
-    graph = _with(graph, large, turned, moved, ids=Port("moved", "masks"))
-    graph = replace(graph, outputs={**graph.outputs, "images": Port("turn", "output")})
+    graph = with_nodes(graph, large, turned, moved, ids=Port("moved", "masks"))
+    graph = with_nodes(graph, images=Port("turn", "output"))
     _, ids = run_graph(graph)
     assert {int(each) for each in np.unique(ids)} == {0, 5_000_000}
 
@@ -218,7 +214,9 @@ def test_boxes_that_are_none_are_left_out_with_their_labels(
     graph = _flipped(folder, {"annotations_file": str(_written(folder, tmp_path, change))})
     inputs = {name: Port("reader", name) for name in ("boxes", "labels")}
     follower = Node("moved", "follow_boxes", {}, {**inputs, "image": Port("flip", "output")})
-    graph = _with(graph, follower, boxes=Port("moved", "boxes"), labels=Port("moved", "labels"))
+    graph = with_nodes(
+        graph, follower, boxes=Port("moved", "boxes"), labels=Port("moved", "labels")
+    )
     _, boxes, labels = run_graph(graph)
     assert [len(each) for each in boxes] == [count, 3, 3, 3]
     assert [len(each) for each in labels] == [count, 3, 3, 3]
@@ -245,7 +243,7 @@ def test_what_is_no_number_is_not_seen(folder: Path) -> None:
         ),
     )
     given = {"given": Port("boxes", "output"), "kept": Port("kept", "boxes")}
-    graph = _with(graph, *nodes, seen=Port("seen", "visible"), **given)
+    graph = with_nodes(graph, *nodes, seen=Port("seen", "visible"), **given)
     _, seen, given_boxes, kept = run_graph(graph)
     for visible, one, left in zip(seen, given_boxes, kept, strict=True):
         whole = np.isfinite(one)
@@ -269,8 +267,9 @@ def test_key_points_that_a_function_looks_up_follow(folder: Path) -> None:
     looked_up = Node("looked_up", key_points.op, key_points.args)
     looked_up = replace(looked_up, inputs={"input_0": Port("reader", "image_ids")})
     inputs = {"points": Port("looked_up", "output"), "image": Port("flip", "output")}
-    graph = _with(graph, looked_up, Node("moved", "follow_points", {}, inputs))
-    graph = replace(graph, outputs={**graph.outputs, "points": Port("moved", "points")})
+    graph = with_nodes(
+        graph, looked_up, Node("moved", "follow_points", {}, inputs), points=Port("moved", "points")
+    )
     _, points = run_graph(graph)
     for index, found in enumerate(points):
         wanted = np.reshape(KEY_POINTS[index], (-1, 2)) * (-1, 1) + (WIDTH, 0)
@@ -316,7 +315,7 @@ def test_a_mask_that_an_image_is_multiplied_by_does_not_hide_how_it_moved(folder
     inputs = {"masks": Port("reader", "masks"), "image": Port("flip", "output")}
     moved = Node("moved", "follow_masks", {}, inputs)
     sides = {"data": Port("moved", "masks"), "other": Port("flip", "output")}
-    graph = _with(graph, moved, Node("cut", "math.mul", {}, sides))
+    graph = with_nodes(graph, moved, Node("cut", "math.mul", {}, sides))
     path = geometry_path(graph, CATALOG, Port("cut", "output"))
     assert [step.node.id for step in path.steps] == ["flip"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.emit.test_box_clipping import jpeg
-from tests.helpers import CATALOG
+from tests.helpers import CATALOG, with_nodes
 from tests.sources.written import read_photos, write_coco
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
@@ -170,5 +170,5 @@ def test_the_source_of_labels_whose_numbers_are_kept(
     graph, port = load_recipe("rotate-jitter"), LABELS
     for number, (op, args) in enumerate(steps):
         node = Node(f"step_{number}", op, args, {"data": port})
-        graph, port = replace(graph, nodes=(*graph.nodes, node)), Port(node.id, "output")
+        graph, port = with_nodes(graph, node), Port(node.id, "output")
     assert labels_source(graph, load_catalog(), port) == (LABELS if known else None)

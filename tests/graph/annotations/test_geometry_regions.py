@@ -10,7 +10,7 @@ import pytest
 
 from tests.graph.annotations.geometry_chains import region_chain, require_near
 from tests.graph.annotations.ramps import BATCH, coco_start, run_graph
-from tests.helpers import CATALOG, same, script_batches, with_node
+from tests.helpers import CATALOG, same, script_batches, with_node, with_nodes
 from workbench.engine.run.runner import Runner
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.checks.check import check_graph
@@ -83,8 +83,7 @@ def test_an_operator_without_a_rule_is_named_inside_a_region(folder: Path) -> No
     graph, _ = wrap_in_region(graph, CATALOG, [water])
     inputs = {"boxes": Port("reader", "boxes"), "image": graph.outputs["images"]}
     follower = Node("follow", "follow_boxes", {}, inputs)
-    outputs = {**graph.outputs, "boxes": Port("follow", "boxes")}
-    graph = replace(graph, nodes=(*graph.nodes, follower), outputs=outputs)
+    graph = with_nodes(graph, follower, boxes=Port("follow", "boxes"))
     (fault,) = check_graph(graph, CATALOG)
     assert (fault.node, fault.code) == (water, "unfollowed")
 

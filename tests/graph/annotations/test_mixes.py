@@ -18,7 +18,7 @@ from tests.graph.annotations.ramps import (
     replace_visible,
     run_graph,
 )
-from tests.helpers import CATALOG, with_args, with_node
+from tests.helpers import CATALOG, with_args, with_node, with_nodes
 from tests.thorough import one_in
 from workbench.catalog.templates import load_templates
 from workbench.graph.annotations.follower_edits import with_followers
@@ -41,7 +41,7 @@ def _mixed(folder: Path, name: str) -> Graph:
 
 def _giving(graph: Graph, *names: str) -> Graph:
     more = {name: Port(name, "output") for name in names}
-    return replace(graph, outputs={**graph.outputs, **more})
+    return with_nodes(graph, **more)
 
 
 def _resized(folder: Path) -> list[NDArray[np.float64]]:
@@ -116,7 +116,7 @@ def test_masks_come_from_the_same_image_as_the_pixels(folder: Path) -> None:
     mask = Node("own", "decoders.image", {}, {"data": Port("reader", "jpegs")})
     inputs = {"masks": Port("own", "output"), "image": Port("cutmix", "output")}
     follower = Node("moved", "follow_masks", {}, inputs)
-    graph = replace(graph, nodes=(*graph.nodes, mask, follower))
+    graph = with_nodes(graph, mask, follower)
     graph = replace(
         graph, outputs={"images": Port("cutmix", "output"), "masks": Port("moved", "masks")}
     )
@@ -158,7 +158,7 @@ def _blocked(graph: Graph, target: str) -> str:
     op, source = {"points": ("follow_points", "boxes"), "masks": ("follow_masks", "masks")}[target]
     image = graph.outputs["images"]
     follower = Node("moved", op, {}, {target: Port("reader", source), "image": image})
-    (fault,) = check_graph(replace(graph, nodes=(*graph.nodes, follower)), CATALOG)
+    (fault,) = check_graph(with_nodes(graph, follower), CATALOG)
     assert fault.code == "unfollowed"
     return str(fault)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.helpers import CATALOG
+from tests.helpers import CATALOG, with_nodes
 from workbench.catalog.spec import Value
 from workbench.graph import load_recipe
 from workbench.graph.checks.check import check_graph
@@ -45,7 +45,7 @@ def start_of(kind: str, **args: object) -> Graph:
 
 
 def with_raw(graph: Graph, output: str) -> Graph:
-    return replace(graph, outputs={**graph.outputs, "target": Port("reader", output)})
+    return with_nodes(graph, target=Port("reader", output))
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
@@ -91,8 +91,7 @@ def test_an_operator_that_changes_only_type_or_shape_hides_nothing(op: str) -> N
     start = start_of("coco").flip(horizontal=1)
     args = {"dtype": "FLOAT"} if op == "cast" else {}
     node = Node("changed", op, args, {CATALOG[op].inputs[0].name: Port("reader", "boxes")})
-    outputs = {**start.outputs, "target": Port("changed", "output")}
-    moved = replace(start, nodes=(*start.nodes, node), outputs=outputs)
+    moved = with_nodes(start, node, target=Port("changed", "output"))
     (fault,) = check_graph(moved)
     fixed = fixes(moved, CATALOG, fault)[0].graph
     assert fixed.node("changed").inputs[CATALOG[op].inputs[0].name].node == "follow_boxes"
@@ -101,10 +100,10 @@ def test_an_operator_that_changes_only_type_or_shape_hides_nothing(op: str) -> N
 
 def test_boxes_passed_through_a_block_are_a_fault() -> None:
     start = start_of("coco")
-    boxed = replace(start, outputs={**start.outputs, "boxes": Port("reader", "boxes")})
+    boxed = with_nodes(start, boxes=Port("reader", "boxes"))
     moved = boxed.with_p(0.5, lambda x: x.flip(horizontal=1))
     assert not check_graph(moved)
-    raw = replace(moved, outputs={**moved.outputs, "boxes": Port("reader", "boxes")})
+    raw = with_nodes(moved, boxes=Port("reader", "boxes"))
     assert [fault.code for fault in check_graph(raw)] == ["unmoved"]
 
 
@@ -150,7 +149,7 @@ def test_boxes_as_read_beside_followed_ones_are_right_behind_any_operator() -> N
     graph = replace(graph, nodes=(graph.nodes[0], clip, *graph.nodes[1:]))
     assert check_graph(graph, CATALOG) == ()
     as_read = {"read": Port("reader", "boxes"), "clipped": Port("clip", "output")}
-    assert check_graph(replace(graph, outputs={**graph.outputs, **as_read}), CATALOG) == ()
+    assert check_graph(with_nodes(graph, **as_read), CATALOG) == ()
     alone = {name: port for name, port in graph.outputs.items() if port.node != "follow_boxes"}
     faults = check_graph(replace(graph, outputs={**alone, **as_read}), CATALOG)
     assert [fault.about for fault in faults] == ["read", "clipped"]

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
-from tests.helpers import with_node
+from tests.helpers import with_node, with_nodes
 from tests.thorough import one_in
 from workbench.graph.builder.call_reader import UnknownSyntaxError, read_calls
 from workbench.graph.builder.code_of import code_of, ordered
@@ -155,7 +155,7 @@ def test_every_recipe_is_written_or_says_why_not(name: str) -> None:
         (Graph(nodes=(wb.Node("a", "rotat"),)), "a fault: the graph gives nothing out"),
         (Graph(), "a fault: the graph gives nothing out"),
         (
-            replace(a_graph(), nodes=(*a_graph().nodes, wb.Node("b", "flip"))),
+            with_nodes(a_graph(), wb.Node("b", "flip")),
             "a fault: b.data: nothing feeds it",
         ),
     ],

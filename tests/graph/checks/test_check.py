@@ -17,6 +17,7 @@ from tests.helpers import (
     with_args,
     with_input,
     with_node,
+    with_nodes,
     with_settings,
 )
 from workbench.catalog import Catalog, Value
@@ -184,7 +185,7 @@ def test_letters_that_python_reads_as_others_are_no_names(name: str) -> None:
 
 def test_ids_are_unique() -> None:
     graph = chain_graph("rotate")
-    graph = replace(graph, nodes=(*graph.nodes, graph.node("rotate")))
+    graph = with_nodes(graph, graph.node("rotate"))
     assert only_fault(graph) == Fault("rotate", "", "2 nodes have this id", "Give each its own.")
 
 
@@ -241,7 +242,7 @@ def test_a_layout_that_does_not_fit() -> None:
 def test_an_output_that_an_optional_input_adds() -> None:
     graph, node = place_node(chain_graph("resize"), CATALOG, "random_bbox_crop")
     graph = feed_node(graph, CATALOG, node)
-    graph = replace(graph, outputs={**graph.outputs, "classes": Port(node, "labels")})
+    graph = with_nodes(graph, classes=Port(node, "labels"))
     fault = only_fault(graph)
     assert fault.message.endswith("which random_bbox_crop gives only with labels")
     assert fault.remedy == "Feed its input labels."

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.helpers import CATALOG, chain_graph, only_fault, with_node, with_settings
+from tests.helpers import CATALOG, chain_graph, only_fault, with_node, with_nodes, with_settings
 from tests.placed import placed
 from workbench.catalog import Catalog
 from workbench.graph import Graph, Port, check_graph, load_recipe
@@ -74,12 +74,12 @@ def test_what_changes_sides(catalog: Catalog) -> None:
 def test_numbers_may_stay_on_the_cpu_where_dali_takes_them(catalog: Catalog) -> None:
     graph, node = placed(catalog["cat"], device="mixed")
     cpu = new_node(graph, catalog, "ones")
-    graph = replace(graph, nodes=(*graph.nodes, cpu))
+    graph = with_nodes(graph, cpu)
     graph = feed_input(graph, catalog, Port("ones", "output"), node, "input_1")
     assert infer_devices(graph, catalog)[node] == "gpu"
     assert moved(graph, catalog, node) == {"input_1": "gpu"}
     graph, node = placed(catalog["warp_affine"], device="mixed")
-    graph = replace(graph, nodes=(*graph.nodes, new_node(graph, catalog, "transforms.rotation")))
+    graph = with_nodes(graph, new_node(graph, catalog, "transforms.rotation"))
     graph = feed_input(graph, catalog, Port("rotation", "output"), node, "mtx")
     assert moved(graph, catalog, node) == {}
 

@@ -10,7 +10,7 @@ import pytest
 import workbench as wb
 from tests.emit.test_box_clipping import cropping
 from tests.graph.annotations.test_unmoved import start_of
-from tests.helpers import CATALOG
+from tests.helpers import CATALOG, with_nodes
 from workbench.catalog.spec import Value
 from workbench.graph.checks.check import check_graph
 from workbench.graph.checks.check_warnings import check_warnings
@@ -104,7 +104,7 @@ def test_operators_that_cover_annotations_are_a_warning(kind: str, output: str, 
 @pytest.mark.parametrize("mirror", ["flip", "crop_mirror_normalize", "resize_crop_mirror"])
 def test_mirrored_names_with_a_side_are_a_warning(names: tuple[str, ...], mirror: str) -> None:
     start = start_of("coco", polygon_masks=True)
-    start = replace(start, outputs={**start.outputs, "points": Port("reader", "vertices")})
+    start = with_nodes(start, points=Port("reader", "vertices"))
     args = {"horizontal": 1} if mirror == "flip" else {"mirror": 1}
     mirrored = getattr(start, mirror)(**args)
     facts = {"data": DataFacts(names=names)}
@@ -207,11 +207,7 @@ def test_clipped_boxes_are_counted_and_named_also_behind_other_operators() -> No
 def test_boxes_of_other_data_are_not_counted() -> None:
     graph = cropping()
     other = Source("other", "readers.coco", {"ratio": True}, seed=5, kind="coco", dataset="data_2")
-    graph = replace(
-        graph,
-        nodes=(*graph.nodes, other),
-        outputs={**graph.outputs, "other": Port("other", "boxes")},
-    )
+    graph = with_nodes(graph, other, other=Port("other", "boxes"))
     facts = {"data": DataFacts(), "data_2": FACTS["data"]}
     assert not check_warnings(graph, facts=facts)
     assert check_warnings(graph, facts=FACTS)

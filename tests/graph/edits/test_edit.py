@@ -20,6 +20,7 @@ from tests.helpers import (
     flat_recipes,
     step,
     with_node,
+    with_nodes,
 )
 from tests.thorough import one_in
 from workbench.catalog import Catalog
@@ -160,7 +161,7 @@ def test_what_cannot_change_places_says_why(catalog: Catalog) -> None:
 def test_a_node_that_feeds_two_does_not_move(catalog: Catalog) -> None:
     graph = chain_graph("resize", "rotate")
     twin = replace(graph.node("rotate"), id="twin")
-    graph = replace(graph, nodes=(*graph.nodes, twin))
+    graph = with_nodes(graph, twin)
     with pytest.raises(GraphEditError, match="resize feeds more than one port"):
         move_node(graph, catalog, "rotate", -1)
     with pytest.raises(GraphEditError, match="resize has 2 followers"):
@@ -169,7 +170,7 @@ def test_a_node_that_feeds_two_does_not_move(catalog: Catalog) -> None:
 
 def test_outputs_on_both_sides_of_a_move_keep_their_places(catalog: Catalog) -> None:
     graph = chain_graph("resize", "rotate")
-    graph = replace(graph, outputs={**graph.outputs, "small": Port("resize", "output")})
+    graph = with_nodes(graph, small=Port("resize", "output"))
     moved = move_node(graph, catalog, "rotate", -1)
     assert moved.outputs["small"] == Port("rotate", "output")
     assert moved.outputs["images"] == Port("resize", "output")

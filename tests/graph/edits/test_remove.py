@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import CATALOG, CHAINS, GRAPHS, NO_NAMES, chain_graph
+from tests.helpers import CATALOG, CHAINS, GRAPHS, NO_NAMES, chain_graph, with_nodes
 from tests.region_graphs import branching_graph
 from tests.sources.written_pixels import write_frames, write_volumes
 from workbench.catalog import ArgSpec, Value, load_catalog
@@ -58,7 +58,7 @@ def test_kinds_that_do_not_agree_are_not_joined() -> None:
 
 def test_an_edge_that_was_at_fault_already_is_joined_again() -> None:
     second = replace(JITTER.node("decode"), id="again", inputs={"data": Port("decode", "output")})
-    faulty = replace(JITTER, nodes=(*JITTER.nodes, second))
+    faulty = with_nodes(JITTER, second)
     assert [fault.code for fault in check_graph(faulty, CATALOG)] == ["kind"]
     longer, between = insert_node(faulty, CATALOG, "flip", "decode")
     assert longer.node("again").inputs["data"] == Port(between, "output")
@@ -149,7 +149,7 @@ def test_what_decides_in_a_region_does_not_take_its_place() -> None:
     rotate = replace(rotate, inputs={**rotate.inputs, "angle": Port("mul", "output")})
     outputs = {**graph.outputs, "angles": drawn}
     graph = replace(graph.replace_node(rotate), outputs=outputs)
-    graph = replace(graph, nodes=(*graph.nodes, steeper))
+    graph = with_nodes(graph, steeper)
     wrapped, region = wrap_in_region(graph, CATALOG, ["mul"])
     assert wrapped.node("rotate").inputs["angle"].node == region
     assert remove_nodes(wrapped, CATALOG, [region]).node("rotate").inputs["angle"] == drawn
@@ -231,7 +231,7 @@ def test_a_source_of_the_same_kind_changes_nothing() -> None:
 
 def test_pixels_that_are_given_out_stay_given_out(tmp_path: Path) -> None:
     graph = load_recipe("rotate-jitter")
-    graph = replace(graph, outputs={**graph.outputs, "original": Port("decode", "output")})
+    graph = with_nodes(graph, original=Port("decode", "output"))
     assert read_as(graph, "numpy_files").outputs["original"] == Port("reader", "images")
     videos = read_as(read_as(graph, "numpy_files"), "video_frames")
     assert videos.outputs["original"] == Port("reader", "frames")
@@ -278,7 +278,7 @@ def test_a_copy_has_ids_and_draws_of_its_own() -> None:
 
 def test_an_operator_that_this_dali_lacks_comes_along_as_it_is() -> None:
     odd = Node("odd", "from_the_future", {"strength": (1, "two")})
-    graph = replace(JITTER, nodes=(*JITTER.nodes, odd))
+    graph = with_nodes(JITTER, odd)
     pasted, (new_id,) = paste_fragment(JITTER, copy_fragment(graph, ["odd"]))
     assert (pasted.node(new_id).op, pasted.node(new_id).args) == (odd.op, odd.args)
 

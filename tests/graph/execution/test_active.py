@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import CATALOG, CHAINS, GRAPHS, with_args
+from tests.helpers import CATALOG, CHAINS, GRAPHS, with_args, with_nodes
 from tests.region_graphs import branching_graph
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph, load_recipe
@@ -109,7 +109,7 @@ def test_a_faulty_node_that_is_muted_stops_nothing() -> None:
 
 def test_a_loose_node_stops_nothing_whatever_its_fault() -> None:
     blur = Node("blur", "gaussian_blur", {"sigma": "wide"})
-    graph = replace(JITTER, nodes=(*JITTER.nodes, blur))
+    graph = with_nodes(JITTER, blur)
     assert loose_nodes(graph) == {"blur"}
     assert {fault.node for fault in loose_faults(graph, CATALOG)} == {"blur"}
     assert stopping_faults(graph, CATALOG) == ()
@@ -119,7 +119,7 @@ def test_a_loose_node_stops_nothing_whatever_its_fault() -> None:
 def test_a_loose_circle_stops_nothing() -> None:
     one = Node("one", "flip", inputs={"data": Port("two", "output")})
     two = Node("two", "flip", inputs={"data": Port("one", "output")})
-    graph = replace(JITTER, nodes=(*JITTER.nodes, one, two))
+    graph = with_nodes(JITTER, one, two)
     assert "cycle" in {fault.code for fault in loose_faults(graph, CATALOG)}
     assert stopping_faults(graph, CATALOG) == ()
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import CATALOG, with_args, with_settings
+from tests.helpers import CATALOG, with_args, with_nodes, with_settings
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export, target_names
 from workbench.errors import DataError, GraphFaultsError, GraphFormatError
@@ -30,8 +30,7 @@ from workbench.sources.kinds.images.folder import LIST_IMAGES
 def with_second(dataset: str, kind: str = "folder") -> Graph:
     graph = load_recipe("rotate-jitter")
     second = Source("second", "readers.file", seed=99, kind=kind, dataset=dataset)
-    outputs = {**graph.outputs, "second_labels": Port("second", "labels")}
-    return replace(graph, nodes=(*graph.nodes, second), outputs=outputs)
+    return with_nodes(graph, second, second_labels=Port("second", "labels"))
 
 
 def test_each_name_is_one_parameter() -> None:

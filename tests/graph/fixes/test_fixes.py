@@ -20,6 +20,7 @@ from tests.helpers import (
     chain_graph,
     require_parity,
     with_node,
+    with_nodes,
     with_settings,
 )
 from tests.placed import USABLE, placed
@@ -154,7 +155,7 @@ def one_less(graph: Graph, pick: int, value: Value) -> Graph:
 @breaks
 def one_more(graph: Graph, pick: int, value: Value) -> Graph:
     node = new_node(graph, CATALOG, OPS[pick % len(OPS)])
-    return replace(graph, nodes=(*graph.nodes, node))
+    return with_nodes(graph, node)
 
 
 @breaks
@@ -405,7 +406,7 @@ def test_data_in_the_place_of_what_feeds_an_imported_pipeline() -> None:
 
 
 def added(graph: Graph, op: str) -> Graph:
-    return replace(graph, nodes=(*graph.nodes, new_node(graph, CATALOG, op)))
+    return with_nodes(graph, new_node(graph, CATALOG, op))
 
 
 @pytest.mark.parametrize("op", USABLE, ids=lambda op: op.name)

@@ -9,6 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.graph.rewrites.laws import cases, done, ops, require_exact, start
+from tests.helpers import with_nodes
 from workbench.graph import Graph
 from workbench.graph.model import Node, Port
 
@@ -76,7 +77,7 @@ def test_a_coin_that_never_falls_otherwise_is_a_number(photos: Path) -> None:
 
 def test_loose_nodes_go(photos: Path) -> None:
     graph = start().rotate(angle=9.0, keep_size=True)
-    graph = replace(graph, outputs={**graph.outputs, "images": Port("decode", "output")})
+    graph = with_nodes(graph, images=Port("decode", "output"))
     after = done(graph, "dead-nodes")
     assert ops(after) == ["readers.file", "decoders.image"]
     require_exact(graph, after, photos)

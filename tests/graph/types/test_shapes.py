@@ -16,7 +16,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.graph.fixes.test_fixes import BROKEN
-from tests.helpers import CHAINS, built, chain_graph, chained, import_script, with_node
+from tests.helpers import CHAINS, built, chain_graph, chained, import_script, with_node, with_nodes
 from tests.placed import CATALOG, USABLE, dali_function, placed
 from tests.thorough import examples, one_in
 from workbench.catalog import OpSpec, load_catalog
@@ -69,7 +69,7 @@ def test_every_operator_gives_what_was_told(op: OpSpec, photos: Path, tmp_path: 
 def test_the_older_name_of_the_element_type_counts() -> None:
     graph = chained([(0, [])])
     node = Node("turn", "rotate", {"angle": 10.0, "output_dtype": "FLOAT"}, {"data": DECODED})
-    flows = infer_types(replace(graph, nodes=(*graph.nodes, node)), CATALOG)
+    flows = infer_types(with_nodes(graph, node), CATALOG)
     assert flows[Port("turn", "output")].dtype == "FLOAT"
 
 

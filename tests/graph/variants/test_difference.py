@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import CATALOG, GRAPHS, KINDS, Step, apply_step, step, with_node
+from tests.helpers import CATALOG, GRAPHS, KINDS, Step, apply_step, step, with_node, with_nodes
 from workbench.emit.targets import export
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import insert_node, randomise_arg, set_arg, set_setting
@@ -83,7 +83,7 @@ def test_nodes_outputs_and_settings() -> None:
         GraphDifference("changed", "rotate", "muted", "runs", "muted"),
     )
     (name,) = [name for name, port in START.outputs.items() if port.node != "reader"]
-    more = replace(START, outputs={**START.outputs, "before": Port("decode", "images")})
+    more = with_nodes(START, before=Port("decode", "images"))
     assert graph_differences(START, more) == (
         GraphDifference("added", "", "output before", "", str(more.outputs["before"])),
     )
@@ -118,7 +118,7 @@ def test_a_node_with_other_values_is_another() -> None:
 
 def test_of_two_alike_it_cannot_be_told_which_it_is() -> None:
     twins = [Node(name, "random.coin_flip", seed=99) for name in ("heads", "tails")]
-    one = replace(START, nodes=(*START.nodes, *twins))
+    one = with_nodes(START, *twins)
     other = rename_node(rename_node(one, "heads", "first"), "tails", "second")
     assert find_renames(one, other) == {}
 

@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.damaged import REFUSED, make_folder
-from tests.helpers import CATALOG, chain_graph, recipe_cases, script_batches, with_settings
+from tests.helpers import (
+    CATALOG,
+    chain_graph,
+    recipe_cases,
+    script_batches,
+    with_nodes,
+    with_settings,
+)
 from tests.preview.sheets import (
     COUNT,
     SIZE,
@@ -216,7 +223,7 @@ def test_what_cannot_be_shown_is_refused(engine: Engine, folder: Path, tmp_path:
 def test_a_graph_without_a_decoder_shows_no_original(engine: Engine, folder: Path) -> None:
     graph = chain_graph("flip")
     unused = Node("unused", "hue", {"hue": 3.0}, {"data": Port("decode", "output")})
-    preview = show(engine, replace(graph, nodes=(*graph.nodes, unused)), folder)
+    preview = show(engine, with_nodes(graph, unused), folder)
     assert "unused" not in preview.reran
     assert "unused" not in preview.facts
 
@@ -285,7 +292,7 @@ def test_draws_are_the_values_that_were_drawn(engine: Engine, folder: Path, tmp_
         graph.node(n).inputs[a].node for n, a in (("rotate", "angle"), ("flip", "horizontal"))
     )
     tapped = {"drawn": Port(angle, "output"), "flipped": Port(coin, "output")}
-    every = with_settings(replace(graph, outputs={**graph.outputs, **tapped}), batch_size=COUNT)
+    every = with_settings(with_nodes(graph, **tapped), batch_size=COUNT)
     for batch in (0, 1):
         *_, drawn, flipped = script_batches(every, folder, batch + 1, tmp_path)[batch]
         preview = show(engine, graph, folder, batch=batch)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.graph.annotations.ramps import coco_start, write_ramps
-from tests.helpers import CATALOG, with_args, with_node
+from tests.helpers import CATALOG, with_args, with_node, with_nodes
 from tests.sources.written import read_photos, write_coco
 from workbench.engine import Engine
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
@@ -36,7 +36,7 @@ def masked(folder: Path) -> Graph:
     """COCO with masks given out, turned a quarter."""
     start = coco_start(folder)
     start = with_args(start, "reader", pixelwise_masks=True)
-    start = replace(start, outputs={**start.outputs, "masks": Port("reader", "masks")})
+    start = with_nodes(start, masks=Port("reader", "masks"))
     graph, turned = insert_node(start, CATALOG, "rotate", "decode")
     graph = with_args(graph, turned, angle=90.0, keep_size=False)
     return with_followers(start, graph, CATALOG)
@@ -119,7 +119,7 @@ def test_polygons_are_drawn_as_outlines_of_their_boxes(folder: Path, engine: Eng
     start = coco_start(folder)
     start = with_args(start, "reader", polygon_masks=True)
     given = {name: Port("reader", name) for name in ("polygons", "vertices")}
-    start = replace(start, outputs={**start.outputs, **given})
+    start = with_nodes(start, **given)
     graph, turned = insert_node(start, CATALOG, "rotate", "decode")
     graph = with_args(graph, turned, angle=90.0, keep_size=False)
     graph = with_followers(start, graph, CATALOG)
@@ -167,7 +167,7 @@ def test_a_mask_of_another_size_says_so(folder: Path, engine: Engine) -> None:
     graph = graph.replace_node(replace(follower, inputs=inputs))
     cast = Node("cast", "cast", {"dtype": "UINT8"}, {"data": Port("reader", "masks")})
     small = replace(small, inputs={"data": Port("cast", "output")})
-    graph = replace(graph, nodes=(*graph.nodes, cast, small))
+    graph = with_nodes(graph, cast, small)
     assert check_graph(graph, CATALOG) == ()
     preview = preview_batch(engine, PreviewRequest(graph, {}, tiles=1))
     marks = preview.tiles[0].marks[-1]
@@ -256,7 +256,7 @@ def test_ids_paths_and_shares_of_classes_stand_beside_the_picture(
     start = with_args(start, "reader", image_ids=True)
     place = Node("path", "get_property", {"key": "source_info"}, {"data": Port("reader", "jpegs")})
     given = {"image_ids": Port("reader", "image_ids"), "paths": Port("path", "output")}
-    graph = replace(start, nodes=(*start.nodes, place), outputs={**start.outputs, **given})
+    graph = with_nodes(start, place, **given)
     preview = preview_batch(engine, PreviewRequest(graph, {}, tiles=2))
     for number, tile in enumerate(preview.tiles):
         assert len(tile.targets) == 2  # labels are those of boxes
@@ -270,8 +270,7 @@ def test_ids_paths_and_shares_of_classes_stand_beside_the_picture(
     classes = len({path.parent for path in photos.glob("*/*")})
     args = {"num_classes": classes}
     node = Node("shares", "one_hot", args, {"data": Port("reader", "labels")})
-    outputs = {**graph.outputs, "labels": Port("shares", "output")}
-    graph = replace(graph, nodes=(*graph.nodes, node), outputs=outputs)
+    graph = with_nodes(graph, node, labels=Port("shares", "output"))
     preview = preview_batch(engine, PreviewRequest(graph, str(photos), tiles=3))
     for tile in preview.tiles:
         assert tile.targets == (f"labels {tile.class_name}",)
@@ -279,7 +278,7 @@ def test_ids_paths_and_shares_of_classes_stand_beside_the_picture(
     one = {"right": 1, "constant_type": "INT32"}
     more = Node("more", "math.add", one, {"data": Port("reader", "labels")})
     shares = replace(node, inputs={"data": Port("more", "output")}, args={"num_classes": 99})
-    graph = replace(graph, nodes=(*graph.nodes, more)).replace_node(shares)
+    graph = with_nodes(graph, more).replace_node(shares)
     preview = preview_batch(engine, PreviewRequest(graph, str(photos), tiles=3))
     for tile in preview.tiles:
         assert tile.targets == (f"labels {int(tile.label) + 1}",)
@@ -300,7 +299,7 @@ def test_boxes_whose_numbers_were_changed_have_no_names(
     one = {"right": 1, "constant_type": "INT32"}
     more = Node("more", "math.add", one, {"data": follower.inputs["labels"]})
     changed = replace(follower, inputs={**follower.inputs, "labels": Port("more", "output")})
-    other = replace(graph, nodes=(*graph.nodes, more)).replace_node(changed)
+    other = with_nodes(graph, more).replace_node(changed)
     texts, numbers = (
         [
             mark.text
