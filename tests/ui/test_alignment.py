@@ -10,7 +10,7 @@ BOXES = [
     {"id": "c", "x": 200, "y": 260, "width": 100, "height": 60},
 ]
 SOURCE = """
-import { alignedBoxes } from "./src/canvas/alignment";
+import { alignedBoxes } from "./src/canvas/state/alignment";
 const answer = ({ boxes, hows }) =>
   hows.map((how) => [...alignedBoxes(how, boxes).values()].map(({ x, y }) => [x, y]));
 """

@@ -19,10 +19,10 @@ from workbench.ui.canvas.canvas_views import edge_entries, node_entries
 
 Box = Mapping[str, Any]
 SOURCE = """
-import { boxesOf, arrange } from "./src/canvas/layout";
-import { layOutFrames, scopesOf, sized, withInner } from "./src/canvas/nestedLayout";
-import { orderPorts } from "./src/canvas/portOrder";
-import { Routes } from "./src/canvas/routes";
+import { boxesOf, arrange } from "./src/canvas/layout/layout";
+import { layOutFrames, scopesOf, sized, withInner } from "./src/canvas/layout/nestedLayout";
+import { orderPorts } from "./src/canvas/layout/portOrder";
+import { Routes } from "./src/canvas/layout/routes";
 
 const context = { measureText: (text) => ({ width: 7 * text.length }) };
 globalThis.document = { createElement: () => ({ getContext: () => context }) } as any;

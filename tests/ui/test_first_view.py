@@ -9,7 +9,7 @@ import pytest
 from tests.ui.frontend_module import run_module
 
 SOURCE = """
-import { firstView } from "./src/canvas/firstView";
+import { firstView } from "./src/canvas/layout/firstView";
 const answer = ({ seen, size, all }) => firstView(seen, size, all);
 """
 CARD = {"width": 228, "height": 62}
@@ -112,7 +112,7 @@ def test_everything_is_seen_where_that_is_asked_for() -> None:
 
 def test_notes_are_in_view_too() -> None:
     source = """
-    import { withNotes } from "./src/canvas/firstView";
+    import { withNotes } from "./src/canvas/layout/firstView";
     const answer = ({ bounds, notes }) => withNotes(bounds, notes);
     """
     bounds = {"x": 0, "y": 0, "width": 228, "height": 162}
@@ -126,7 +126,7 @@ def test_notes_are_in_view_too() -> None:
 
 def test_a_note_at_a_node_goes_with_it() -> None:
     source = """
-    import { notesAt } from "./src/canvas/firstView";
+    import { notesAt } from "./src/canvas/layout/firstView";
     const answer = ({ notes }) => notesAt(notes, new Map([["reader", { x: 300, y: 40 }]]));
     """
     notes = [{"id": each, "text": "", "x": 0, "y": -90, "node": each} for each in ("reader", "")]

@@ -7,7 +7,7 @@ from itertools import pairwise
 from tests.ui.frontend_module import run_module
 
 _ANSWER = """
-import { ranks } from "./src/canvas/ranks";
+import { ranks } from "./src/canvas/layout/ranks";
 function answer({ boxes, edges, last }) {
   const { places, lanes } = ranks(boxes, edges, last, "left");
   return { places: Object.fromEntries(places), lanes: Object.fromEntries(lanes) };

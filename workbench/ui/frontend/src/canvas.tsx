@@ -3,8 +3,8 @@
 import { ReactFlowProvider } from "@xyflow/react";
 import { options } from "preact";
 import { useMemo } from "preact/hooks";
-import { CanvasStore } from "./canvas/canvasStore";
-import { CanvasStoreContext } from "./canvas/context";
+import { CanvasStore } from "./canvas/state/canvasStore";
+import { CanvasStoreContext } from "./canvas/state/context";
 import { FlowCanvas } from "./canvas/flowCanvas";
 import { component, type PanelProps } from "./lib/component";
 import { useInView } from "./lib/hooks";

@@ -1,8 +1,8 @@
 // Breadcrumb: from the graph into the body of a region that is shown, and back.
 
 import { Fragment } from "preact/compat";
-import { openScope } from "./actions";
-import { useCanvasStore, useCanvasState } from "./context";
+import { openScope } from "./state/actions";
+import { useCanvasStore, useCanvasState } from "./state/context";
 import { Icon } from "../lib/icons";
 
 export function Breadcrumb() {

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { MiniMap, useStore, type ReactFlowState } from "@xyflow/react";
 import { useState } from "preact/compat";
-import type { BoxFlow } from "./flowElements";
+import type { BoxFlow } from "./state/flowElements";
 import { Icon } from "../lib/icons";
 
 interface Props {

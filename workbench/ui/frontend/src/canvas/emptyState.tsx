@@ -1,7 +1,7 @@
 // An empty canvas: what to begin with.
 
-import { useCanvasStore, useCanvasState } from "./context";
-import { search } from "./actions";
+import { useCanvasStore, useCanvasState } from "./state/context";
+import { search } from "./state/actions";
 import { Icon } from "../lib/icons";
 
 const FIRST = "readers.file";

@@ -1,6 +1,6 @@
 // Which sample the cards show.
 
-import { useCanvasState, useCanvasStore } from "./context";
+import { useCanvasState, useCanvasStore } from "./state/context";
 import { Icon } from "../lib/icons";
 
 export function SampleChooser() {

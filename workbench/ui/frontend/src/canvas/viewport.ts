@@ -2,9 +2,9 @@
 
 import { useReactFlow } from "@xyflow/react";
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/compat";
-import type { CanvasStore } from "./canvasStore";
-import { firstView, notesAt, roomBelow, ROOM_OF_TOOLBAR, withNotes, type Seen, type View } from "./firstView";
-import type { LayoutCache } from "./layoutCache";
+import type { CanvasStore } from "./state/canvasStore";
+import { firstView, notesAt, roomBelow, ROOM_OF_TOOLBAR, withNotes, type Seen, type View } from "./layout/firstView";
+import type { LayoutCache } from "./layout/layoutCache";
 
 const GLIDE = 180;
 const LEAST_HEIGHT = 336;

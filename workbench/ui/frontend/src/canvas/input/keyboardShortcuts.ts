@@ -1,0 +1,186 @@
+// What each key does while the focus is on the canvas.
+
+import { isPage } from "../../lib/fullPage";
+import { chord, isTyping, undoKey } from "../../lib/keyboard";
+import { isNear } from "../../lib/siblings";
+import { NONE, type CanvasStore } from "../state/canvasStore";
+import {
+  chooseChain,
+  chooseOneOf,
+  chooseSomeOf,
+  connect,
+  duplicate,
+  enter,
+  frame,
+  leave,
+  move,
+  mute,
+  remove,
+  repeat,
+  saveBlock,
+  search,
+  showTargets,
+  unfold,
+  unwrap,
+  wrap,
+} from "../state/actions";
+import { chooseAlignment } from "../state/alignment";
+import { copyCode } from "../menus/codeCopy";
+import { isOutput } from "../layout/geometry";
+import { showPalette } from "../state/paletteVisibility";
+import { neighbour, reading, type Spot } from "./arrowNavigation";
+
+/** How far a key puts a box: from dot to dot. */
+const STEP = 18;
+
+export interface View {
+  /** Where everything stands now, by its middle. */
+  spots(): Spot[];
+  reveal(id: string): void;
+  fit(): void;
+  /** Lays everything out anew, and shows it all. */
+  arrange(): void;
+  /** Puts the selected boxes somewhat elsewhere. */
+  nudge(dx: number, dy: number): void;
+  zoom(by: number): void;
+  /** Puts a note where there is room. */
+  note(): void;
+  help(): void;
+}
+
+/** Returns what ends the listening. */
+export function listen(store: CanvasStore, view: View): () => void {
+  const at = (): string => store.focusedId || store.current;
+
+  /** Goes there; with Shift what was selected stays so. */
+  const go = (id: string, more: boolean): void => {
+    if (!id) return;
+    const { selected } = store.get();
+    if (isOutput(id)) store.select([], new Set([id]));
+    else store.select(more ? [...selected.filter((other) => other !== id), id] : [id]);
+    view.reveal(id);
+    store.focus(id);
+  };
+  const arrow = (key: string, more: boolean): void => {
+    const spots = view.spots();
+    go(at() ? neighbour(spots, at(), key) : (reading(spots)[0]?.id ?? ""), more);
+  };
+  const end = (index: 0 | -1): void => go(reading(view.spots()).at(index)?.id ?? "", false);
+  const selectAll = (): void => {
+    const ids = store.get().nodes.map(({ id }) => id);
+    const last = store.inspected;
+    store.select(last ? [...ids.filter((id) => id !== last), last] : ids);
+  };
+  const escape = (): void => {
+    if (store.get().detailOf) store.look("");
+    else if (store.get().picked.size || store.get().selected.length > 1) {
+      store.select(store.inspected ? [store.inspected] : [], NONE);
+    } else if (!leave(store)) store.select([]);
+  };
+  const rename = (): void => {
+    if (store.current) store.set({ renaming: store.current });
+  };
+  const edges = (): void => {
+    if (store.inspected) store.set({ popup: { kind: "edges", node: store.inspected } });
+  };
+  const keys: Record<string, () => void> = {
+    "/": () => search(store),
+    "?": () => view.help(),
+    P: () => showPalette(store),
+    ArrowLeft: () => arrow("ArrowLeft", false),
+    ArrowRight: () => arrow("ArrowRight", false),
+    ArrowUp: () => arrow("ArrowUp", false),
+    ArrowDown: () => arrow("ArrowDown", false),
+    "Shift+ArrowLeft": () => arrow("ArrowLeft", true),
+    "Shift+ArrowRight": () => arrow("ArrowRight", true),
+    "Shift+ArrowUp": () => arrow("ArrowUp", true),
+    "Shift+ArrowDown": () => arrow("ArrowDown", true),
+    Home: () => end(0),
+    End: () => end(-1),
+    Delete: () => remove(store),
+    Backspace: () => remove(store),
+    "Alt+ArrowLeft": () => move(store, -1),
+    "Alt+ArrowRight": () => move(store, 1),
+    "Alt+ArrowUp": () => move(store, -1),
+    "Alt+ArrowDown": () => move(store, 1),
+    "Ctrl+A": selectAll,
+    "Ctrl+D": () => duplicate(store),
+    C: () => connect(store),
+    E: edges,
+    U: () => unfold(store),
+    M: () => mute(store),
+    G: () => frame(store),
+    N: () => view.note(),
+    T: () => showTargets(store),
+    I: () => wrap(store),
+    "Shift+I": () => unwrap(store),
+    B: () => chooseOneOf(store),
+    "Shift+B": () => chooseSomeOf(store),
+    R: () => repeat(store),
+    "Shift+G": () => chooseChain(store),
+    A: () => chooseAlignment(store),
+    "Shift+C": () => copyCode(store),
+    S: () => saveBlock(store),
+    L: () => view.arrange(),
+    "Ctrl+ArrowLeft": () => view.nudge(-STEP, 0),
+    "Ctrl+ArrowRight": () => view.nudge(STEP, 0),
+    "Ctrl+ArrowUp": () => view.nudge(0, -STEP),
+    "Ctrl+ArrowDown": () => view.nudge(0, STEP),
+    "0": () => view.fit(),
+    D: () => store.inspected && store.look(store.inspected),
+    PageUp: () => store.choose(store.get().sample - 1),
+    PageDown: () => store.choose(store.get().sample + 1),
+    F2: rename,
+    "+": () => view.zoom(1.25),
+    "=": () => view.zoom(1.25),
+    "-": () => view.zoom(0.8),
+    Enter: () => {
+      if (at() !== store.inspected || !enter(store)) go(at(), false);
+    },
+    " ": () => go(at(), false),
+    Escape: escape,
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    const turn = (action: "undo" | "redo"): void => {
+      store.link.ask(action, {});
+      store.set({ said: "" });
+    };
+    if (undoKey(event, turn)) return;
+    const target = event.target as HTMLElement;
+    if (event.defaultPrevented || isTyping(target) || store.get().popup) return;
+    const name = chord(event);
+    // A button that has the focus keeps its own keys.
+    if ((name === "Enter" || name === " ") && !target.dataset["focus"]) return;
+    // Escape closes what is open over the canvas before anything else.
+    if (name === "Escape" && store.root.querySelector(".wb-pop:popover-open:not(.wb-detail)")) return;
+    const run = keys[name];
+    if (!run) return;
+    event.preventDefault();
+    run();
+  };
+  /**
+   * Ctrl+K and `/` open the search from any part of the workbench, in the web app also when nothing
+   * has the focus. `/` within the canvas is handled by `onKey`, and is text where text is typed.
+   */
+  const onPageKey = (event: KeyboardEvent): void => {
+    const name = chord(event);
+    if (name !== "Ctrl+K" && name !== "/") return;
+    const target = event.composedPath()[0];
+    const part = target instanceof Element && target.closest(".wb") ? target : null;
+    if (part ? !isNear(store.root, part) : !isPage(store.root)) return;
+    const outside = part instanceof HTMLElement && !store.root.contains(part);
+    if (name === "/") {
+      const chooses = isTyping(target ?? null) || target instanceof HTMLSelectElement;
+      if ((part && !outside) || chooses || store.get().popup || event.defaultPrevented) return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+    search(store, name === "Ctrl+K", outside ? part : undefined);
+  };
+  store.root.addEventListener("keydown", onKey);
+  document.addEventListener("keydown", onPageKey, true);
+  return () => {
+    store.root.removeEventListener("keydown", onKey);
+    document.removeEventListener("keydown", onPageKey, true);
+  };
+}

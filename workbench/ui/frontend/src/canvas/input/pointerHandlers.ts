@@ -1,0 +1,223 @@
+// What the mouse does on the canvas.
+
+import type {
+  Connection,
+  Edge,
+  FinalConnectionState,
+  NodeChange,
+  OnConnectStartParams,
+} from "@xyflow/react";
+import type { EdgeEntry } from "../../views";
+import type { CanvasStore, Place } from "../state/canvasStore";
+import { aimed, drop } from "../edges/edgeDrop";
+import type { BoxFlow, LineFlow } from "../state/flowElements";
+import { isOutput, type Point } from "../layout/geometry";
+import { feedTo, portOf, refusal } from "../state/edgeDrag";
+import type { LayoutCache } from "../layout/layoutCache";
+import { edgeUnder } from "../edges/edgeUnderNode";
+import { leastSpot, placements } from "../layout/movedSpots";
+
+/** Its functions stay the same objects, so that nothing is drawn anew for them. */
+export class PointerHandlers {
+  constructor(
+    private store: CanvasStore,
+    private places: { current: LayoutCache },
+    /** Keeps the view where it is: what is put somewhere by hand must not slip away under it. */
+    private stay: () => void,
+  ) {}
+
+  readonly change = (changes: NodeChange<BoxFlow>[]): void => {
+    const { store } = this;
+    const old = store.get();
+    const moves = changes.flatMap((change) =>
+      change.type === "position" && change.position ? [change] : [],
+    );
+    if (moves.length) {
+      const moved = new Map(old.moved);
+      for (const { id, position } of moves) moved.set(id, position!);
+      store.set({ moved, dragging: moves.some((change) => change.dragging) });
+    }
+    let selected = [...old.selected];
+    const picked = new Set(old.picked);
+    let chosen = false;
+    for (const change of changes) {
+      if (change.type !== "select") continue;
+      chosen = true;
+      if (isOutput(change.id)) {
+        if (change.selected) picked.add(change.id);
+        else picked.delete(change.id);
+      } else {
+        selected = selected.filter((id) => id !== change.id);
+        if (change.selected) selected.push(change.id);
+      }
+    }
+    if (chosen) store.select(selected, picked);
+  };
+
+  /** A click on one of many selected ones leaves that one. */
+  readonly click = (event: MouseEvent, node: BoxFlow): void => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (isOutput(node.id)) this.store.select([], new Set([node.id]));
+    else this.store.select([node.id]);
+  };
+
+  readonly pane = (): void => this.store.select([]);
+
+  /** On the canvas itself, not on what stands there. */
+  readonly doubleClick = (event: MouseEvent): void => {
+    if (!(event.target as Element).classList.contains("react-flow__pane")) return;
+    this.find({ do: "add", after: "" }, event);
+  };
+
+  readonly edgeDoubleClick = (event: MouseEvent, edge: LineFlow): void =>
+    this.find({ do: "add_on", edge: edge.id }, event);
+
+  private find(place: Place, { clientX: x, clientY: y }: MouseEvent): void {
+    this.store.set({ popup: { kind: "search", place, at: { x, y } } });
+  }
+
+  readonly pick = (event: MouseEvent, edge: LineFlow): void => {
+    const more = event.ctrlKey || event.metaKey || event.shiftKey;
+    const { selected, picked } = this.store.get();
+    this.store.select(more ? selected : [], new Set(more ? [...picked, edge.id] : [edge.id]));
+  };
+
+  readonly enter = (_: MouseEvent, edge: LineFlow): void => {
+    if (!this.store.get().dragging) this.store.set({ hovered: edge.id });
+  };
+
+  readonly leave = (_: MouseEvent, edge: LineFlow): void => {
+    if (this.store.get().hovered === edge.id) this.store.set({ hovered: "" });
+  };
+
+  readonly drag = (event: MouseEvent | TouchEvent, node: BoxFlow): void => {
+    this.store.set({ hovered: this.splices(event, node) ? this.under(node) : "" });
+  };
+
+  readonly dropNode = (event: MouseEvent | TouchEvent, node: BoxFlow): void => {
+    const { store } = this;
+    const edge = this.splices(event, node) ? this.under(node) : "";
+    store.set({ hovered: "", dragging: false });
+    const { moved } = store.get();
+    if (!edge) {
+      if (moved) this.place(moved);
+      return;
+    }
+    const positions = moved && this.isByHand(node.id) ? placements(this.places.current, moved) : {};
+    const asked = store.link.ask("splice", { node: node.id, edge, positions });
+    // Where all is laid out automatically there is a place for it.
+    if (!asked || !Object.keys(positions).length) store.set({ moved: null });
+  };
+
+  /** Whether what stands in the same body as a node stands where it was put. */
+  private isByHand(id: string): boolean {
+    const { boxes, scopes } = this.places.current;
+    const { positions } = this.store.get();
+    return boxes.some((box) => scopes.get(box.id) === scopes.get(id) && positions[box.id]);
+  }
+
+  readonly start = (): void => this.stay();
+
+  readonly nudge = (dx: number, dy: number): void => {
+    const { selected, picked, moved } = this.store.get();
+    const { settled, scopes, corners } = this.places.current;
+    const chosen = [...selected, ...[...picked].filter(isOutput)];
+    const next = new Map(moved);
+    for (const id of chosen) {
+      const at = settled.get(id);
+      if (!at || corners.has(id)) continue; // a body's bar stays
+      const corner = corners.get(scopes.get(id) ?? "");
+      const least = corner ? leastSpot(corner) : { x: -Infinity, y: -Infinity };
+      next.set(id, { x: Math.max(least.x, at.x + dx), y: Math.max(least.y, at.y + dy) });
+    }
+    if (!next.size) return;
+    this.stay();
+    this.store.set({ moved: next });
+    this.place(next);
+  };
+
+  private place(moved: ReadonlyMap<string, Point>): void {
+    const positions = placements(this.places.current, moved);
+    const asked = this.store.link.ask("place", { positions });
+    if (!asked) this.store.set({ moved: null });
+  }
+
+  /** What is joined to others leaves its place only with Alt. */
+  private splices({ altKey }: MouseEvent | TouchEvent, { id }: BoxFlow): boolean {
+    const joined = ({ source, target, argument }: EdgeEntry): boolean =>
+      source === id || (target === id && !argument);
+    return altKey || !this.store.get().edges.some(joined);
+  }
+
+  private under({ id, position, width = 0, height = 0 }: BoxFlow): string {
+    if (isOutput(id)) return "";
+    const middle = { x: position.x + width / 2, y: position.y + height / 2 };
+    const { routes, scopes } = this.places.current;
+    const isNoPlace = (edge: string): boolean => {
+      const entry = this.store.edge(edge);
+      const own = !entry || entry.source === id || entry.target === id;
+      return own || scopes.get(edge) !== scopes.get(id);
+    };
+    return edgeUnder(routes, middle, isNoPlace);
+  }
+
+  readonly relink = (_: unknown, edge: LineFlow): void => {
+    this.store.set({ linking: { fixed: "source", node: "", port: "", edge: edge.id } });
+  };
+
+  readonly link = (_: unknown, { nodeId, handleId, handleType }: OnConnectStartParams): void => {
+    const { store } = this;
+    const edge = store.get().linking?.edge ?? "";
+    const [node, port] = [nodeId ?? "", portOf(handleId)];
+    store.set({ linking: { fixed: handleType ?? "source", node, port, edge } });
+    if (handleType === "source") store.link.ask("connect_targets", { node, output: port, edge });
+    this.watchRelease();
+  };
+
+  /** In a shadow root React Flow does not hear of a button that is let go outside of it. */
+  private watchRelease(): void {
+    const { root } = this.store;
+    const away = (event: MouseEvent): void => {
+      window.removeEventListener("mouseup", away, true);
+      if (event.composedPath().includes(root)) return;
+      const { clientX, clientY } = event;
+      root.dispatchEvent(new MouseEvent("mouseup", { bubbles: true, clientX, clientY }));
+    };
+    if (root.getRootNode() instanceof ShadowRoot) window.addEventListener("mouseup", away, true);
+  }
+
+  readonly valid = (connection: Connection | Edge): boolean => {
+    const { linking, connectTargets } = this.store.get();
+    if (!linking) return false;
+    const [node, handle] =
+      linking.fixed === "source"
+        ? [connection.target, connection.targetHandle]
+        : [connection.source, connection.sourceHandle];
+    const feed = feedTo(linking, node, portOf(handle));
+    const { scopes } = this.places.current;
+    if (scopes.get(node ?? "") !== scopes.get(linking.node)) return false; // of another body
+    this.askFor(feed.source, feed.output);
+    return !refusal(connectTargets, feed);
+  };
+
+  /** What an output that is hovered may feed, while the other end is fixed. */
+  private askFor(node: string, output: string): void {
+    const { linking } = this.store.get();
+    if (linking?.fixed !== "target" || this.asked === `${node}.${output}`) return;
+    this.asked = `${node}.${output}`;
+    this.store.link.ask("connect_targets", { node, output, edge: linking.edge });
+  }
+  private asked = "";
+
+  readonly unlink = (event: MouseEvent | TouchEvent, { toHandle }: FinalConnectionState): void => {
+    const { linking } = this.store.get();
+    const point = "clientX" in event ? event : event.changedTouches[0];
+    this.asked = "";
+    const at = { x: point?.clientX ?? 0, y: point?.clientY ?? 0 };
+    const aim = aimed(this.store, toHandle?.nodeId ?? "", portOf(toHandle?.id), at);
+    this.store.set({ linking: null });
+    if (!linking) return;
+    // A list that opens before the button's release is done with would be closed by it.
+    setTimeout(() => drop(this.store, linking, aim));
+  };
+}

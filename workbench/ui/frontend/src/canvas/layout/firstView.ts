@@ -1,0 +1,208 @@
+// Which part of the graph is seen until somebody pans or zooms.
+
+import type { NoteEntry } from "../../views";
+import type { Point, Size } from "./geometry";
+
+/** Room kept free, in pixels of the screen. */
+const ROOM = { above: 14, below: 46, stacked: 82, breadcrumb: 30, side: 26, narrow: 12 };
+/** The least room at a side. */
+const RIM = 4;
+/** Up to this width the buttons at the lower edge do not stand in one row with their words. */
+const ONE_ROW = 460;
+/** From this width on they do so without their words. */
+const BRIEF = 320;
+/** Up to this width they have no room for their words in two rows either. */
+const NARROW = 332;
+/** Below this height two rows of buttons would stand on the cards. */
+const LOW = 360;
+/** Below this the values on a card cannot be read: only its name is shown, larger. */
+export const FAR = 0.66;
+/** Below these names cannot be read either, and buttons on cards are too small to be hit. */
+const LEAST = { names: 0.5, buttons: 0.7 };
+const LEAST_OF_ALL = 0.1;
+const USUAL = 0.7;
+const STEP = 0.02;
+
+/** How the buttons at the lower edge stand: in how many rows, and whether without their words. */
+export interface Footer {
+  rows: 1 | 2;
+  brief: boolean;
+}
+
+export function footerOf({ width, height }: Size): Footer {
+  if (width > ONE_ROW) return { rows: 1, brief: false };
+  const low = height < LOW && width >= BRIEF;
+  return { rows: low ? 1 : 2, brief: low || width <= NARROW };
+}
+
+/** The room that they take, in pixels of the screen. */
+export function roomBelow(size: Size): number {
+  return footerOf(size).rows === 2 ? ROOM.stacked : ROOM.below;
+}
+
+/** Of a note, about: how wide it may be, how many letters stand in a row, and the rows' height. */
+const NOTE = { width: 240, letters: 28, row: 18, edges: 8 };
+
+/** The notes where they stand: of those at a node, from its place. */
+export function notesAt(
+  notes: readonly NoteEntry[],
+  settled: ReadonlyMap<string, Point>,
+): readonly NoteEntry[] {
+  return notes.map((note) => {
+    const from = settled.get(note.node);
+    return from ? { ...note, x: from.x + note.x, y: from.y + note.y } : note;
+  });
+}
+
+/** A rectangle that holds the notes too. */
+export function withNotes(
+  bounds: Rectangle,
+  notes: readonly (Point & { text: string })[],
+): Rectangle {
+  let [left, top] = [bounds.x, bounds.y];
+  let [right, bottom] = [left + bounds.width, top + bounds.height];
+  for (const { x, y, text } of notes) {
+    const rows = text.split("\n").map((line) => Math.max(1, Math.ceil(line.length / NOTE.letters)));
+    const height = NOTE.edges + NOTE.row * rows.reduce((sum, count) => sum + count, 0);
+    [left, top] = [Math.min(left, x), Math.min(top, y)];
+    [right, bottom] = [Math.max(right, x + NOTE.width), Math.max(bottom, y + height)];
+  }
+  return { x: left, y: top, width: right - left, height: bottom - top };
+}
+
+/** The room that a card's own buttons take above them, where there is none beside the card. */
+export const ROOM_OF_TOOLBAR = 34;
+
+export interface View extends Point {
+  zoom: number;
+}
+
+type Rectangle = Point & Size;
+
+export interface Seen {
+  bounds: Rectangle;
+  /** Cards and pills, without the frames around them. */
+  boxes: readonly (Rectangle & { id: string })[];
+  /** What feeds all others, and what is selected: neither is to be out of sight. */
+  head: string;
+  current: string;
+  /** Whether there are buttons on the cards. */
+  buttons: boolean;
+  /** Whether the way to the body that is shown stands above it. */
+  breadcrumb: boolean;
+}
+
+/**
+ * As large as life where all is seen so, else smaller: with `all` as far as it takes, without it
+ * down to what can be read. What is too large even so is shown in part: what is selected and the
+ * head, and as few cards as can be cut by an edge.
+ */
+export function firstView(seen: Seen, size: Size, all: boolean): View {
+  const { bounds } = seen;
+  const pane = paneOf(seen, size);
+  const full = Math.min(pane.wide, pane.tall);
+  const least = seen.buttons ? LEAST.buttons : LEAST.names;
+  const readable = pane.wide >= least && pane.tall >= Math.max(least, FAR);
+  if (all || readable) {
+    const zoom = full > 0.98 ? 1 : Math.max(LEAST_OF_ALL, full); // letters are sharp at 1
+    return { x: centred(bounds, pane, zoom), y: pane.above - bounds.y * zoom, zoom };
+  }
+  return partialView(seen, pane, least);
+}
+
+interface Pane extends Size {
+  above: number;
+  below: number;
+  side: number;
+  /** Zooms at which all of the graph fits across, and down. */
+  wide: number;
+  tall: number;
+}
+
+function paneOf({ bounds, breadcrumb }: Seen, size: Size): Pane {
+  const { width, height } = size;
+  const above = ROOM.above + (breadcrumb ? ROOM.breadcrumb : 0);
+  const below = roomBelow(size);
+  const fits = (room: number): number => (width - 2 * room) / bounds.width;
+  const side = fits(ROOM.side) < USUAL ? ROOM.narrow : ROOM.side;
+  const tall = (height - above - below) / bounds.height;
+  return { width, height, above, below, side, wide: fits(side), tall };
+}
+
+function centred(bounds: Rectangle, { width, side }: Pane, zoom: number): number {
+  const spare = Math.max(0, width - 2 * side - bounds.width * zoom);
+  return side + spare / 2 - bounds.x * zoom;
+}
+
+function partialView(seen: Seen, pane: Pane, least: number): View {
+  const { bounds, boxes } = seen;
+  const { width, height, above, below, side, wide } = pane;
+  const head = boxes.find(({ id }) => id === seen.head);
+  const current = boxes.find(({ id }) => id === seen.current);
+  const usual = Math.max(least, Math.min(wide, USUAL));
+  const lowest = wide < FAR ? least : Math.max(least, FAR);
+  const highest = wide < lowest ? 1 : Math.min(1, wide);
+  const lefts = (zoom: number): number[] => {
+    if (zoom <= wide) return [centred(bounds, pane, zoom)];
+    const ends = [head, current].flatMap((box) =>
+      box ? [side - box.x * zoom, width - side - (box.x + box.width) * zoom] : [],
+    );
+    return [side, RIM].map((room) => room - bounds.x * zoom).concat(ends);
+  };
+  const tops = (zoom: number): number[] => {
+    const top = above - bounds.y * zoom; // nothing is gained by room that is empty above it
+    return current ? [top, Math.min(top, height - below - (current.y + current.height) * zoom)] : [top];
+  };
+  const open = { left: side / 2, top: above / 2, right: width - side / 2, bottom: height - below + 1 };
+  /** The less, the better; the first number counts before the second. */
+  const penalty = (view: View): number[] => {
+    const hidden = (box?: Rectangle): number => (box && !isWhole(onScreen(box, view), open) ? 1 : 0);
+    const canvas = { left: 0, top: 0, right: width, bottom: height };
+    let [cut, whole] = [0, 0];
+    for (const box of boxes) {
+      const at = onScreen(box, view);
+      if (isWhole(at, canvas)) whole += 1;
+      else if (at.left < width && at.top < height && at.right > 0 && at.bottom > 0) cut += 1;
+    }
+    const begins = bounds.x * view.zoom + view.x >= 0 ? 0 : 1; // frames are not to lack their names
+    return [2 * hidden(current) + hidden(head), cut, begins, -whole, Math.abs(view.zoom - usual)];
+  };
+  let best: View = { x: centred(bounds, pane, usual), y: above - bounds.y * usual, zoom: usual };
+  let lowestPenalty = penalty(best);
+  for (let zoom = lowest; zoom <= highest; zoom += STEP) {
+    for (const x of lefts(zoom)) {
+      for (const y of tops(zoom)) {
+        const view = { x, y, zoom };
+        const found = penalty(view);
+        if (isLess(found, lowestPenalty)) [best, lowestPenalty] = [view, found];
+      }
+    }
+  }
+  return best;
+}
+
+interface Edges {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+function onScreen({ x, y, width, height }: Rectangle, view: View): Edges {
+  const [left, top] = [x * view.zoom + view.x, y * view.zoom + view.y];
+  return { left, top, right: left + width * view.zoom, bottom: top + height * view.zoom };
+}
+
+function isWhole(box: Edges, area: Edges): boolean {
+  return (
+    box.left >= area.left &&
+    box.top >= area.top &&
+    box.right <= area.right &&
+    box.bottom <= area.bottom
+  );
+}
+
+function isLess(a: readonly number[], b: readonly number[]): boolean {
+  const at = a.findIndex((value, index) => Math.abs(value - b[index]!) > 1e-9);
+  return at >= 0 && a[at]! < b[at]!;
+}

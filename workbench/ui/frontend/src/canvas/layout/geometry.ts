@@ -1,0 +1,145 @@
+// How large the boxes are, and where their ports sit. All in pixels at zoom 1.
+
+import type { EdgeEntry, NodeEntry, PortEntry } from "../../views";
+import { beside, drawWords } from "./nodeLabels";
+import { textWidth } from "./textWidth";
+
+export const CARD = { width: 228, most: 340, height: 62, line: 114, fault: 18, bodies: 42 };
+export const DRAW = { height: 24, least: 84, most: 200, letter: 6.4 };
+export const PORT = { size: 11, gap: 24 };
+/** A region with what stands in it: room around the bodies, and above them for its title. */
+export const FRAME = { pad: 9, head: 32, button: 34 };
+/**
+ * A body in it: its bar says what it takes in and whether it ran, its pills what it gives. `gap` is
+ * the least room below the bar.
+ */
+export const BODY = {
+  pad: 9,
+  rows: 30,
+  gap: 12,
+  line: 48,
+  bar: { width: 128, height: 26 },
+  output: { width: 86, height: 24 },
+};
+/** What stands beside a card's name: picture, role, margins. */
+const ASIDE = 80;
+const NAME = '600 13px system-ui, "Segoe UI", Roboto, sans-serif';
+const SMALL = '10.5px ui-monospace, Consolas, "DejaVu Sans Mono", monospace';
+const TITLE = '600 11.5px system-ui, "Segoe UI", Roboto, sans-serif';
+const FRAME_MOST = 320;
+/** What an output's name adds to its pill. */
+const LETTER = 6.7;
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+export type Side = "top" | "bottom";
+
+/** A port's place in its box, and the side on which it sits. */
+export interface Socket extends Point {
+  side: Side;
+}
+
+/** Of a region or a part of it: what depends on what stands in it. */
+export interface Place extends Size {
+  /** Where its first port sits. */
+  line: number;
+  /** The bodies of a frame. */
+  rects?: readonly (Point & Size & { scope: string })[];
+}
+
+/** A node as it is drawn. */
+export type DrawnNode = NodeEntry & { place?: Place };
+
+/** The id of an output's box, as of its edge: `:images`, `branch.then:images`. */
+export const outputId = (name: string): string => `:${name}`;
+/** No id of a node has a dot. */
+export const isOutput = (id: string): boolean => /^([^:]*\.[^:]*)?:/.test(id);
+/** The body that an output belongs to, and its name. */
+export function outputOf(id: string): { scope: string; name: string } {
+  const at = id.indexOf(":");
+  return { scope: id.slice(0, at), name: id.slice(at + 1) };
+}
+
+export function sizeOf(node: DrawnNode): Size {
+  if (node.place) return node.place;
+  if (node.generator) return { width: drawWidth(node), height: DRAW.height };
+  const below =
+    (node.fault || node.note ? CARD.fault : 0) + (node.bodies.length ? CARD.bodies : 0);
+  return { width: cardWidth(node), height: CARD.height + below };
+}
+
+/** As wide as its name: none is cut. */
+function cardWidth(node: NodeEntry): number {
+  const id = beside(node);
+  const name = textWidth(node.title, NAME) + (id ? textWidth(id, SMALL) + 6 : 0);
+  return Math.ceil(Math.min(CARD.most, Math.max(CARD.width, name + ASIDE)));
+}
+
+/** Of the pill at the end of an edge. */
+export function outputSize(edge: EdgeEntry): Size {
+  if (outputOf(edge.id).scope) return BODY.output;
+  const name = edge.input;
+  return { width: Math.round(72 + Math.min(name.length, 16) * LETTER), height: 24 };
+}
+
+/** Of the title of a frame, with which branch ran. */
+export function titleWidth({ title, id, bodies }: NodeEntry): number {
+  const longest = bodies.reduce((long, { name }) => (name.length > long.length ? name : long), "");
+  return Math.min(FRAME_MOST, textWidth(`${title} · ${longest} ran`, TITLE) + textWidth(id, SMALL) + 12);
+}
+
+function drawWidth(node: NodeEntry): number {
+  const letters = drawWords(node).join(" ").length;
+  return Math.round(Math.min(DRAW.most, Math.max(DRAW.least, 42 + letters * DRAW.letter)));
+}
+
+/** Where the first port of a box sits: on it a chain runs straight. */
+export function lineOf(node: DrawnNode | null, width: number): number {
+  if (node?.place) return node.place.line;
+  return node && !node.generator ? CARD.line : width / 2;
+}
+
+/** The inputs that are drawn: a generator's own only where they are fed. */
+export function drawnInputs(node: NodeEntry): PortEntry[] {
+  return node.generator ? node.inputs.filter((port) => port.fed) : node.inputs;
+}
+
+/** Where an input sits: on the upper edge, arguments beside what is given by place. */
+export function inputSocket(node: DrawnNode, name: string): Socket {
+  const ports = drawnInputs(node).map((port) => port.name);
+  return { x: rung(node, ports, name), y: 0, side: "top" };
+}
+
+/** Where an output sits: on the lower edge. */
+export function outputSocket(node: DrawnNode, name: string): Socket {
+  const ports = node.outputs.map((port) => port.name);
+  return { x: rung(node, ports, name), y: sizeOf(node).height, side: "bottom" };
+}
+
+/** Where an output's pill takes in what it gives out. */
+export function pillSocket(edge: EdgeEntry): Socket {
+  return { x: outputSize(edge).width / 2, y: 0, side: "top" };
+}
+
+function rung(node: DrawnNode, names: readonly string[], name: string): number {
+  const at = Math.max(0, names.indexOf(name));
+  const { width } = sizeOf(node);
+  if (node.generator) return width / 2 + at * PORT.gap;
+  const first = node.place?.line ?? CARD.line;
+  if (first + (names.length - 1) * PORT.gap <= width - 18) return first + at * PORT.gap;
+  return 18 + at * Math.min(PORT.gap, (width - 36) / (names.length - 1));
+}
+
+/** Where an edge begins or ends: at the outer rim of the port. */
+export function rim(box: Point, socket: Socket): Point {
+  const out = PORT.size / 2;
+  return { x: box.x + socket.x, y: box.y + socket.y + (socket.side === "top" ? -out : out) };
+}

@@ -1,0 +1,135 @@
+// Where everything stands and how the edges run, worked out anew only when something moved.
+
+import { useMemo, useRef } from "preact/compat";
+import { reuseUnchanged } from "../../lib/jsonEquality";
+import { scopeOf, type State } from "../state/canvasStore";
+import { deviceLine } from "./deviceLine";
+import { drawnInputs, sizeOf, titleWidth, type DrawnNode, type Point } from "./geometry";
+import { manualLayout } from "./manualLayout";
+import { cornersOf, spotsWith } from "./movedSpots";
+import { arrange, boxesOf, type Box } from "./layout";
+import { layOutFrames, scopesOf, sized, withInner, type Inner } from "./nestedLayout";
+import { orderPorts } from "./portOrder";
+import type { Route } from "./edgeRouting";
+import { Routes } from "./routes";
+
+export interface Bounds extends Point {
+  width: number;
+  height: number;
+}
+
+export interface LayoutCache {
+  boxes: readonly Box[];
+  /** As Python shows them, with their ports in the order in which they are drawn. */
+  nodes: readonly DrawnNode[];
+  /** Of the body that is shown, with all that stands in frames there. */
+  spots: ReadonlyMap<string, Point>;
+  /** With what was moved, but for a drag that is still going on. */
+  settled: ReadonlyMap<string, Point>;
+  routes: ReadonlyMap<string, Route>;
+  bounds: Bounds;
+  /** The level below which things run on the GPU; null where none does. */
+  line: number | null;
+  /** What stands in frames. */
+  inner: ReadonlyMap<string, Inner>;
+  /** The body of each node, edge and output. */
+  scopes: ReadonlyMap<string, string>;
+  /** The body that all of it stands in. */
+  scope: string;
+  /** Body drawn in a frame -> its upper left corner, but for a drag that is still going on. */
+  corners: ReadonlyMap<string, Point>;
+}
+
+const NO_LANES: ReadonlyMap<string, number> = new Map();
+
+export function useLayoutCache(state: State): LayoutCache {
+  const { nodes, edges, positions, moved, dragging } = state;
+  const shape = useMemo(() => shapeOf(state), [nodes, edges]);
+  const frames = useMemo(() => layOutFrames(nodes, edges, positions), [shape, positions]);
+  const scopes = useMemo(() => scopesOf(nodes, edges), [shape]);
+  const { inner } = frames;
+  const entries = useMemo(() => sized(nodes, frames.places), [nodes, frames]);
+  const { spots, lanes } = useMemo(() => {
+    const own = entries.filter(({ id }) => !inner.has(id));
+    const ownIds = new Set(own.map(({ id }) => id));
+    const between = edges.filter(({ source }) => ownIds.has(source));
+    const byHand = boxesOf(own, between).some(({ id }) => positions[id]);
+    const found = byHand
+      ? { spots: manualLayout(own, between, positions), lanes: NO_LANES }
+      : arrange(own, between);
+    const all = new Map(found.lanes);
+    for (const [edge, lane] of frames.lanes) {
+      const frame = found.spots.get(lane.frame);
+      if (frame) all.set(edge, frame.x + lane.x);
+    }
+    return { spots: withInner(found.spots, inner), lanes: all as ReadonlyMap<string, number> };
+  }, [shape, positions, frames]);
+  const last = useRef<ReadonlyMap<string, Point>>(spots);
+  const settled = useMemo(() => {
+    if (dragging) return last.current;
+    return moved ? spotsWith(spots, moved, scopes) : spots;
+  }, [spots, moved, dragging, scopes]);
+  last.current = settled;
+  const drawn = useRef<readonly DrawnNode[]>([]);
+  drawn.current = useMemo(
+    () => reuseUnchanged(drawn.current, orderPorts(entries, edges, settled, lanes)),
+    [entries, edges, settled, lanes],
+  );
+  const ordered = drawn.current;
+  const finder = useRef<Routes>(null);
+  finder.current ??= new Routes();
+  const found = finder.current;
+  const routes = useMemo(
+    () => found.find(ordered, edges, settled, moved ? NO_LANES : lanes),
+    [shape, settled],
+  );
+  const boxes = useMemo(() => boxesOf(entries, edges), [shape, frames]);
+  const bounds = useMemo(() => boundsOf(boxes, settled, routes), [boxes, settled, routes]);
+  const line = useMemo(
+    () => deviceLine(ordered.filter(({ id }) => !inner.has(id)), settled),
+    [ordered, settled, inner],
+  );
+  const corners = useMemo(() => cornersOf(entries, settled), [entries, settled]);
+  const scope = scopeOf(state.breadcrumb);
+  return { boxes, nodes: ordered, spots, settled, routes, bounds, line, inner, scopes, scope, corners };
+}
+
+/** All that the places depend on: values that change neither sizes nor edges leave them alone. */
+function shapeOf({ nodes, edges }: State): string {
+  return JSON.stringify([
+    nodes.map((node) => {
+      const { width, height } = sizeOf(node);
+      return [
+        node.id,
+        node.scope,
+        node.expanded && titleWidth(node),
+        width,
+        height,
+        drawnInputs(node).map((port) => port.name),
+        node.outputs.map((port) => port.name),
+      ];
+    }),
+    edges.map((edge) => [edge.id, edge.source, edge.output]),
+  ]);
+}
+
+function boundsOf(
+  boxes: readonly Box[],
+  spots: ReadonlyMap<string, Point>,
+  routes: ReadonlyMap<string, Route>,
+): Bounds {
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  const reach = (x: number, y: number): void => {
+    [left, right] = [Math.min(left, x), Math.max(right, x)];
+    [top, bottom] = [Math.min(top, y), Math.max(bottom, y)];
+  };
+  for (const box of boxes) {
+    const at = spots.get(box.id);
+    if (!at) continue;
+    reach(at.x, at.y);
+    reach(at.x + box.width, at.y + box.height);
+  }
+  for (const { along } of routes.values()) for (const { x, y } of along) reach(x, y);
+  if (left === Infinity) return { x: 0, y: 0, width: 0, height: 0 };
+  return { x: left, y: top, width: right - left, height: bottom - top };
+}

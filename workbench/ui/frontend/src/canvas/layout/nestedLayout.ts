@@ -1,0 +1,203 @@
+// Regions laid out with what stands in them: each body by itself, one under the other in a frame.
+
+import type { EdgeEntry, NodeEntry } from "../../views";
+import { BODY, CARD, FRAME, titleWidth, type DrawnNode, type Place, type Point } from "./geometry";
+import { arrange, boxesOf, type Layout } from "./layout";
+import { manualLayout } from "./manualLayout";
+
+/** Where what stands in a frame lies: from the corner of the outermost frame around it. */
+export interface Inner extends Point {
+  frame: string;
+}
+
+export interface NestedLayout {
+  /** What the sizes depend on that of what stands in them; the others have their usual size. */
+  places: ReadonlyMap<string, Place>;
+  inner: ReadonlyMap<string, Inner>;
+  /** Edge inside a frame -> the lane kept free for it, from the frame's left. */
+  lanes: ReadonlyMap<string, Inner>;
+}
+
+/** Which body each node, edge and output's pill stands in. */
+export function scopesOf(
+  nodes: readonly NodeEntry[],
+  edges: readonly EdgeEntry[],
+): Map<string, string> {
+  const scopes = new Map(nodes.map(({ id, scope }) => [id, scope]));
+  for (const edge of edges) scopes.set(edge.id, scopes.get(edge.source) ?? "");
+  return scopes;
+}
+
+/** The nodes with the sizes that were found for them. */
+export function sized(
+  nodes: readonly NodeEntry[],
+  places: NestedLayout["places"],
+): readonly DrawnNode[] {
+  if (!places.size) return nodes;
+  return nodes.map((node) => {
+    const place = places.get(node.id);
+    return place ? { ...node, place } : node;
+  });
+}
+
+/** `positions` are those that somebody has given. A body that has none is laid out automatically. */
+export function layOutFrames(
+  nodes: readonly NodeEntry[],
+  edges: readonly EdgeEntry[],
+  positions: Positions = {},
+): NestedLayout {
+  const maker = new Maker(nodes, edges, positions);
+  for (const node of nodes) if (node.expanded && !maker.isInside(node)) maker.addFrame(node);
+  return maker;
+}
+
+/** With what stands in frames where those are. */
+export function withInner(
+  spots: Map<string, Point>,
+  inner: ReadonlyMap<string, Inner>,
+): Map<string, Point> {
+  for (const [id, { frame, x, y }] of inner) {
+    const at = spots.get(frame);
+    if (at) spots.set(id, { x: at.x + x, y: at.y + y });
+  }
+  return spots;
+}
+
+type Positions = Readonly<Record<string, number[]>>;
+
+/** A body that is laid out, from its own corner. */
+interface Body {
+  scope: string;
+  width: number;
+  height: number;
+  /** Where a chain runs straight. */
+  line: number;
+  spots: Map<string, Point>;
+  lanes: Map<string, number>;
+}
+
+class Maker implements NestedLayout {
+  readonly places = new Map<string, Place>();
+  readonly inner = new Map<string, Inner>();
+  readonly lanes = new Map<string, Inner>();
+  private readonly drawn: ReadonlySet<string>;
+  private readonly bodies = new Map<string, Body>();
+  private readonly within = new Map<string, NodeEntry[]>();
+  private readonly edges = new Map<string, EdgeEntry[]>();
+
+  constructor(
+    nodes: readonly NodeEntry[],
+    edges: readonly EdgeEntry[],
+    private readonly positions: Positions,
+  ) {
+    const scopes = scopesOf(nodes, edges);
+    for (const node of nodes) grouped(this.within, node.scope).push(node);
+    for (const edge of edges) grouped(this.edges, scopes.get(edge.id)!).push(edge);
+    this.drawn = new Set(nodes.flatMap((node) => (node.expanded ? scopesIn(node) : [])));
+  }
+
+  isInside({ scope }: NodeEntry): boolean {
+    return this.drawn.has(scope);
+  }
+
+  /** Lays out a frame of the body that is shown, and all that is in it. */
+  addFrame(node: NodeEntry): void {
+    this.frame(node);
+    this.put(node, node.id, { x: 0, y: 0 });
+  }
+
+  private frame(node: NodeEntry): void {
+    const bodies = scopesIn(node).map((scope) => this.body(scope));
+    const line = Math.max(...bodies.map((body) => body.line));
+    for (const body of bodies) shift(body, line - body.line);
+    const wide = Math.max(...bodies.map((body) => body.width), titleWidth(node) + FRAME.button);
+    let y = FRAME.head;
+    const rects = bodies.map((body) => {
+      const { scope, height } = body;
+      this.places.set(scope, { width: wide, height: BODY.bar.height, line: body.line });
+      body.spots.set(scope, { x: 0, y: 0 });
+      this.bodies.set(scope, body);
+      const rect = { scope, x: FRAME.pad, y, width: wide, height };
+      y += height + FRAME.pad;
+      return rect;
+    });
+    const width = wide + 2 * FRAME.pad;
+    this.places.set(node.id, { width, height: y, line: FRAME.pad + line, rects });
+  }
+
+  private body(scope: string): Body {
+    const nodes = this.within.get(scope) ?? [];
+    const edges = this.edges.get(scope) ?? [];
+    for (const node of nodes) {
+      if (node.expanded) this.frame(node);
+      if (!node.op) this.places.set(node.id, { ...BODY.bar, line: BODY.line });
+    }
+    const own = sized(nodes, this.places);
+    const { spots, lanes } = this.layout(scope, own, edges);
+    const bar = spots.get(scope) ?? { x: 0, y: 0 };
+    const boxes = boxesOf(own, edges).filter(({ id }) => id !== scope);
+    const tops = boxes.map(({ id }) => spots.get(id)!.y - bar.y);
+    const down = Math.max(0, BODY.bar.height + BODY.gap - Math.min(...tops)) - bar.y;
+    const wide = BODY.bar.width;
+    let [left, right, bottom] = [bar.x, Math.max(wide, bar.x + wide), BODY.bar.height];
+    if (this.isByHand(own, edges)) left += BODY.line - CARD.line; // so that it stays where it is
+    for (const box of boxes) {
+      const at = spots.get(box.id)!;
+      at.y += down;
+      left = Math.min(left, at.x);
+      right = Math.max(right, at.x + box.width);
+      bottom = Math.max(bottom, at.y + box.height);
+    }
+    for (const x of lanes.values()) [left, right] = [Math.min(left, x - 8), Math.max(right, x + 8)];
+    const line = BODY.line + bar.x;
+    const body = { scope, width: right, height: bottom + BODY.pad, line, spots, lanes };
+    shift(body, BODY.pad - left);
+    body.width += BODY.pad;
+    return body;
+  }
+
+  private isByHand(nodes: readonly DrawnNode[], edges: readonly EdgeEntry[]): boolean {
+    return boxesOf(nodes, edges).some(({ id }) => this.positions[id]);
+  }
+
+  private layout(scope: string, nodes: readonly DrawnNode[], edges: readonly EdgeEntry[]): Layout {
+    if (!this.isByHand(nodes, edges)) return arrange(nodes, edges, BODY.rows);
+    // Kept as of the body opened alone, where a card stands for the bar: with one lower edge.
+    const [x, y] = this.positions[scope] ?? [];
+    const positions = { ...this.positions };
+    if (x !== undefined && y !== undefined) {
+      positions[scope] = [x + CARD.line - BODY.line, y + CARD.height - BODY.bar.height];
+    }
+    return { spots: manualLayout(nodes, edges, positions), lanes: new Map() };
+  }
+
+  /** Everything in a frame, whose corner is given, at its place in the outermost one. */
+  private put({ id }: NodeEntry, frame: string, corner: Point): void {
+    for (const { scope, x, y } of this.places.get(id)!.rects!) {
+      const { spots, lanes } = this.bodies.get(scope)!;
+      const at = { x: corner.x + x, y: corner.y + y };
+      for (const [inside, spot] of spots) {
+        this.inner.set(inside, { frame, x: at.x + spot.x, y: at.y + spot.y });
+      }
+      for (const [edge, lane] of lanes) this.lanes.set(edge, { frame, x: at.x + lane, y: 0 });
+      for (const node of this.within.get(scope) ?? []) {
+        if (node.expanded) this.put(node, frame, this.inner.get(node.id)!);
+      }
+    }
+  }
+}
+
+function shift(body: Body, by: number): void {
+  body.line += by;
+  body.width += by;
+  for (const at of body.spots.values()) at.x += by;
+  for (const [edge, x] of body.lanes) body.lanes.set(edge, x + by);
+}
+
+const scopesIn = (node: NodeEntry): string[] => node.bodies.map(({ scope }) => scope);
+
+function grouped<T>(groups: Map<string, T[]>, key: string): T[] {
+  const found = groups.get(key) ?? [];
+  groups.set(key, found);
+  return found;
+}

@@ -1,0 +1,59 @@
+// Nodes as Python lines on the clipboard; where the page has none, in a card to be copied by hand.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { copyText } from "../../lib/files";
+import { Icon } from "../../lib/icons";
+import type { CanvasStore } from "../state/canvasStore";
+import { useCanvasStore } from "../state/context";
+
+/** Asks for the lines of the selected nodes, or of all where none is. */
+export function copyCode(store: CanvasStore): void {
+  const nodes = store.get().selected.filter((id) => store.node(id)?.op);
+  store.wantsCode = store.link.ask("copy_code", { nodes });
+}
+
+/** Takes what Python answers. */
+export function CodeCopy() {
+  const store = useCanvasStore();
+  const [refused, setRefused] = useState("");
+  const pop = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const take = async (): Promise<void> => {
+      const { text = "" } = store.link.get("copied_code", {});
+      // Other pages of the same workbench hear of it too.
+      if (!store.wantsCode || !text) return;
+      store.wantsCode = false;
+      if (await copyText(text)) {
+        const lines = text.trimEnd().split("\n").length;
+        store.say(`${lines} ${lines === 1 ? "line" : "lines"} of Python copied`);
+      } else setRefused(text);
+      // What copies by a selection takes the focus along.
+      if (!store.root.matches(":focus-within")) store.focus(store.current);
+    };
+    return store.link.on("copied_code", () => void take());
+  }, [store]);
+  useEffect(() => {
+    if (!refused) return;
+    pop.current?.showPopover();
+    pop.current?.querySelector("textarea")?.select();
+  }, [refused]);
+  if (!refused) return null;
+  return (
+    <div
+      ref={pop}
+      class="wb-pop wb-code-copy nowheel"
+      popover="auto"
+      role="dialog"
+      aria-label="Code to copy"
+      data-wb="code-copy"
+      onKeyDown={(event) => event.key !== "Escape" && event.stopPropagation()}
+      onToggle={(event) => event.newState === "closed" && setRefused("")}
+    >
+      <p>This page may not use the clipboard: copy the lines with Ctrl C.</p>
+      <textarea readOnly rows={10} spellcheck={false} aria-label="Python lines" value={refused} />
+      <button type="button" aria-label="Close" onClick={() => pop.current?.hidePopover()}>
+        <Icon name="close" size={13} />
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,253 @@
+// What the other button of the mouse opens on a node, an edge, a port, an output and the canvas.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Menu } from "../../lib/popover";
+import {
+  addElif,
+  chooseChain,
+  chooseOneOf,
+  chooseSomeOf,
+  collapse,
+  connect,
+  duplicate,
+  frame,
+  mute,
+  note,
+  openScope,
+  remove,
+  repeat,
+  saveBlock,
+  search,
+  unwrap,
+  wrap,
+} from "../state/actions";
+import { chooseAlignment } from "../state/alignment";
+import { copyCode } from "./codeCopy";
+import { showPalette } from "../state/paletteVisibility";
+import { NONE, type CanvasStore } from "../state/canvasStore";
+import { useCanvasStore } from "../state/context";
+import { outputOf, type Point } from "../layout/geometry";
+
+interface View {
+  fit: () => void;
+  arrange: () => void;
+  /** A place of the window on the canvas. */
+  place: (at: Point) => Point;
+}
+
+interface Entry {
+  label: string;
+  keys?: string;
+  run: () => void;
+}
+
+interface Opened {
+  label: string;
+  at: Point;
+  entries: Entry[];
+}
+
+export function ContextMenu({ view }: { view: View }) {
+  const store = useCanvasStore();
+  const pop = useRef<HTMLDivElement>(null);
+  const [opened, open] = useState<Opened | null>(null);
+  const latest = useRef(view);
+  latest.current = view;
+  useEffect(() => {
+    const onMenu = (event: MouseEvent): void => {
+      const target = event.target as Element;
+      if (event.shiftKey || target.closest("input, textarea, .wb-pop, .wb-search")) return;
+      const box = target.getBoundingClientRect();
+      const keyed = !event.clientX && !event.clientY;
+      const at = keyed ? { x: box.left, y: box.bottom } : { x: event.clientX, y: event.clientY };
+      event.preventDefault();
+      event.stopPropagation();
+      open({ at, ...choices(store, latest.current, target, at) });
+    };
+    store.root.addEventListener("contextmenu", onMenu);
+    return () => store.root.removeEventListener("contextmenu", onMenu);
+  }, [store]);
+  useEffect(() => {
+    const card = pop.current;
+    if (!opened || !card) return;
+    if (!card.matches(":popover-open")) card.showPopover();
+    const { offsetWidth: width, offsetHeight: height } = card;
+    card.style.left = `${Math.max(8, Math.min(opened.at.x, innerWidth - width - 8))}px`;
+    card.style.top = `${Math.max(8, Math.min(opened.at.y, innerHeight - height - 8))}px`;
+    card.querySelector("button")?.focus();
+  }, [opened]);
+  return (
+    <div
+      ref={pop}
+      class="wb-pop wb-context nowheel"
+      popover="auto"
+      role="dialog"
+      aria-label={opened?.label}
+      data-wb="context-menu"
+    >
+      <Menu>
+        {opened?.entries.map(({ label, keys, run }) => (
+          <button
+            key={label}
+            type="button"
+            data-wb="context"
+            onClick={() => {
+              pop.current!.hidePopover();
+              store.focus(store.current);
+              run();
+            }}
+          >
+            <span>{label}</span>
+            {keys && <kbd>{keys}</kbd>}
+          </button>
+        ))}
+      </Menu>
+    </div>
+  );
+}
+
+function choices(
+  store: CanvasStore,
+  view: View,
+  target: Element,
+  at: Point,
+): { label: string; entries: Entry[] } {
+  const port = target.closest<HTMLElement>("[data-port]")?.dataset["port"]?.split(":") ?? [];
+  const node = target.closest(".react-flow__node")?.getAttribute("data-id") ?? "";
+  if (port[1] === "out" && store.node(node)) return ofPort(store, node, port[2]!, at);
+  if (store.node(node)) return ofNode(store, node);
+  if (node) return ofOutput(store, node);
+  const edge = target.closest<HTMLElement>("[data-edge]")?.dataset["edge"];
+  if (edge && store.edge(edge)) return ofEdge(store, edge, at);
+  return {
+    label: "Canvas",
+    entries: [
+      { label: "Add an operator", keys: "/", run: () => search(store) },
+      { label: "Palette of operators", keys: "p", run: () => showPalette(store) },
+      { label: "Note here", keys: "n", run: () => note(store, view.place(at)) },
+      { label: "Lay out anew", keys: "l", run: view.arrange },
+      {
+        label: "Copy the graph as code",
+        run: () => {
+          store.select([]);
+          copyCode(store);
+        },
+      },
+      { label: "Show everything", keys: "0", run: view.fit },
+      { label: "Undo", keys: "Ctrl Z", run: () => void store.link.ask("undo", {}) },
+      { label: "Redo", keys: "Ctrl Shift Z", run: () => void store.link.ask("redo", {}) },
+    ],
+  };
+}
+
+function ofNode(store: CanvasStore, id: string): { label: string; entries: Entry[] } {
+  const { selected } = store.get();
+  if (!selected.includes(id)) store.select([id]);
+  const node = store.node(id)!;
+  const chosen = store.get().selected;
+  const body = node.bodies[0];
+  if (!node.op) return { label: id, entries: [{ label: "Add an operator behind", run: () => search(store) }] };
+  const all = chosen.every((other) => store.node(other)?.muted);
+  const found: (Entry | false)[] = [
+    !!body && { label: "Open", keys: "Enter", run: () => openScope(store, body.scope) },
+    !!body && {
+      label: node.expanded ? "Collapse to a card" : "Expand to a frame",
+      run: () => collapse(store, node, node.expanded),
+    },
+    { label: "Add an operator behind", keys: "/", run: () => search(store) },
+    { label: all ? "Unmute" : "Mute", keys: "m", run: () => mute(store) },
+    node.outputs.length > 0 && { label: "Connect", keys: "c", run: () => connect(store) },
+    {
+      label: "Edges",
+      keys: "e",
+      run: () => store.set({ popup: { kind: "edges", node: id } }),
+    },
+    { label: "Frame", keys: "g", run: () => frame(store) },
+    node.movable && { label: "Apply with probability", keys: "i", run: () => wrap(store) },
+    node.movable && { label: "Apply by class", run: () => wrap(store, "if", false, "label") },
+    node.movable && { label: "Apply by size", run: () => wrap(store, "if", false, "size") },
+    node.movable && {
+      label: chosen.length > 1 ? "One of the selected" : "One of this and nothing",
+      keys: "b",
+      run: () => chooseOneOf(store),
+    },
+    node.movable &&
+      chosen.length > 1 && {
+        label: "Some of the selected",
+        keys: "Shift B",
+        run: () => chooseSomeOf(store),
+      },
+    node.movable &&
+      chosen.length > 1 && {
+        label: "One option of the selected",
+        keys: "Shift G",
+        run: () => chooseChain(store),
+      },
+    node.movable && { label: "Repeat", keys: "r", run: () => repeat(store) },
+    node.op === "if" && { label: "Add an elif", run: () => addElif(store) },
+    !!body && { label: "Take out of the region", keys: "Shift I", run: () => unwrap(store) },
+    { label: "Rename", keys: "F2", run: () => store.set({ renaming: id }) },
+    chosen.length > 1 && { label: "Align", keys: "a", run: () => chooseAlignment(store) },
+    { label: "Copy as code", keys: "Shift C", run: () => copyCode(store) },
+    { label: "Save as a block", keys: "s", run: () => saveBlock(store) },
+    { label: "Duplicate", keys: "Ctrl D", run: () => duplicate(store) },
+    { label: "Remove", keys: "Delete", run: () => remove(store) },
+  ];
+  return {
+    label: chosen.length > 1 ? `${chosen.length} nodes` : id,
+    entries: found.filter((entry) => entry !== false),
+  };
+}
+
+function ofPort(
+  store: CanvasStore,
+  node: string,
+  output: string,
+  at: Point,
+): { label: string; entries: Entry[] } {
+  return {
+    label: `${node}.${output}`,
+    entries: [
+      {
+        label: "Add an operator that it feeds",
+        run: () => store.set({ popup: { kind: "search", place: { do: "branch", node, output }, at } }),
+      },
+      {
+        label: "Connect",
+        run: () => store.set({ popup: { kind: "connect", node, output, at } }),
+      },
+    ],
+  };
+}
+
+function ofEdge(store: CanvasStore, edge: string, at: Point): { label: string; entries: Entry[] } {
+  store.select(store.get().selected, new Set([edge]));
+  return {
+    label: `Edge ${edge}`,
+    entries: [
+      {
+        label: "Add an operator here",
+        run: () => store.set({ popup: { kind: "search", place: { do: "add_on", edge }, at } }),
+      },
+      {
+        label: "Cut",
+        keys: "Delete",
+        run: () => {
+          store.link.ask("disconnect", { edges: [edge] });
+          store.set({ picked: NONE });
+        },
+      },
+    ],
+  };
+}
+
+function ofOutput(store: CanvasStore, id: string): { label: string; entries: Entry[] } {
+  store.select([], new Set([id]));
+  return {
+    label: `output ${outputOf(id).name}`,
+    entries: [
+      { label: "Rename", keys: "F2", run: () => store.set({ renaming: id }) },
+      { label: "Remove", keys: "Delete", run: () => remove(store) },
+    ],
+  };
+}

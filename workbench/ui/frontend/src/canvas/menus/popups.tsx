@@ -1,0 +1,319 @@
+// The list that is open: operators to add, ports to connect, edges, draws.
+
+import type { CSSProperties } from "preact";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/compat";
+import { useCanvasStore, useCanvasState } from "../state/context";
+import { alignmentItems, drawItems, edgeItems, NEW_OUTPUT, offerItems, outputItems } from "./menuItems";
+import type { Place, Popup } from "../state/canvasStore";
+import { align, ALIGNMENTS, selectedBoxes } from "../state/alignment";
+import { SearchableList } from "../search/searchableList";
+import { blockItems, PREFIXES, type Item } from "../search/searchItems";
+import { connectTo, inspectedOperator } from "../state/actions";
+import { askCompatibleOps, wherePlaced } from "../search/operatorSearch";
+import { chooseFound, insertedName, searchItems } from "../search/search";
+
+type Of<K extends Popup["kind"]> = Extract<Popup, { kind: K }>;
+
+const WIDTH = 460;
+const HEIGHT = 350;
+/** How many of those found first are tried out before one is chosen. */
+const TRIED = 8;
+
+export function Popups() {
+  const popup = useCanvasState((state) => state.popup);
+  if (!popup) return null;
+  switch (popup.kind) {
+    case "search":
+      return <Search key={JSON.stringify(popup.place)} popup={popup} />;
+    case "connect":
+      return <Connect key={popup.output} popup={popup} />;
+    case "drop":
+      return <Drop popup={popup} />;
+    case "edges":
+      return <Edges popup={popup} />;
+    case "align":
+      return <Align popup={popup} />;
+    case "block":
+      return <BlockName popup={popup} />;
+    case "draws":
+      return <Draws popup={popup} />;
+  }
+}
+
+/** What every list needs: how it closes, and where it stands. */
+function usePopup(popup: Popup) {
+  const store = useCanvasStore();
+  const close = (chosen = false): void => {
+    if (store.get().popup !== popup) return;
+    const held = store.root.querySelector(".wb-search:focus-within") !== null;
+    store.set({ popup: null });
+    if (!held) return;
+    // What is chosen may change the part in which the opener stands: then the canvas has the focus.
+    if (!chosen && popup.opener?.isConnected) popup.opener.focus({ preventScroll: true });
+    else store.focus(store.current);
+  };
+  const [style] = useState(() => placed(popup, store.box.getBoundingClientRect()));
+  return { store, close, style };
+}
+
+/** Near the pointer where it was opened by one, else at the canvas's top; always on the screen. */
+function placed({ at }: Popup, box: DOMRect): CSSProperties {
+  const width = Math.min(WIDTH, innerWidth - 24);
+  const left = at ? at.x - 40 : box.left + (box.width - width) / 2;
+  const top = at ? at.y + 12 : box.top + 14;
+  return {
+    width,
+    left: Math.max(12, Math.min(left, innerWidth - width - 12)),
+    top: Math.max(12, Math.min(top, innerHeight - HEIGHT - 12)),
+  };
+}
+
+function Search({ popup }: { popup: Of<"search"> }) {
+  const { store, close, style } = usePopup(popup);
+  const { everything = false } = popup;
+  const place = usePresentPlace(popup.place);
+  const [asked, setAsked] = useState<string | null>(null);
+  useEffect(() => {
+    setAsked(askCompatibleOps(store, place, []));
+    if (everything) store.link.ask("list_folders", {});
+  }, [store, place, everything]);
+  const state = useCanvasState((state) => state);
+  const { compatibleOps } = state;
+  const items = useMemo(
+    () => searchItems(store, place, everything, asked ?? "?"),
+    [store, place, everything, asked, state],
+  );
+  const tried = useRef(new Set<string>());
+  const tryOut = useCallback(
+    (found: readonly Item[]): void => {
+      if (asked === null || compatibleOps.place !== asked) return;
+      const names = found.slice(0, TRIED).flatMap((item) => insertedName(item) ?? []);
+      const fresh = names.filter((name) => !tried.current.has(name));
+      for (const name of fresh) tried.current.add(name);
+      if (fresh.length) askCompatibleOps(store, place, fresh);
+    },
+    [store, place, asked, compatibleOps.place],
+  );
+  return (
+    <SearchableList
+      title={everything ? "Search" : "Add an operator"}
+      placeholder={everything ? "Find anything" : "Find an operator"}
+      where={wherePlaced(store, place)}
+      items={items}
+      empty="There are no operators."
+      hook="operator"
+      style={style}
+      onFound={tryOut}
+      choose={(item) => {
+        close(true);
+        chooseFound(store, place, item);
+      }}
+      close={close}
+    />
+  );
+}
+
+/** The place, or that of the inspected node where an undo has just taken the node away. */
+function usePresentPlace(place: Place): Place {
+  const store = useCanvasStore();
+  const after = useCanvasState(() =>
+    place.do !== "add" || store.node(place.after) ? null : inspectedOperator(store),
+  );
+  return useMemo(() => (after === null ? place : { do: "add", after }), [place, after]);
+}
+
+function Connect({ popup }: { popup: Of<"connect"> }) {
+  const { store, close, style } = usePopup(popup);
+  const { node: id, output } = popup;
+  const nodes = useCanvasState((state) => state.nodes);
+  const edges = useCanvasState((state) => state.edges);
+  const connectTargets = useCanvasState((state) => state.connectTargets);
+  useEffect(() => {
+    if (output) store.link.ask("connect_targets", { node: id, output, edge: "" });
+  }, [store, id, output]);
+  const items = useMemo(() => {
+    const node = nodes.find((entry) => entry.id === id);
+    if (!node) return [];
+    if (!output) return outputItems(node);
+    return connectTargets.source === `${id}.${output}` ? offerItems(nodes, edges, connectTargets) : [];
+  }, [nodes, edges, connectTargets, id, output]);
+  const choose = (item: Item): void => {
+    if (!output) return store.set({ popup: { kind: "connect", node: id, output: item.id } });
+    close();
+    const at = item.id.indexOf(":");
+    const [target, input] =
+      item.id === NEW_OUTPUT ? ["", ""] : [item.id.slice(0, at), item.id.slice(at + 1)];
+    connectTo(store, { source: id, output, target, input }, "");
+  };
+  return (
+    <SearchableList
+      title={output ? `Connect ${id}.${output}` : `Connect ${id}`}
+      placeholder={output ? "Connect to" : "Which output"}
+      where={output ? `from ${id}.${output}` : `from ${id}`}
+      items={items}
+      empty={output ? "Looking …" : `${id} has no output.`}
+      hook="choice"
+      grouped
+      style={style}
+      choose={choose}
+      close={close}
+    />
+  );
+}
+
+/** After a drop on a node of which several ports may be meant. */
+function Drop({ popup }: { popup: Of<"drop"> }) {
+  const { store, close, style } = usePopup(popup);
+  const { linking, node: id } = popup;
+  const nodes = useCanvasState((state) => state.nodes);
+  const edges = useCanvasState((state) => state.edges);
+  const connectTargets = useCanvasState((state) => state.connectTargets);
+  const items = useMemo(() => {
+    const node = nodes.find((entry) => entry.id === id);
+    if (linking.fixed === "target") return node ? outputItems(node) : [];
+    return offerItems(nodes, edges, connectTargets, id);
+  }, [nodes, edges, connectTargets, id, linking]);
+  const choose = (item: Item): void => {
+    close();
+    const input = item.id.slice(item.id.indexOf(":") + 1);
+    const feed =
+      linking.fixed === "source"
+        ? { source: linking.node, output: linking.port, target: id, input }
+        : { source: id, output: item.id, target: linking.node, input: linking.port };
+    connectTo(store, feed, linking.edge);
+  };
+  return (
+    <SearchableList
+      title={`Connect to ${id}`}
+      placeholder="Which port"
+      where={`to ${id}`}
+      items={items}
+      empty={`${id} takes nothing of it.`}
+      hook="choice"
+      grouped
+      style={style}
+      choose={choose}
+      close={close}
+    />
+  );
+}
+
+function Edges({ popup }: { popup: Of<"edges"> }) {
+  const { store, close, style } = usePopup(popup);
+  const edges = useCanvasState((state) => state.edges);
+  const items = useMemo(() => edgeItems(popup.node, edges), [edges, popup.node]);
+  return (
+    <SearchableList
+      title={`Edges of ${popup.node}`}
+      placeholder="Which edge"
+      where="Enter adds on it, Delete cuts it"
+      items={items}
+      empty={`${popup.node} has no edges.`}
+      hook="choice"
+      grouped
+      style={style}
+      choose={(item) =>
+        store.set({ popup: { kind: "search", place: { do: "add_on", edge: item.id } } })
+      }
+      cut={(item) => {
+        close();
+        store.link.ask("disconnect", { edges: [item.id] });
+        store.say(`${item.name} cut`);
+      }}
+      close={close}
+    />
+  );
+}
+
+function Align({ popup }: { popup: Of<"align"> }) {
+  const { store, close, style } = usePopup(popup);
+  const count = selectedBoxes(store).length;
+  return (
+    <SearchableList
+      title="Align"
+      placeholder="How"
+      where={`${count} selected`}
+      items={alignmentItems(count)}
+      empty="There is nothing to align."
+      hook="choice"
+      grouped
+      style={style}
+      choose={(item) => {
+        close(true);
+        const row = ALIGNMENTS.find(({ how }) => how === item.id);
+        if (row) align(store, row.how);
+        else store.link.ask("arrange", {});
+      }}
+      close={close}
+    />
+  );
+}
+
+/** The name under which the selected nodes are kept. */
+function BlockName({ popup }: { popup: Of<"block"> }) {
+  const { store, close, style } = usePopup(popup);
+  const blocks = useCanvasState((state) => state.blocks);
+  const items = useMemo(
+    () => blockItems(blocks).map((item) => ({ ...item, group: "Replace" })),
+    [blocks],
+  );
+  const typed = useCallback(
+    (text: string): Item => ({
+      id: text,
+      name: `Save as “${text}”`,
+      group: "New",
+      chips: [],
+      note: `${popup.nodes.join(", ")}: to be put into any graph`,
+      reason: "",
+    }),
+    [popup.nodes],
+  );
+  return (
+    <SearchableList
+      title="Save as a block"
+      placeholder="Its name"
+      where={popup.nodes.join(", ")}
+      items={items}
+      typed={typed}
+      empty="Type a name."
+      hook="choice"
+      grouped
+      style={style}
+      choose={(item) => {
+        close(true);
+        const known = item.id.startsWith(PREFIXES.template);
+        store.link.ask("save_block", { nodes: [...popup.nodes], name: known ? item.name : item.id });
+      }}
+      cut={(item) => {
+        if (item.id.startsWith(PREFIXES.template)) store.link.ask("remove_block", { name: item.name });
+      }}
+      close={close}
+    />
+  );
+}
+
+function Draws({ popup }: { popup: Of<"draws"> }) {
+  const { store, close, style } = usePopup(popup);
+  const nodes = useCanvasState((state) => state.nodes);
+  const items = useMemo(() => {
+    const node = nodes.find((entry) => entry.id === popup.node);
+    return node ? drawItems(node) : [];
+  }, [nodes, popup.node]);
+  return (
+    <SearchableList
+      title={`Draws of ${popup.node}`}
+      placeholder="Which draw"
+      where={`of ${popup.node}`}
+      items={items}
+      empty={`${popup.node} draws nothing.`}
+      hook="choice"
+      grouped
+      style={style}
+      choose={(item) => {
+        close();
+        store.link.ask("unfold", { node: popup.node, arg: item.id });
+      }}
+      close={close}
+    />
+  );
+}

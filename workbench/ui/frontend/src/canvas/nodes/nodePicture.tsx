@@ -1,0 +1,59 @@
+// What a card shows of the chosen sample: its picture, and what was drawn for it.
+
+import { useLayoutEffect, useRef } from "preact/compat";
+import { paintPart } from "../../lib/contactSheet";
+import type { NodeEntry } from "../../views";
+import { useCanvasState, useCanvasStore } from "../state/context";
+
+export interface Line {
+  what: "values" | "draws" | "shape";
+  text: string;
+}
+
+/** What stands beneath a card's name: two lines at most, the shape where there is room for it. */
+/** `faint` where the chosen sample did not come there. */
+export function useLines(node: NodeEntry, faint = false): Line[] {
+  const drawn = useCanvasState(({ cards }) => cards.get(node.id)?.draws);
+  const known = node.draws.map(({ text }) => text.replace("~ uniform ", "~ "));
+  const draws = drawn?.length ? drawn.map((draw) => draw.replace(/ -(?=[\d.])/, " −")) : known;
+  if (faint) return [{ what: "shape", text: "not this time" }];
+  const lines: Line[] = [
+    { what: "values", text: node.values },
+    { what: "draws", text: draws.join(", ") },
+    { what: "shape", text: node.output },
+  ];
+  return lines.filter(({ text }) => text).slice(0, 2);
+}
+
+/** What flows out, where there is no picture of it. */
+const WORDS: Record<string, string> = { encoded: "JPEG", number: "number" };
+
+/** A click opens what the node gives. */
+export function NodePicture({ node, faint = false }: { node: NodeEntry; faint?: boolean }) {
+  const store = useCanvasStore();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const card = useCanvasState(({ cards }) => cards.get(node.id));
+  const sheet = useCanvasState((state) => state.sheet);
+  const stale = useCanvasState((state) => state.stale !== "");
+  const open = useCanvasState((state) => state.detailOf === node.id);
+  const pictured = card?.box.length === 4;
+  useLayoutEffect(() => {
+    if (canvas.current && card && sheet) paintPart(canvas.current, sheet.pixels, card.box);
+  }, [sheet, card, pictured]);
+  const kind = node.outputs[0]?.kind ?? "";
+  const words = faint ? "–" : card?.text || (WORDS[kind] ?? (kind === "image" ? "" : kind));
+  return (
+    <button
+      type="button"
+      className="wb-card-picture"
+      tabIndex={-1}
+      data-wb="look"
+      data-stale={stale || undefined}
+      aria-label={pictured || !words ? `What ${node.id} gives` : `${words}, what ${node.id} gives`}
+      aria-pressed={open}
+      onClick={() => store.look(node.id)}
+    >
+      {pictured ? <canvas ref={canvas} aria-hidden="true" /> : words}
+    </button>
+  );
+}

@@ -1,0 +1,79 @@
+// A port: its kind by colour and by shape, and while an edge is drawn, whether it may end there.
+
+import type { TargetedPointerEvent } from "preact";
+import { Handle, Position } from "@xyflow/react";
+import { memo } from "preact/compat";
+import type { PortEntry } from "../../views";
+import { useCanvasStore, useCanvasState } from "../state/context";
+import type { State } from "../state/canvasStore";
+import type { Side, Socket } from "../layout/geometry";
+import { feedTo, refusal } from "../state/edgeDrag";
+
+const POSITIONS: Record<Side, Position> = {
+  top: Position.Top,
+  bottom: Position.Bottom,
+};
+
+interface Props {
+  node: string;
+  port: PortEntry;
+  into: boolean;
+  at: Socket;
+  /** The edge that leads into it. */
+  edge?: string;
+}
+
+/** `fits`, `refused`, `fixed` for the end that stays, and nothing while no edge is drawn. */
+function standing({ linking, connectTargets }: State, node: string, port: string, into: boolean): string {
+  if (!linking) return "";
+  const own = linking.node === node && linking.port === port;
+  if (own && into === (linking.fixed === "target")) return "fixed";
+  if (into === (linking.fixed === "target")) return "refused";
+  return refusal(connectTargets, feedTo(linking, node, port)) ? "refused" : "fits";
+}
+
+export const Port = memo(function Port({ node, port, into, at, edge }: Props) {
+  const store = useCanvasStore();
+  const state = useCanvasState((value) => standing(value, node, port.name, into));
+  const fed = into && port.fed;
+  const id = edge ?? `${node}:${port.name}`;
+  const what = `${port.name} · ${port.kind}${port.argument ? " · argument" : ""}`;
+
+  /** Only when it is wanted: to look for the edge at every change would be felt. */
+  const tell = (event: TargetedPointerEvent<HTMLElement>): void => {
+    const own = fed ? store.edge(id) : undefined;
+    const source = own ? `fed by ${own.source}.${own.output}` : "";
+    const rest = port.flows || source || (port.optional ? "optional" : into ? "not fed yet" : "");
+    event.currentTarget.dataset["tip"] = `${what}\n\n${rest}`;
+  };
+  /** A fed port gives away the end of its edge. */
+  const grab = (event: MouseEvent): void => {
+    if (!fed || event.button !== 0) return;
+    const anchor = store.root.querySelector(
+      `[data-edge="${CSS.escape(id)}"] .react-flow__edgeupdater-target`,
+    );
+    const { clientX, clientY } = event;
+    anchor?.dispatchEvent(
+      new MouseEvent("mousedown", { bubbles: true, button: 0, clientX, clientY }),
+    );
+  };
+  return (
+    <Handle
+      type={into ? "target" : "source"}
+      id={`${into ? "in" : "out"}:${port.name}`}
+      position={POSITIONS[at.side]}
+      className="wb-port"
+      style={{ left: at.x, top: at.y }}
+      isConnectableStart={!fed}
+      onMouseDown={grab}
+      data-kind={port.kind}
+      data-fed={port.fed || undefined}
+      data-optional={port.optional || undefined}
+      data-state={state || undefined}
+      data-port={`${node}:${into ? "in" : "out"}:${port.name}`}
+      onPointerEnter={tell}
+    >
+      {state === "fits" && port.name && <span className="wb-port-name">{port.name}</span>}
+    </Handle>
+  );
+});

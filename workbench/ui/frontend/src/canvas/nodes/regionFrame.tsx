@@ -1,0 +1,108 @@
+// A region as a frame around its bodies: what decides at its head, the branch that ran lit.
+
+import type { NodeProps } from "@xyflow/react";
+import { memo } from "preact/compat";
+import { collapse, openScope } from "../state/actions";
+import { useHappened, useRan } from "../state/branches";
+import { useCanvasState, useCanvasStore } from "../state/context";
+import { looksTheSame, type OpFlow } from "../state/flowElements";
+import { Icon } from "../../lib/icons";
+import { beside } from "../layout/nodeLabels";
+import { facts, Ports } from "./nodeViews";
+import { RenameField } from "./renameField";
+
+const WORDS = { ran: "ran", not: "not this time", "": "" } as const;
+
+export const RegionFrame = memo(function RegionFrame({ data, selected }: NodeProps<OpFlow>) {
+  const store = useCanvasStore();
+  const { entry } = data;
+  const told = useHappened(entry.id);
+  const outer = useRan(entry.scope);
+  const happened = outer === "not" ? WORDS.not : told;
+  const aside = beside(entry);
+  return (
+    <>
+      <div
+        className="wb-region"
+        {...facts(data, selected, happened ? [happened] : [])}
+        data-ran={outer || undefined}
+      >
+        {entry.place?.rects?.map(({ scope, x, y, width, height }) => (
+          <BodyArea key={scope} scope={scope} at={{ left: x, top: y, width, height }} />
+        ))}
+        <span className="wb-region-title">
+          {entry.fault && <Icon name="warn" size={12} />}
+          <b onDblClick={() => store.set({ renaming: entry.id })}>{entry.title}</b>
+          {aside && <small> {aside}</small>}
+          {happened && <span data-wb="branch"> · {happened}</span>}
+        </span>
+      </div>
+      <button
+        type="button"
+        className="wb-region-collapse nodrag"
+        tabIndex={-1}
+        data-wb="collapse"
+        aria-label={`Collapse ${entry.id} to a card`}
+        data-tip="Collapse to a card"
+        onClick={() => collapse(store, entry, true)}
+      >
+        <Icon name="up" size={13} />
+      </button>
+      <RenameField id={entry.id} name={entry.id} />
+      <Ports node={entry} />
+    </>
+  );
+}, looksTheSame);
+
+type Area = Record<"left" | "top" | "width" | "height", number>;
+
+function BodyArea({ scope, at }: { scope: string; at: Area }) {
+  const ran = useRan(scope);
+  return <div className="wb-body-area" style={at} data-ran={ran || undefined} />;
+}
+
+/** What a body takes in, over all of its width; opens the body alone. */
+export const BodyBar = memo(function BodyBar({ data, selected }: NodeProps<OpFlow>) {
+  const store = useCanvasStore();
+  const { entry } = data;
+  const ran = useRan(entry.id);
+  const [region, id] = entry.id.split(".") as [string, string];
+  const body = useCanvasState(({ nodes }) =>
+    nodes.find(({ id }) => id === region)?.bodies.find(({ scope }) => scope === entry.id),
+  );
+  const name = body?.title || id;
+  const count = `${body?.nodes ?? 0} ${body?.nodes === 1 ? "operator" : "operators"}`;
+  return (
+    <>
+      <div
+        className="wb-body-bar"
+        {...facts(data, selected, ran ? [WORDS[ran]] : [])}
+        aria-label={`${name}${ran && ` · ${WORDS[ran]}`}${body?.faulty ? ", has a fault" : ""}, what ${entry.id} takes in`}
+        data-ran={ran || undefined}
+        onDblClick={() => openScope(store, entry.id)}
+      >
+        {body?.faulty && <Icon name="warn" size={12} />}
+        <b>{name}</b>
+        {ran && <span> · {WORDS[ran]}</span>}
+      </div>
+      <button
+        type="button"
+        className="wb-body-open nodrag"
+        tabIndex={-1}
+        data-wb="open-body"
+        data-scope={entry.id}
+        data-fault={body?.faulty || undefined}
+        data-ran={ran ? ran === "ran" : undefined}
+        aria-label={`Open ${name} of ${region}, ${count}`}
+        data-tip={`Open ${name} alone`}
+        onClick={(event) => {
+          event.stopPropagation(); // what is opened says what is selected
+          openScope(store, entry.id);
+        }}
+      >
+        <Icon name="fit" size={12} />
+      </button>
+      <Ports node={entry} />
+    </>
+  );
+}, looksTheSame);

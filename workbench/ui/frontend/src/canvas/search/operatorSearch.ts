@@ -1,0 +1,50 @@
+// Where the search adds what is chosen: asked about before, and carried out.
+
+import type { CanvasStore, Place } from "../state/canvasStore";
+import { PREFIXES } from "./searchItems";
+
+/**
+ * Asks Python what fits a place, and of those in `tried` whether the graph would have a fault.
+ * Returns how its answer will name that place.
+ */
+export function askCompatibleOps(
+  store: CanvasStore,
+  place: Place,
+  tried: readonly string[],
+): string {
+  const about = { how: place.do, tried: [...tried] };
+  if (place.do === "add_on") {
+    store.link.ask("compatible_ops", { node: "", output: "", edge: place.edge, ...about });
+    return place.edge;
+  }
+  const node = place.do === "add" ? place.after : place.node;
+  const output = place.do === "add" ? imageOf(store, place.after) : place.output;
+  store.link.ask("compatible_ops", { node, output, edge: "", ...about });
+  return node ? `${node}.${output}` : "";
+}
+
+/** The output behind which an operator is added: the picture's, where there is one. */
+function imageOf(store: CanvasStore, id: string): string {
+  const outputs = store.node(id)?.outputs ?? [];
+  return (outputs.find(({ kind }) => kind === "image") ?? outputs[0])?.name ?? "";
+}
+
+/** Adds an operator, or a template by its item's id; Python refuses what would be a fault. */
+export function addTo(store: CanvasStore, place: Place, id: string): void {
+  const { link } = store;
+  const sound = true;
+  if (id.startsWith(PREFIXES.template)) {
+    const { do: _, ...where } = place;
+    link.ask("add_template", { template: id.slice(PREFIXES.template.length), ...where, sound });
+  } else if (place.do === "add") link.ask("add", { op: id, after: place.after, sound });
+  else if (place.do === "add_on") link.ask("add_on", { op: id, edge: place.edge, sound });
+  else link.ask("branch", { op: id, node: place.node, output: place.output, sound });
+}
+
+export function wherePlaced(store: CanvasStore, place: Place): string {
+  if (!store.get().nodes.length) return "into an empty graph";
+  if (place.do === "add") return place.after ? `after ${place.after}` : "at the end";
+  if (place.do === "branch") return place.node ? `on ${place.node}.${place.output}` : "on its own";
+  const edge = store.edge(place.edge);
+  return edge ? `between ${edge.source} and ${edge.target || `output ${edge.input}`}` : "";
+}

@@ -1,0 +1,60 @@
+// What the palette lists: operators by category, then templates, regions and recipes. Pure: tested
+// outside of a browser.
+
+import { rank } from "../../lib/ranking";
+import type { State } from "../state/canvasStore";
+import { blockItems, operatorItems, recipeItems, regionItems, templateItems, type Item } from "./searchItems";
+
+export interface PaletteGroup {
+  name: string;
+  items: readonly Item[];
+}
+
+export type PaletteState = Pick<
+  State,
+  "operators" | "categories" | "templates" | "blocks" | "regions" | "recipes" | "selected"
+>;
+
+const EVERYWHERE = {};
+
+function titled(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+function byName(items: readonly Item[]): Item[] {
+  const key = ({ name }: Item): string => name.replace(/^experimental\./, "");
+  return [...items].sort((a, b) => key(a).localeCompare(key(b)));
+}
+
+/** Without what cannot be used here: only a filter finds that, with the reason. */
+export function paletteGroups(state: PaletteState): PaletteGroup[] {
+  const { operators, categories, templates, blocks, regions, recipes, selected } = state;
+  const usable = operators.filter((op) => !op.unusable);
+  const names = [...new Set([...categories, ...usable.map((op) => op.category)])];
+  const groups = names.map((name) => ({
+    name: titled(name),
+    items: byName(operatorItems(usable.filter((op) => op.category === name), EVERYWHERE, "")),
+  }));
+  return [
+    ...groups,
+    { name: "Blocks", items: blockItems(blocks) },
+    { name: "Templates", items: byName(templateItems(templates, EVERYWHERE, "")) },
+    { name: "Regions", items: regionItems(regions, selected) },
+    { name: "Recipes", items: recipeItems(recipes) },
+  ].filter(({ items }) => items.length > 0);
+}
+
+/** What a query finds among all of it, best first. */
+export function paletteFinds(state: PaletteState, query: string): Item[] {
+  const { operators, templates, blocks, regions, recipes, selected } = state;
+  return rank(
+    [
+      ...operatorItems(operators, EVERYWHERE, ""),
+      ...templateItems(templates, EVERYWHERE, ""),
+      ...blockItems(blocks),
+      ...regionItems(regions, selected),
+      ...recipeItems(recipes),
+    ],
+    query,
+  );
+}

@@ -1,0 +1,91 @@
+// The one search: what it offers at a place, and what becomes of what is chosen.
+
+import { siblingOf } from "../../lib/siblings";
+import { wrap } from "../state/actions";
+import type { CanvasStore, Place } from "../state/canvasStore";
+import { commandsNow, runCommand } from "./commands";
+import { addTo } from "./operatorSearch";
+import {
+  argumentItems,
+  blockItems,
+  commandItems,
+  folderItems,
+  nodeItems,
+  operatorItems,
+  PREFIXES,
+  recipeItems,
+  regionItems,
+  templateItems,
+  type Item,
+} from "./searchItems";
+
+/** What can stand at a place; `everything` adds all else that there is to find. */
+export function searchItems(
+  store: CanvasStore,
+  place: Place,
+  everything: boolean,
+  asked: string,
+): Item[] {
+  const { operators, templates, blocks, regions, recipes, nodes, args, folders, selected, compatibleOps } =
+    store.get();
+  const empty = !nodes.length;
+  const wrapped = place.do === "add" && !empty ? regionItems(regions, selected) : [];
+  const fitting = [
+    ...operatorItems(operators, compatibleOps, asked),
+    ...(place.do === "add" || empty ? recipeItems(recipes, empty) : []),
+    ...templateItems(templates, compatibleOps, asked),
+    ...blockItems(blocks),
+    ...wrapped,
+  ].sort((a, b) => (b.weight ?? 0) - (a.weight ?? 0));
+  if (!everything) return fitting;
+  return [
+    ...argumentItems(store.inspected, args),
+    ...commandItems(commandsNow(store)),
+    ...nodeItems(nodes.filter(({ op }) => op)),
+    ...folderItems(folders),
+    ...fitting,
+  ];
+}
+
+/** The operator or template that an item would put into the graph, if it is one that may. */
+export function insertedName({ id, reason }: Item): string | null {
+  if (reason) return null;
+  if (id.startsWith(PREFIXES.template)) return id.slice(PREFIXES.template.length);
+  return Object.values(PREFIXES).some((prefix) => id.startsWith(prefix)) ? null : id;
+}
+
+export function chooseFound(store: CanvasStore, place: Place, item: Item): void {
+  const { id } = item;
+  const after = (prefix: string): string => id.slice(prefix.length);
+  if (id.startsWith(PREFIXES.region)) wrap(store, after(PREFIXES.region));
+  else if (id.startsWith(PREFIXES.argument)) editArgument(store, after(PREFIXES.argument));
+  else if (id.startsWith(PREFIXES.command)) runCommand(store, after(PREFIXES.command));
+  else if (id.startsWith(PREFIXES.recipe)) store.link.ask("recipe", { name: after(PREFIXES.recipe) });
+  else if (id.startsWith(PREFIXES.folder)) store.link.ask("open", { path: after(PREFIXES.folder) });
+  else if (id.startsWith(PREFIXES.node)) {
+    store.select([after(PREFIXES.node)]);
+    store.focus(after(PREFIXES.node));
+  } else {
+    addTo(store, place, id);
+    store.say(`${item.name} added`);
+  }
+}
+
+/** The value first, then how it is given. */
+const CONTROLS = ["input", "select, textarea", "[data-wb=source], [data-wb=dice]", "button"];
+
+/** Leads to the row of an argument in the inspector, also where it is folded away. */
+function editArgument(store: CanvasStore, name: string): void {
+  const inspector = siblingOf(store.root, "inspector");
+  if (!inspector) return;
+  const row = (): HTMLElement | null =>
+    inspector.querySelector<HTMLElement>(`[data-arg="${CSS.escape(name)}"]`);
+  const lead = (): void => {
+    row()?.scrollIntoView({ block: "nearest" });
+    const found = CONTROLS.map((control) => row()?.querySelector<HTMLElement>(control));
+    found.find((control) => control?.getClientRects().length)?.focus();
+  };
+  if (row()?.getClientRects().length) return lead();
+  inspector.querySelector<HTMLElement>("[data-wb=more]")?.click();
+  requestAnimationFrame(lead);
+}

@@ -1,0 +1,210 @@
+// What the search offers, as items of its list. Pure: tested outside of a browser.
+
+import type { Searchable } from "../../lib/ranking";
+import type {
+  ArgumentSearchEntry,
+  CompatibleOps,
+  NodeEntry,
+  OperatorEntry,
+  RecipeLine,
+  TemplateEntry,
+} from "../../views";
+
+export interface Item extends Searchable {
+  id: string;
+  /** Small signs at the right: kinds, devices. */
+  chips: readonly string[];
+  note: string;
+  group: string;
+  /** Whether it replaces the whole graph: it has to be chosen twice. */
+  replaces?: boolean | undefined;
+}
+
+export const PREFIXES = {
+  /** What puts the selected nodes into a region. */
+  region: ":",
+  template: "template:",
+  argument: "argument:",
+  recipe: "recipe:",
+  command: "command:",
+  node: "node:",
+  folder: "folder:",
+} as const;
+
+const DEVICES: Record<string, string> = { cpu: "CPU", gpu: "GPU", mixed: "MIX" };
+const FITS = "Fits";
+const SOURCES = "Sources";
+const MISFIT = "Does not fit this place";
+const UNUSABLE = "Not usable here";
+const WEIGHTS = { operator: 3, command: 2, argument: 2, recipe: 1, node: 1, folder: 0 };
+/** For what is made for just the kind that flows at the place. */
+const MADE_FOR = 0.5;
+/** What most graphs begin with stands first among the sources. */
+const USUAL_SOURCE = "readers.file";
+
+/** `asked` is the place that the reasons must be about. */
+export function operatorItems(
+  operators: readonly OperatorEntry[],
+  compatibleOps: Partial<CompatibleOps>,
+  asked: string,
+): Item[] {
+  const reasons = compatibleOps.place === asked ? (compatibleOps.reasons ?? {}) : {};
+  const made = (op: OperatorEntry): boolean => op.inputs[0] === compatibleOps.kind;
+  const source = (op: OperatorEntry): boolean => op.category === "source";
+  return operators.map((op) => {
+    const misfit = reasons[op.name] ?? "";
+    return {
+      id: op.name,
+      name: op.name,
+      label: op.label,
+      synonyms: op.synonyms,
+      prose: `${op.category} ${op.summary} ${op.words}`,
+      weight:
+        WEIGHTS.operator +
+        MADE_FOR * Number(made(op) || (!compatibleOps.kind && source(op))) +
+        MADE_FOR * 0.01 * Number(op.name === USUAL_SOURCE),
+      chips: [...kinds(op), ...op.devices.map((device) => DEVICES[device] ?? device)],
+      note: op.summary || op.label,
+      group: op.unusable ? UNUSABLE : misfit ? MISFIT : source(op) ? SOURCES : FITS,
+      reason: op.unusable || misfit,
+    };
+  });
+}
+
+function kinds({ inputs, outputs }: OperatorEntry): string[] {
+  const from = [...new Set(inputs)].join(" + ");
+  const to = [...new Set(outputs)].join(" + ");
+  return from || to ? [`${from}→${to}`.replace(/^→/, "→ ").replace("→", from ? " → " : "→ ")] : [];
+}
+
+export function templateItems(
+  templates: readonly TemplateEntry[],
+  compatibleOps: Partial<CompatibleOps>,
+  asked: string,
+): Item[] {
+  const reasons = compatibleOps.place === asked ? (compatibleOps.reasons ?? {}) : {};
+  return templates.map((template) => {
+    const { nodes } = template;
+    const misfit = reasons[template.name] ?? "";
+    return {
+      id: PREFIXES.template + template.name,
+      name: template.name,
+      label: template.label,
+      synonyms: template.synonyms,
+      prose: `${template.summary} ${nodes.join(" ")}`,
+      weight: WEIGHTS.operator + MADE_FOR * Number(compatibleOps.kind === "image"),
+      chips: [nodes.length > 1 ? `${nodes.length} nodes` : nodes[0]!],
+      note: template.summary,
+      group: misfit ? MISFIT : FITS,
+      reason: misfit,
+    };
+  });
+}
+
+/** Templates that the person made. */
+export function blockItems(blocks: readonly TemplateEntry[]): Item[] {
+  return templateItems(blocks, {}, "").map((item) => ({
+    ...item,
+    name: item.label ?? item.name,
+    label: "",
+    chips: ["block", ...item.chips],
+  }));
+}
+
+/** What can be made of the selected nodes. */
+export function regionItems(regions: readonly OperatorEntry[], selected: readonly string[]): Item[] {
+  return regions.map((region) => ({
+    id: PREFIXES.region + region.name,
+    name: region.name,
+    label: region.label,
+    synonyms: region.synonyms,
+    prose: region.summary,
+    weight: WEIGHTS.operator,
+    chips: ["region"],
+    note: `Put ${selected.join(", ")} into ${region.name}. ${region.summary}`,
+    group: selected.length ? "Region" : MISFIT,
+    reason: selected.length ? "" : "select what is to run for some samples only",
+  }));
+}
+
+/** `empty`: a graph begins with one, so they are listed between the sources and the rest. */
+export function recipeItems(recipes: readonly RecipeLine[], empty = false): Item[] {
+  return recipes.map(({ name, line }) => ({
+    id: PREFIXES.recipe + name,
+    name,
+    label: name.replaceAll("-", " "),
+    prose: line,
+    weight: empty ? WEIGHTS.operator + MADE_FOR / 2 : WEIGHTS.recipe,
+    chips: ["recipe"],
+    note: line,
+    group: empty ? "Recipes" : "Recipes: replace the graph",
+    reason: "",
+    replaces: !empty,
+  }));
+}
+
+export function argumentItems(node: string, args: readonly ArgumentSearchEntry[]): Item[] {
+  return args.map(({ name, label, summary }) => ({
+    id: PREFIXES.argument + name,
+    name,
+    label,
+    prose: summary,
+    weight: WEIGHTS.argument,
+    chips: [node],
+    note: summary || label,
+    group: "Arguments",
+    reason: "",
+  }));
+}
+
+export function nodeItems(nodes: readonly NodeEntry[]): Item[] {
+  return nodes.map(({ id, op, label }) => ({
+    id: PREFIXES.node + id,
+    name: id,
+    label: op === id ? "" : op,
+    prose: label,
+    weight: WEIGHTS.node,
+    chips: ["node"],
+    note: op === id ? "Go to it" : `Go to it: ${op}`,
+    group: "Nodes",
+    reason: "",
+  }));
+}
+
+export function folderItems(folders: readonly string[]): Item[] {
+  return folders.map((path) => ({
+    id: PREFIXES.folder + path,
+    name: path.split("/").filter(Boolean).at(-1) ?? path,
+    label: path,
+    weight: WEIGHTS.folder,
+    chips: ["folder"],
+    note: path,
+    group: "Recent folders",
+    reason: "",
+  }));
+}
+
+/** A command: its name, by which keys it is had elsewhere, and what else it is called. */
+export interface Command {
+  id: string;
+  name: string;
+  keys?: string;
+  note: string;
+  synonyms: readonly string[];
+  /** Whether it replaces the whole graph. */
+  replaces?: boolean | undefined;
+}
+
+export function commandItems(commands: readonly Command[]): Item[] {
+  return commands.map(({ id, name, keys, note, synonyms, replaces }) => ({
+    id: PREFIXES.command + id,
+    name,
+    synonyms,
+    weight: WEIGHTS.command,
+    chips: keys ? [keys] : ["command"],
+    note,
+    group: "Commands",
+    reason: "",
+    replaces,
+  }));
+}

@@ -1,0 +1,202 @@
+// A field and the list of what it finds: for operators, for ports, for edges.
+
+import type { CSSProperties } from "preact";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/compat";
+import { rank } from "../../lib/ranking";
+import { Icon } from "../../lib/icons";
+import { PREFIXES, type Item } from "./searchItems";
+
+interface Props {
+  title: string;
+  placeholder: string;
+  /** What the list is about, at the right of the field. */
+  where: string;
+  items: readonly Item[];
+  /** Said where there is nothing at all. */
+  empty: string;
+  /** What stands for one item in the tests: `operator`, `choice`. */
+  hook: string;
+  style: CSSProperties;
+  choose: (item: Item) => void;
+  /** What a text that is typed stands for by itself, before all that it finds. */
+  typed?: (text: string) => Item;
+  /** Whether a query's finds stay in their groups; else the best of all groups stands first. */
+  grouped?: boolean;
+  /** Hears what is found, best first. */
+  onFound?: (found: readonly Item[]) => void;
+  /** What Delete does to an item, where it does anything. */
+  cut?: (item: Item) => void;
+  close: () => void;
+}
+
+const REPLACES = "Replaces the graph; undo returns. Press Enter or click again.";
+/** How many are drawn; more as the list is scrolled. */
+const SHOWN = 80;
+
+function find(items: readonly Item[], query: string, grouped: boolean): Item[] {
+  const found = rank(items, query);
+  if (grouped || !query) {
+    const order = [...new Set(items.map(({ group }) => group))];
+    const place = ({ reason, group }: Item): number => order.length * Number(!!reason) + order.indexOf(group);
+    found.sort((a, b) => place(a) - place(b));
+  }
+  const last = ({ id, replaces }: Item): number => Number(!!replaces && id.startsWith(PREFIXES.recipe));
+  return found.sort((a, b) => last(a) - last(b));
+}
+
+export function SearchableList({
+  title,
+  placeholder,
+  where,
+  items,
+  empty,
+  hook,
+  style,
+  grouped = false,
+  typed,
+  onFound,
+  choose,
+  cut,
+  close,
+}: Props) {
+  const [query, setQuery] = useState("");
+  const [chosen, setChosen] = useState("");
+  const [shown, setShown] = useState(SHOWN);
+  /** The item that replaces the graph if it is chosen once more. */
+  const [confirmed, setConfirmed] = useState("");
+  const pop = useRef<HTMLDivElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const prefix = useId();
+  const found = useMemo(() => {
+    const text = query.trim();
+    const finds = find(items, text, grouped);
+    return typed && text ? [typed(text), ...finds] : finds;
+  }, [items, query, grouped, typed]);
+  useEffect(() => onFound?.(found), [found, onFound]);
+  const more = (): void => setShown((count) => Math.min(count, found.length) + SHOWN);
+  const active = Math.max(
+    0,
+    found.findIndex((item) => item.id === chosen),
+  );
+
+  useLayoutEffect(() => {
+    pop.current?.showPopover();
+    pop.current?.querySelector("input")?.focus();
+  }, []);
+  useEffect(() => {
+    if (chosen)
+      list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+    else list.current?.scrollTo(0, 0);
+  }, [active, chosen, query]);
+
+  const take = (item: Item | undefined): void => {
+    if (!item || item.reason) return;
+    if (item.replaces && confirmed !== item.id) {
+      setChosen(item.id);
+      setConfirmed(item.id);
+    } else choose(item);
+  };
+  const key = (event: KeyboardEvent): void => {
+    event.stopPropagation();
+    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 6, PageUp: -6 }[event.key];
+    if (by) {
+      const at = Math.min(Math.max(active + by, 0), found.length - 1);
+      if (at >= shown - 1) more();
+      setChosen(found[at]?.id ?? "");
+    } else if (event.key === "Enter" && !event.repeat) take(found[active]);
+    else if (event.key === "Delete" && cut && found[active] && !query) cut(found[active]);
+    else if (event.key === "Escape") close();
+    else return;
+    event.preventDefault();
+  };
+  let group = "";
+  return (
+    <div
+      ref={pop}
+      className="wb-pop wb-search nowheel nokey"
+      popover="auto"
+      role="dialog"
+      aria-label={title}
+      style={style}
+      onToggle={(event) => event.newState === "closed" && close()}
+      onKeyDown={key}
+    >
+      <div className="wb-search-head">
+        <Icon name="search" size={15} />
+        <input
+          type="text"
+          role="combobox"
+          spellcheck={false}
+          autocomplete="off"
+          placeholder={placeholder}
+          aria-label={placeholder}
+          aria-expanded="true"
+          aria-autocomplete="list"
+          aria-controls={`${prefix}list`}
+          aria-activedescendant={found.length ? `${prefix}${active}` : undefined}
+          data-wb="search"
+          value={query}
+          onChange={(event) => {
+            setQuery(event.currentTarget.value);
+            setChosen("");
+            setConfirmed("");
+            setShown(SHOWN);
+          }}
+        />
+        <small>{where}</small>
+      </div>
+      <div
+        ref={list}
+        className="wb-search-list"
+        role="listbox"
+        id={`${prefix}list`}
+        aria-label={title}
+        tabIndex={-1}
+        onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
+          if (shown < found.length && scrollTop + 2 * clientHeight > scrollHeight) more();
+        }}
+      >
+        {found.slice(0, shown).map((item, index) => {
+          const apart = item.reason || item.replaces || group;
+          const own = grouped || !query.trim() || apart ? item.group : "";
+          const head = own !== group && own;
+          group = own;
+          return (
+            <div key={item.id} role="presentation">
+              {head && (
+                <h4 role="presentation" data-wb="group">
+                  {head}
+                </h4>
+              )}
+              <div
+                id={`${prefix}${index}`}
+                className="wb-option"
+                role="option"
+                aria-selected={index === active}
+                aria-setsize={found.length}
+                aria-posinset={index + 1}
+                aria-disabled={item.reason ? true : undefined}
+                data-wb={hook}
+                data-op={item.id}
+                onClick={() => take(item)}
+              >
+                <b>{item.name}</b>
+                <span className="wb-option-chips">
+                  {item.chips.map((chip) => (
+                    <i key={chip}>{chip}</i>
+                  ))}
+                </span>
+                <small>
+                  {item.reason || (confirmed === item.id && REPLACES) || item.note}
+                </small>
+              </div>
+            </div>
+          );
+        })}
+      </div>
+      {found.length === 0 && (
+        <p className="wb-search-none">{query ? `Nothing is like “${query}”.` : empty}</p>
+      )}
+    </div>
+  );
+}
