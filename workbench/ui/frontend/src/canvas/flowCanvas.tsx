@@ -1,23 +1,16 @@
 // The canvas as React Flow draws it, and what stands around.
 
 import { Background, ReactFlow, SelectionMode, useReactFlow, useStore } from "@xyflow/react";
-import {
-  useCallback,
-  useEffect,
-  useId,
-  useMemo,
-  useRef,
-  useSyncExternalStore,
-} from "preact/compat";
+import { useCallback, useEffect, useId, useMemo, useRef } from "preact/compat";
 import { Card, Generator, Output } from "./nodes/nodeViews";
 import { clipboard } from "./input/clipboard";
 import { CodeCopy } from "./menus/codeCopy";
 import { isPage } from "../lib/fullPage";
-import { useCanvasStore } from "./state/context";
+import { useCanvasParts, useCanvasState, useCanvasStore } from "./state/context";
 import { ContextMenu } from "./menus/contextMenu";
 import { DeviceLine } from "./layout/deviceLine";
 import { Controls } from "./controls";
-import { note, search } from "./state/actions";
+import { note } from "./state/actions";
 import { EmptyState } from "./emptyState";
 import { FAR, footerOf } from "./layout/firstView";
 import { Flow, type BoxFlow, type LineFlow } from "./state/flowElements";
@@ -34,9 +27,8 @@ import { EdgeLine } from "./edges/edgePaths";
 import { useLayoutCache } from "./layout/layoutCache";
 import { Palette } from "./search/palette";
 import { dropAt, type Drop } from "./search/paletteDrop";
-import { showPalette } from "./state/paletteVisibility";
 import { Popups } from "./menus/popups";
-import { SampleChooser } from "./sampleChooser";
+import { Footer } from "./footer";
 import { Frames, Notes } from "./nodes/remarks";
 import { SelectionToolbar } from "./menus/selectionToolbar";
 import { BodyBar, RegionFrame } from "./nodes/regionFrame";
@@ -54,38 +46,41 @@ const noop = (): void => undefined;
 
 export function FlowCanvas() {
   const store = useCanvasStore();
-  const state = useSyncExternalStore(store.watch, store.get);
+  const graph = useCanvasParts(
+    ...(["nodes", "edges", "breadcrumb", "positions", "selected", "picked", "moved", "dragging"] as const),
+  );
+  const linking = useCanvasState((state) => state.linking?.fixed);
   const size = useSize(store);
   const footer = footerOf(size);
-  const places = useLayoutCache(state);
-  const view = useView(store, places, size, state.nodes.length <= GLIDERS);
+  const layout = useLayoutCache(graph);
+  store.layout = layout;
+  const glides = graph.nodes.length <= GLIDERS;
+  const { fit, reveal, follows, stay, zoom } = useView(store, layout, size, glides);
   const flow = useReactFlow<BoxFlow, LineFlow>();
   const far = useStore(({ transform }) => transform[2] < FAR);
   const builder = useMemo(() => new Flow(), []);
-  const nodes = builder.nodes(state, places.nodes, places);
-  const edges = builder.edges(state, places.routes, places.scopes);
+  const nodes = builder.nodes(graph, layout.nodes, layout);
+  const edges = builder.edges(graph, layout.routes, layout.scopes);
   const keys = useRef<HTMLDivElement>(null);
   const keysId = useId();
-  const latest = useRef(places);
-  latest.current = places;
-  store.places = places;
 
   const holder = useMemo(() => new FocusKeeper(store), [store]);
+  const { current } = store;
   useEffect(() => {
-    if (holder.follow()) view.reveal(store.current);
-  });
-  const { fit, reveal, follows, stay, zoom } = view;
+    if (holder.follow()) reveal(current);
+  }, [holder, reveal, current]);
+  const showAll = useCallback(() => fit(), [fit]);
   const arrange = useCallback(() => {
     store.link.ask("arrange", {});
     fit();
   }, [store, fit]);
-  const pointerHandlers = useMemo(() => new PointerHandlers(store, latest, stay), [store, stay]);
+  const pointerHandlers = useMemo(() => new PointerHandlers(store, stay), [store, stay]);
   /** Room for a card: under the inspected node, else in the middle of what is seen. */
   const spot = useCallback((): Point => {
-    const { boxes, settled } = latest.current;
+    const { boxes, settled } = store.layout;
     const under = settled.get(store.inspected);
     const { x, y, zoom } = flow.getViewport();
-    const { clientWidth, clientHeight } = store.box;
+    const { clientWidth, clientHeight } = store.dom.box;
     const middle = {
       x: (clientWidth / 2 - x) / zoom - CARD.width / 2,
       y: (clientHeight / 2 - y) / zoom - CARD.height / 2,
@@ -98,13 +93,8 @@ export function FlowCanvas() {
       holder.listen(),
       clipboard(store, spot),
       listen(store, {
-        spots: () =>
-          latest.current.boxes.flatMap((box) => {
-            const at = latest.current.settled.get(box.id);
-            return at ? [{ id: box.id, x: at.x + box.width / 2, y: at.y + 27 }] : [];
-          }),
         reveal,
-        fit: () => fit(),
+        fit: showAll,
         arrange,
         nudge: pointerHandlers.nudge,
         note: () => note(store, spot()),
@@ -113,13 +103,45 @@ export function FlowCanvas() {
       }),
     ];
     return () => ends.forEach((end) => end());
-  }, [store, holder, fit, reveal, zoom, arrange, pointerHandlers, spot]);
+  }, [store, holder, showAll, reveal, zoom, arrange, pointerHandlers, spot]);
 
-  const dropUnder = (at: Point): Drop | null => {
-    const box = store.box.getBoundingClientRect();
-    const inside = at.x > box.left && at.x < box.right && at.y > box.top && at.y < box.bottom;
-    return inside ? dropAt(latest.current, flow.screenToFlowPosition(at)) : null;
-  };
+  const dropUnder = useCallback(
+    (at: Point): Drop | null => {
+      const box = store.dom.box.getBoundingClientRect();
+      const inside = at.x > box.left && at.x < box.right && at.y > box.top && at.y < box.bottom;
+      return inside ? dropAt(store.layout, flow.screenToFlowPosition(at)) : null;
+    },
+    [store, flow],
+  );
+  const menuView = useMemo(
+    () => ({ fit: showAll, arrange, place: flow.screenToFlowPosition }),
+    [showAll, arrange, flow],
+  );
+  const empty = !graph.nodes.length;
+  // The same elements while these values last, so that a drag does not draw them again.
+  const overlays = useMemo(
+    () => (
+      <>
+        <Breadcrumb />
+        {empty && <EmptyState />}
+        {linking === "source" && (
+          <div className="wb-new-output" data-wb="new-output">
+            + output
+          </div>
+        )}
+        <DropHint />
+        <Footer keys={keysId} />
+        <NodeDetail />
+        {!empty && <Controls fit={showAll} arrange={arrange} zoom={zoom} stay={stay} width={size.width} />}
+        <ShortcutHelp ref={keys} id={keysId} />
+        <Popups />
+        <CodeCopy />
+        <ContextMenu view={menuView} />
+        <Announcement />
+      </>
+    ),
+    [empty, linking, keysId, showAll, arrange, zoom, stay, size.width, menuView],
+  );
 
   return (
     <>
@@ -131,10 +153,10 @@ export function FlowCanvas() {
         tabIndex={-1}
         role="region"
         aria-label="Graph"
-        data-glides={state.nodes.length <= GLIDERS || undefined}
+        data-glides={glides || undefined}
         data-far={far || undefined}
-        data-dragging={state.dragging || undefined}
-        data-linking={state.linking ? state.linking.fixed : undefined}
+        data-dragging={graph.dragging || undefined}
+        data-linking={linking}
       >
         <ReactFlow<BoxFlow, LineFlow>
           nodes={nodes}
@@ -172,7 +194,7 @@ export function FlowCanvas() {
           zoomActivationKeyCode={null}
           selectionMode={SelectionMode.Partial}
           zoomOnDoubleClick={false}
-          preventScrolling={isPage(store.root)}
+          preventScrolling={isPage(store.dom.root)}
           connectOnClick={false}
           autoPanOnConnect={!follows.current}
           connectionRadius={22}
@@ -184,50 +206,25 @@ export function FlowCanvas() {
           aria-label="Operators and edges"
         >
           <Background gap={18} size={1.6} color="var(--dot)" />
-          {places.line !== null && <DeviceLine line={places.line} left={places.bounds.x} />}
-          <Frames places={places} />
-          <Notes places={places} />
-          <EdgeLabels edges={state.edges} routes={places.routes} />
-          <Toolbar places={places} />
+          {layout.line !== null && <DeviceLine line={layout.line} left={layout.bounds.x} />}
+          <Frames places={layout} />
+          <Notes places={layout} />
+          <EdgeLabels edges={graph.edges} routes={layout.routes} />
+          <Toolbar places={layout} />
           <SelectionToolbar arrange={arrange} />
         </ReactFlow>
-        <Breadcrumb />
-        {!state.nodes.length && <EmptyState />}
-        {state.linking?.fixed === "source" && (
-          <div className="wb-new-output" data-wb="new-output">
-            + output
-          </div>
-        )}
-        <DropHint />
-        <div className="wb-canvas-hint">
-          <button type="button" data-wb="add" aria-label="Add an operator" onClick={() => search(store)}>
-            <kbd>/</kbd> <span className="wb-word">add</span>
-          </button>
-          <button
-            type="button"
-            data-wb="palette-button"
-            aria-pressed={state.palette}
-            onClick={() => showPalette(store)}
-          >
-            <kbd>p</kbd> <span className="wb-word">palette</span>
-          </button>
-          <button type="button" data-wb="keys" popoverTarget={keysId} aria-haspopup="dialog">
-            <kbd>?</kbd> <span className="wb-word">keys</span>
-          </button>
-          <SampleChooser />
-        </div>
-        <NodeDetail />
-        {state.nodes.length > 0 && (
-          <Controls fit={() => fit()} arrange={arrange} zoom={zoom} stay={stay} width={size.width} />
-        )}
-        <ShortcutHelp ref={keys} id={keysId} />
-        <Popups />
-        <CodeCopy />
-        <ContextMenu view={{ fit: () => fit(), arrange, place: flow.screenToFlowPosition }} />
-        <div className="wb-hidden" role="status" aria-live="polite" data-wb="said">
-          {state.said}
-        </div>
+        {overlays}
       </div>
     </>
+  );
+}
+
+/** What a screen reader says. */
+function Announcement() {
+  const said = useCanvasState((state) => state.said);
+  return (
+    <div className="wb-hidden" role="status" aria-live="polite" data-wb="said">
+      {said}
+    </div>
   );
 }

@@ -17,18 +17,18 @@ export const animationDuration = (duration: number): number =>
 export function useSize(store: CanvasStore): { width: number; height: number } {
   // By a function, so that only the first drawing makes the browser lay out the page to tell.
   const [size, setSize] = useState(() => ({
-    width: store.root.clientWidth || 900,
+    width: store.dom.root.clientWidth || 900,
     height: LEAST_HEIGHT,
   }));
   useLayoutEffect(() => {
     const measure = (): void => {
-      const { clientWidth: width, clientHeight: height } = store.box;
+      const { clientWidth: width, clientHeight: height } = store.dom.box;
       if (width)
         setSize((old) => (old.width === width && old.height === height ? old : { width, height }));
     };
     measure();
     const observer = new ResizeObserver(measure);
-    observer.observe(store.box);
+    observer.observe(store.dom.box);
     return () => observer.disconnect();
   }, [store]);
   return size;
@@ -66,7 +66,7 @@ export function useView(
     (view: View, duration: number) => {
       aim.current = view;
       // What has no size, because it is hidden, cannot glide: on the way its zoom would be no number.
-      const glide = store.box.clientWidth ? animationDuration(duration) : 0;
+      const glide = store.dom.box.clientWidth ? animationDuration(duration) : 0;
       void flow.setViewport(view, { duration: glide });
     },
     [flow, store],

@@ -22,3 +22,14 @@ export function reuseUnchanged<T extends { id: string }>(
   const unchanged = items.length === old.length && items.every((item, at) => item === old[at]);
   return unchanged ? old : items;
 }
+
+/** `old` if both are equal, else `next` with the items of `old` that are, if the items have ids. */
+export function reuseEqual<T>(old: T, next: T): T {
+  if (areEntries(old) && areEntries(next)) return reuseUnchanged(old, next) as T;
+  return jsonEqual(old, next) ? old : next;
+}
+
+function areEntries(value: unknown): value is readonly { id: string }[] {
+  const isEntry = (item: unknown): boolean => typeof item === "object" && item !== null && "id" in item;
+  return Array.isArray(value) && value.every(isEntry);
+}

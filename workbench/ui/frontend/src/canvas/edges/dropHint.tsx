@@ -10,7 +10,7 @@ const SHIFT = 14;
 export function DropHint() {
   const store = useCanvasStore();
   const linking = useCanvasState((state) => state.linking);
-  const connectTargets = useCanvasState((state) => state.connectTargets);
+  const connectTargets = useCanvasState((state) => state.connect_targets);
   const aim = useConnection(({ inProgress, pointer, toHandle }) =>
     inProgress
       ? {
@@ -22,7 +22,7 @@ export function DropHint() {
       : null,
   );
   if (!linking || !aim) return null;
-  const box = store.box.getBoundingClientRect();
+  const box = store.dom.box.getBoundingClientRect();
   const where = aimed(store, aim.node, aim.port, { x: aim.x + box.left, y: aim.y + box.top });
   const { text, refused } = previewDrop(store, linking, connectTargets, where);
   if (!text) return null;

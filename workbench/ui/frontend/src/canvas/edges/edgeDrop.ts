@@ -19,7 +19,7 @@ export interface Aim {
 }
 
 export function aimed(store: CanvasStore, node: string, port: string, at: Point): Aim {
-  const root = store.root.getRootNode() as Document | ShadowRoot;
+  const root = store.dom.root.getRootNode() as Document | ShadowRoot;
   const el = root.elementFromPoint(at.x, at.y);
   const id = el?.closest<HTMLElement>(".react-flow__node")?.dataset["id"] ?? "";
   const under = store.node(id) || isOutput(id) ? id : "";
@@ -63,7 +63,7 @@ export function previewDrop(store: CanvasStore, linking: Linking, connectTargets
 
 /** Carries it out. */
 export function drop(store: CanvasStore, linking: Linking, aim: Aim): void {
-  const { connectTargets } = store.get();
+  const { connect_targets: connectTargets } = store.get();
   if (aim.node) {
     const own = aim.node === linking.node && aim.port === linking.port;
     if (own) return;

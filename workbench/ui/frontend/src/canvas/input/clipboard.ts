@@ -13,8 +13,8 @@ export function clipboard(store: CanvasStore, spot: () => Point): () => void {
   // The event goes to where the text cursor is, which need not be the canvas: so the document
   // listens, and the focus decides.
   const mine = (): boolean => {
-    const el = focused(store.root);
-    return !!el && store.root.contains(el) && !isTyping(el) && !store.get().popup;
+    const el = focused(store.dom.root);
+    return !!el && store.dom.root.contains(el) && !isTyping(el) && !store.get().popup;
   };
   const selected = (): string[] => store.get().selected.filter((id) => !isOutput(id));
   /** What Python writes, a moment after the selection: half of it must not be taken. */

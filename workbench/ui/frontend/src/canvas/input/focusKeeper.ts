@@ -13,7 +13,7 @@ export class FocusKeeper {
   constructor(private store: CanvasStore) {}
 
   listen(): () => void {
-    const { root } = this.store;
+    const { root } = this.store.dom;
     const into = (): void => {
       this.held = true;
     };
@@ -29,7 +29,10 @@ export class FocusKeeper {
     // At once, before another key comes, which would reach the page instead.
     const gone = new MutationObserver(() => this.restore());
     gone.observe(root, { childList: true, subtree: true });
+    // After the change is drawn: a button that is disabled by it loses the focus, too.
+    const unwatch = this.store.watch(() => requestAnimationFrame(() => this.restore()));
     return () => {
+      unwatch();
       gone.disconnect();
       root.removeEventListener("focusin", into);
       root.removeEventListener("focusout", out);
@@ -37,7 +40,7 @@ export class FocusKeeper {
     };
   }
 
-  /** After a drawing. Returns whether another box is current than before. */
+  /** Follows the selection. Returns whether another box is current than before. */
   follow(): boolean {
     const changed = this.current !== this.store.current;
     this.current = this.store.current;
@@ -51,13 +54,13 @@ export class FocusKeeper {
   private restore(): void {
     const { store } = this;
     const { popup, renaming } = store.get();
-    if (!this.held || popup || renaming || !store.root.isConnected) return;
-    const el = focused(store.root);
-    const lost = !el || el === store.root || !store.root.contains(el);
-    const there = store.element(store.current) !== null;
+    if (!this.held || popup || renaming || !store.dom.root.isConnected) return;
+    const el = focused(store.dom.root);
+    const lost = !el || el === store.dom.root || !store.dom.root.contains(el);
+    const there = store.dom.element(store.current) !== null;
     const free = lost || el.matches("[data-focus], .wb-canvas-box");
     if (!lost && !(this.due && free && there)) return;
     this.due = !there;
-    if (lost || store.focusedId !== store.current) store.focus(store.current);
+    if (lost || store.dom.focusedId !== store.current) store.dom.focus(store.current);
   }
 }

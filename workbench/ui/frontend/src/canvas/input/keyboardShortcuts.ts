@@ -3,7 +3,8 @@
 import { isPage } from "../../lib/fullPage";
 import { chord, isTyping, undoKey } from "../../lib/keyboard";
 import { isNear } from "../../lib/siblings";
-import { NONE, type CanvasStore } from "../state/canvasStore";
+import { NONE } from "../state/canvasState";
+import type { CanvasStore } from "../state/canvasStore";
 import {
   chooseChain,
   chooseOneOf,
@@ -27,6 +28,7 @@ import {
 import { chooseAlignment } from "../state/alignment";
 import { copyCode } from "../menus/codeCopy";
 import { isOutput } from "../layout/geometry";
+import type { LayoutCache } from "../layout/layoutCache";
 import { showPalette } from "../state/paletteVisibility";
 import { neighbour, reading, type Spot } from "./arrowNavigation";
 
@@ -34,8 +36,6 @@ import { neighbour, reading, type Spot } from "./arrowNavigation";
 const STEP = 18;
 
 export interface View {
-  /** Where everything stands now, by its middle. */
-  spots(): Spot[];
   reveal(id: string): void;
   fit(): void;
   /** Lays everything out anew, and shows it all. */
@@ -48,9 +48,17 @@ export interface View {
   help(): void;
 }
 
+/** What the arrows go by: the middle of each box's upper part. */
+function middles({ boxes, settled }: LayoutCache): Spot[] {
+  return boxes.flatMap(({ id, width }) => {
+    const at = settled.get(id);
+    return at ? [{ id, x: at.x + width / 2, y: at.y + 27 }] : [];
+  });
+}
+
 /** Returns what ends the listening. */
 export function listen(store: CanvasStore, view: View): () => void {
-  const at = (): string => store.focusedId || store.current;
+  const at = (): string => store.dom.focusedId || store.current;
 
   /** Goes there; with Shift what was selected stays so. */
   const go = (id: string, more: boolean): void => {
@@ -59,20 +67,20 @@ export function listen(store: CanvasStore, view: View): () => void {
     if (isOutput(id)) store.select([], new Set([id]));
     else store.select(more ? [...selected.filter((other) => other !== id), id] : [id]);
     view.reveal(id);
-    store.focus(id);
+    store.dom.focus(id);
   };
   const arrow = (key: string, more: boolean): void => {
-    const spots = view.spots();
+    const spots = middles(store.layout);
     go(at() ? neighbour(spots, at(), key) : (reading(spots)[0]?.id ?? ""), more);
   };
-  const end = (index: 0 | -1): void => go(reading(view.spots()).at(index)?.id ?? "", false);
+  const end = (index: 0 | -1): void => go(reading(middles(store.layout)).at(index)?.id ?? "", false);
   const selectAll = (): void => {
     const ids = store.get().nodes.map(({ id }) => id);
     const last = store.inspected;
     store.select(last ? [...ids.filter((id) => id !== last), last] : ids);
   };
   const escape = (): void => {
-    if (store.get().detailOf) store.look("");
+    if (store.get().detail_of) store.look("");
     else if (store.get().picked.size || store.get().selected.length > 1) {
       store.select(store.inspected ? [store.inspected] : [], NONE);
     } else if (!leave(store)) store.select([]);
@@ -152,7 +160,7 @@ export function listen(store: CanvasStore, view: View): () => void {
     // A button that has the focus keeps its own keys.
     if ((name === "Enter" || name === " ") && !target.dataset["focus"]) return;
     // Escape closes what is open over the canvas before anything else.
-    if (name === "Escape" && store.root.querySelector(".wb-pop:popover-open:not(.wb-detail)")) return;
+    if (name === "Escape" && store.dom.root.querySelector(".wb-pop:popover-open:not(.wb-detail)")) return;
     const run = keys[name];
     if (!run) return;
     event.preventDefault();
@@ -167,8 +175,8 @@ export function listen(store: CanvasStore, view: View): () => void {
     if (name !== "Ctrl+K" && name !== "/") return;
     const target = event.composedPath()[0];
     const part = target instanceof Element && target.closest(".wb") ? target : null;
-    if (part ? !isNear(store.root, part) : !isPage(store.root)) return;
-    const outside = part instanceof HTMLElement && !store.root.contains(part);
+    if (part ? !isNear(store.dom.root, part) : !isPage(store.dom.root)) return;
+    const outside = part instanceof HTMLElement && !store.dom.root.contains(part);
     if (name === "/") {
       const chooses = isTyping(target ?? null) || target instanceof HTMLSelectElement;
       if ((part && !outside) || chooses || store.get().popup || event.defaultPrevented) return;
@@ -177,10 +185,10 @@ export function listen(store: CanvasStore, view: View): () => void {
     event.stopPropagation();
     search(store, name === "Ctrl+K", outside ? part : undefined);
   };
-  store.root.addEventListener("keydown", onKey);
+  store.dom.root.addEventListener("keydown", onKey);
   document.addEventListener("keydown", onPageKey, true);
   return () => {
-    store.root.removeEventListener("keydown", onKey);
+    store.dom.root.removeEventListener("keydown", onKey);
     document.removeEventListener("keydown", onPageKey, true);
   };
 }

@@ -8,12 +8,12 @@ import type {
   OnConnectStartParams,
 } from "@xyflow/react";
 import type { EdgeEntry } from "../../views";
-import type { CanvasStore, Place } from "../state/canvasStore";
+import type { Place } from "../state/canvasState";
+import type { CanvasStore } from "../state/canvasStore";
 import { aimed, drop } from "../edges/edgeDrop";
 import type { BoxFlow, LineFlow } from "../state/flowElements";
 import { isOutput, type Point } from "../layout/geometry";
 import { feedTo, portOf, refusal } from "../state/edgeDrag";
-import type { LayoutCache } from "../layout/layoutCache";
 import { edgeUnder } from "../edges/edgeUnderNode";
 import { leastSpot, placements } from "../layout/movedSpots";
 
@@ -21,7 +21,6 @@ import { leastSpot, placements } from "../layout/movedSpots";
 export class PointerHandlers {
   constructor(
     private store: CanvasStore,
-    private places: { current: LayoutCache },
     /** Keeps the view where it is: what is put somewhere by hand must not slip away under it. */
     private stay: () => void,
   ) {}
@@ -103,7 +102,7 @@ export class PointerHandlers {
       if (moved) this.place(moved);
       return;
     }
-    const positions = moved && this.isByHand(node.id) ? placements(this.places.current, moved) : {};
+    const positions = moved && this.isByHand(node.id) ? placements(this.store.layout, moved) : {};
     const asked = store.link.ask("splice", { node: node.id, edge, positions });
     // Where all is laid out automatically there is a place for it.
     if (!asked || !Object.keys(positions).length) store.set({ moved: null });
@@ -111,7 +110,7 @@ export class PointerHandlers {
 
   /** Whether what stands in the same body as a node stands where it was put. */
   private isByHand(id: string): boolean {
-    const { boxes, scopes } = this.places.current;
+    const { boxes, scopes } = this.store.layout;
     const { positions } = this.store.get();
     return boxes.some((box) => scopes.get(box.id) === scopes.get(id) && positions[box.id]);
   }
@@ -120,7 +119,7 @@ export class PointerHandlers {
 
   readonly nudge = (dx: number, dy: number): void => {
     const { selected, picked, moved } = this.store.get();
-    const { settled, scopes, corners } = this.places.current;
+    const { settled, scopes, corners } = this.store.layout;
     const chosen = [...selected, ...[...picked].filter(isOutput)];
     const next = new Map(moved);
     for (const id of chosen) {
@@ -137,7 +136,7 @@ export class PointerHandlers {
   };
 
   private place(moved: ReadonlyMap<string, Point>): void {
-    const positions = placements(this.places.current, moved);
+    const positions = placements(this.store.layout, moved);
     const asked = this.store.link.ask("place", { positions });
     if (!asked) this.store.set({ moved: null });
   }
@@ -152,7 +151,7 @@ export class PointerHandlers {
   private under({ id, position, width = 0, height = 0 }: BoxFlow): string {
     if (isOutput(id)) return "";
     const middle = { x: position.x + width / 2, y: position.y + height / 2 };
-    const { routes, scopes } = this.places.current;
+    const { routes, scopes } = this.store.layout;
     const isNoPlace = (edge: string): boolean => {
       const entry = this.store.edge(edge);
       const own = !entry || entry.source === id || entry.target === id;
@@ -176,7 +175,7 @@ export class PointerHandlers {
 
   /** In a shadow root React Flow does not hear of a button that is let go outside of it. */
   private watchRelease(): void {
-    const { root } = this.store;
+    const { root } = this.store.dom;
     const away = (event: MouseEvent): void => {
       window.removeEventListener("mouseup", away, true);
       if (event.composedPath().includes(root)) return;
@@ -187,14 +186,14 @@ export class PointerHandlers {
   }
 
   readonly valid = (connection: Connection | Edge): boolean => {
-    const { linking, connectTargets } = this.store.get();
+    const { linking, connect_targets: connectTargets } = this.store.get();
     if (!linking) return false;
     const [node, handle] =
       linking.fixed === "source"
         ? [connection.target, connection.targetHandle]
         : [connection.source, connection.sourceHandle];
     const feed = feedTo(linking, node, portOf(handle));
-    const { scopes } = this.places.current;
+    const { scopes } = this.store.layout;
     if (scopes.get(node ?? "") !== scopes.get(linking.node)) return false; // of another body
     this.askFor(feed.source, feed.output);
     return !refusal(connectTargets, feed);

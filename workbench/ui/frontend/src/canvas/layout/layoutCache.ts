@@ -2,13 +2,13 @@
 
 import { useMemo, useRef } from "preact/compat";
 import { reuseUnchanged } from "../../lib/jsonEquality";
-import { scopeOf, type State } from "../state/canvasStore";
+import type { EdgeEntry, NodeEntry, ScopeEntry } from "../../views";
 import { deviceLine } from "./deviceLine";
 import { drawnInputs, sizeOf, titleWidth, type DrawnNode, type Point } from "./geometry";
 import { manualLayout } from "./manualLayout";
 import { cornersOf, spotsWith } from "./movedSpots";
 import { arrange, boxesOf, type Box } from "./layout";
-import { layOutFrames, scopesOf, sized, withInner, type Inner } from "./nestedLayout";
+import { layOutFrames, scopesOf, shownScope, sized, withInner, type Inner } from "./nestedLayout";
 import { orderPorts } from "./portOrder";
 import type { Route } from "./edgeRouting";
 import { Routes } from "./routes";
@@ -42,9 +42,35 @@ export interface LayoutCache {
 
 const NO_LANES: ReadonlyMap<string, number> = new Map();
 
-export function useLayoutCache(state: State): LayoutCache {
+/** The layout of an empty canvas. */
+export const NO_LAYOUT: LayoutCache = {
+  boxes: [],
+  nodes: [],
+  spots: new Map(),
+  settled: new Map(),
+  routes: new Map(),
+  bounds: { x: 0, y: 0, width: 0, height: 0 },
+  line: null,
+  inner: new Map(),
+  scopes: new Map(),
+  scope: "",
+  corners: new Map(),
+};
+
+/** The part of the canvas's state that decides where everything stands. */
+interface Placed {
+  nodes: readonly NodeEntry[];
+  edges: readonly EdgeEntry[];
+  breadcrumb: readonly ScopeEntry[];
+  positions: Record<string, number[]>;
+  moved: ReadonlyMap<string, Point> | null;
+  dragging: boolean;
+}
+
+/** The layout of a state; the same object while nothing stands elsewhere. */
+export function useLayoutCache(state: Placed): LayoutCache {
   const { nodes, edges, positions, moved, dragging } = state;
-  const shape = useMemo(() => shapeOf(state), [nodes, edges]);
+  const shape = useMemo(() => shapeOf(nodes, edges), [nodes, edges]);
   const frames = useMemo(() => layOutFrames(nodes, edges, positions), [shape, positions]);
   const scopes = useMemo(() => scopesOf(nodes, edges), [shape]);
   const { inner } = frames;
@@ -90,12 +116,15 @@ export function useLayoutCache(state: State): LayoutCache {
     [ordered, settled, inner],
   );
   const corners = useMemo(() => cornersOf(entries, settled), [entries, settled]);
-  const scope = scopeOf(state.breadcrumb);
-  return { boxes, nodes: ordered, spots, settled, routes, bounds, line, inner, scopes, scope, corners };
+  const scope = shownScope(state.breadcrumb);
+  return useMemo(
+    () => ({ boxes, nodes: ordered, spots, settled, routes, bounds, line, inner, scopes, scope, corners }),
+    [boxes, ordered, spots, settled, routes, bounds, line, inner, scopes, scope, corners],
+  );
 }
 
 /** All that the places depend on: values that change neither sizes nor edges leave them alone. */
-function shapeOf({ nodes, edges }: State): string {
+function shapeOf(nodes: readonly NodeEntry[], edges: readonly EdgeEntry[]): string {
   return JSON.stringify([
     nodes.map((node) => {
       const { width, height } = sizeOf(node);
@@ -130,6 +159,6 @@ function boundsOf(
     reach(at.x + box.width, at.y + box.height);
   }
   for (const { along } of routes.values()) for (const { x, y } of along) reach(x, y);
-  if (left === Infinity) return { x: 0, y: 0, width: 0, height: 0 };
+  if (left === Infinity) return NO_LAYOUT.bounds;
   return { x: left, y: top, width: right - left, height: bottom - top };
 }

@@ -1,6 +1,6 @@
 // Regions laid out with what stands in them: each body by itself, one under the other in a frame.
 
-import type { EdgeEntry, NodeEntry } from "../../views";
+import type { EdgeEntry, NodeEntry, ScopeEntry } from "../../views";
 import { BODY, CARD, FRAME, titleWidth, type DrawnNode, type Place, type Point } from "./geometry";
 import { arrange, boxesOf, type Layout } from "./layout";
 import { manualLayout } from "./manualLayout";
@@ -16,6 +16,11 @@ export interface NestedLayout {
   inner: ReadonlyMap<string, Inner>;
   /** Edge inside a frame -> the lane kept free for it, from the frame's left. */
   lanes: ReadonlyMap<string, Inner>;
+}
+
+/** The body that is shown; empty for the graph itself. */
+export function shownScope(breadcrumb: readonly ScopeEntry[]): string {
+  return breadcrumb.at(-1)?.bodies.find((body) => body.shown)?.scope ?? "";
 }
 
 /** Which body each node, edge and output's pill stands in. */

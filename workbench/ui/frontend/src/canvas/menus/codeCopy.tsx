@@ -28,7 +28,7 @@ export function CodeCopy() {
         store.say(`${lines} ${lines === 1 ? "line" : "lines"} of Python copied`);
       } else setRefused(text);
       // What copies by a selection takes the focus along.
-      if (!store.root.matches(":focus-within")) store.focus(store.current);
+      if (!store.dom.root.matches(":focus-within")) store.dom.focus(store.current);
     };
     return store.link.on("copied_code", () => void take());
   }, [store]);

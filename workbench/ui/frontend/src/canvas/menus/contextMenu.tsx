@@ -24,7 +24,8 @@ import {
 import { chooseAlignment } from "../state/alignment";
 import { copyCode } from "./codeCopy";
 import { showPalette } from "../state/paletteVisibility";
-import { NONE, type CanvasStore } from "../state/canvasStore";
+import { NONE } from "../state/canvasState";
+import type { CanvasStore } from "../state/canvasStore";
 import { useCanvasStore } from "../state/context";
 import { outputOf, type Point } from "../layout/geometry";
 
@@ -51,8 +52,6 @@ export function ContextMenu({ view }: { view: View }) {
   const store = useCanvasStore();
   const pop = useRef<HTMLDivElement>(null);
   const [opened, open] = useState<Opened | null>(null);
-  const latest = useRef(view);
-  latest.current = view;
   useEffect(() => {
     const onMenu = (event: MouseEvent): void => {
       const target = event.target as Element;
@@ -62,11 +61,11 @@ export function ContextMenu({ view }: { view: View }) {
       const at = keyed ? { x: box.left, y: box.bottom } : { x: event.clientX, y: event.clientY };
       event.preventDefault();
       event.stopPropagation();
-      open({ at, ...choices(store, latest.current, target, at) });
+      open({ at, ...choices(store, view, target, at) });
     };
-    store.root.addEventListener("contextmenu", onMenu);
-    return () => store.root.removeEventListener("contextmenu", onMenu);
-  }, [store]);
+    store.dom.root.addEventListener("contextmenu", onMenu);
+    return () => store.dom.root.removeEventListener("contextmenu", onMenu);
+  }, [store, view]);
   useEffect(() => {
     const card = pop.current;
     if (!opened || !card) return;
@@ -93,7 +92,7 @@ export function ContextMenu({ view }: { view: View }) {
             data-wb="context"
             onClick={() => {
               pop.current!.hidePopover();
-              store.focus(store.current);
+              store.dom.focus(store.current);
               run();
             }}
           >

@@ -2,15 +2,15 @@
 
 import type { CSSProperties } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/compat";
-import { useCanvasStore, useCanvasState } from "../state/context";
+import { useCanvasParts, useCanvasState, useCanvasStore } from "../state/context";
 import { alignmentItems, drawItems, edgeItems, NEW_OUTPUT, offerItems, outputItems } from "./menuItems";
-import type { Place, Popup } from "../state/canvasStore";
+import type { Place, Popup } from "../state/canvasState";
 import { align, ALIGNMENTS, selectedBoxes } from "../state/alignment";
 import { SearchableList } from "../search/searchableList";
 import { blockItems, PREFIXES, type Item } from "../search/searchItems";
 import { connectTo, inspectedOperator } from "../state/actions";
 import { askCompatibleOps, wherePlaced } from "../search/operatorSearch";
-import { chooseFound, insertedName, searchItems } from "../search/search";
+import { chooseFound, insertedName, searchItems, SOURCES } from "../search/search";
 
 type Of<K extends Popup["kind"]> = Extract<Popup, { kind: K }>;
 
@@ -45,14 +45,14 @@ function usePopup(popup: Popup) {
   const store = useCanvasStore();
   const close = (chosen = false): void => {
     if (store.get().popup !== popup) return;
-    const held = store.root.querySelector(".wb-search:focus-within") !== null;
+    const held = store.dom.root.querySelector(".wb-search:focus-within") !== null;
     store.set({ popup: null });
     if (!held) return;
     // What is chosen may change the part in which the opener stands: then the canvas has the focus.
     if (!chosen && popup.opener?.isConnected) popup.opener.focus({ preventScroll: true });
-    else store.focus(store.current);
+    else store.dom.focus(store.current);
   };
-  const [style] = useState(() => placed(popup, store.box.getBoundingClientRect()));
+  const [style] = useState(() => placed(popup, store.dom.box.getBoundingClientRect()));
   return { store, close, style };
 }
 
@@ -77,22 +77,22 @@ function Search({ popup }: { popup: Of<"search"> }) {
     setAsked(askCompatibleOps(store, place, []));
     if (everything) store.link.ask("list_folders", {});
   }, [store, place, everything]);
-  const state = useCanvasState((state) => state);
-  const { compatibleOps } = state;
+  const sources = useCanvasParts(...SOURCES);
+  const compatible = sources.compatible_ops.place;
   const items = useMemo(
-    () => searchItems(store, place, everything, asked ?? "?"),
-    [store, place, everything, asked, state],
+    () => searchItems(store, sources, place, everything, asked ?? "?"),
+    [store, sources, place, everything, asked],
   );
   const tried = useRef(new Set<string>());
   const tryOut = useCallback(
     (found: readonly Item[]): void => {
-      if (asked === null || compatibleOps.place !== asked) return;
+      if (asked === null || compatible !== asked) return;
       const names = found.slice(0, TRIED).flatMap((item) => insertedName(item) ?? []);
       const fresh = names.filter((name) => !tried.current.has(name));
       for (const name of fresh) tried.current.add(name);
       if (fresh.length) askCompatibleOps(store, place, fresh);
     },
-    [store, place, asked, compatibleOps.place],
+    [store, place, asked, compatible],
   );
   return (
     <SearchableList
@@ -127,7 +127,7 @@ function Connect({ popup }: { popup: Of<"connect"> }) {
   const { node: id, output } = popup;
   const nodes = useCanvasState((state) => state.nodes);
   const edges = useCanvasState((state) => state.edges);
-  const connectTargets = useCanvasState((state) => state.connectTargets);
+  const connectTargets = useCanvasState((state) => state.connect_targets);
   useEffect(() => {
     if (output) store.link.ask("connect_targets", { node: id, output, edge: "" });
   }, [store, id, output]);
@@ -167,7 +167,7 @@ function Drop({ popup }: { popup: Of<"drop"> }) {
   const { linking, node: id } = popup;
   const nodes = useCanvasState((state) => state.nodes);
   const edges = useCanvasState((state) => state.edges);
-  const connectTargets = useCanvasState((state) => state.connectTargets);
+  const connectTargets = useCanvasState((state) => state.connect_targets);
   const items = useMemo(() => {
     const node = nodes.find((entry) => entry.id === id);
     if (linking.fixed === "target") return node ? outputItems(node) : [];

@@ -1,6 +1,7 @@
 // What can be done with several selected nodes, by the mouse.
 
 import { Panel } from "@xyflow/react";
+import { memo } from "preact/compat";
 import { duplicate, frame, mute, remove } from "../state/actions";
 import { align, ALIGNMENTS } from "../state/alignment";
 import { copyCode } from "./codeCopy";
@@ -8,7 +9,7 @@ import { useCanvasState, useCanvasStore } from "../state/context";
 import { isOutput } from "../layout/geometry";
 import { Icon } from "../../lib/icons";
 
-export function SelectionToolbar({ arrange }: { arrange: () => void }) {
+export const SelectionToolbar = memo(function SelectionToolbar({ arrange }: { arrange: () => void }) {
   const store = useCanvasStore();
   const nodes = useCanvasState((state) => state.selected.length);
   const outputs = useCanvasState((state) => [...state.picked].filter(isOutput).length);
@@ -27,7 +28,7 @@ export function SelectionToolbar({ arrange }: { arrange: () => void }) {
         // Where the focus stays on a button that goes away with the nodes, keys lead nowhere.
         event.currentTarget.blur();
         run();
-        store.focus(store.current);
+        store.dom.focus(store.current);
       }}
     >
       <Icon name={icon} size={13} />
@@ -50,4 +51,4 @@ export function SelectionToolbar({ arrange }: { arrange: () => void }) {
       {action("Remove", "remove-selected", "close", () => remove(store))}
     </Panel>
   );
-}
+});

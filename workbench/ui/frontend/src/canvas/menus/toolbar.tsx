@@ -1,6 +1,7 @@
 // What can be done with the inspected node, by the mouse.
 
 import type { ComponentChildren } from "preact";
+import { memo } from "preact/compat";
 import { NodeToolbar, Panel, useStore } from "@xyflow/react";
 import { useCanvasStore, useCanvasState } from "../state/context";
 import { connect, duplicate, move, mute, remove, unfold, unwrap, wrap } from "../state/actions";
@@ -11,7 +12,7 @@ import type { LayoutCache } from "../layout/layoutCache";
 /** Pixels of a button's side. */
 const BUTTON = 25;
 
-export function Toolbar({ places }: { places: LayoutCache }) {
+export const Toolbar = memo(function Toolbar({ places }: { places: LayoutCache }) {
   const store = useCanvasStore();
   const id = useCanvasState((state) => (state.selected.length === 1 ? state.selected[0]! : ""));
   const node = useCanvasState((state) => state.nodes.find((entry) => entry.id === id));
@@ -43,7 +44,7 @@ export function Toolbar({ places }: { places: LayoutCache }) {
         // Where the focus stays on a button that goes away with the node, keys lead nowhere.
         event.currentTarget.blur();
         run();
-        store.focus(id);
+        store.dom.focus(id);
       }}
     >
       {shape}
@@ -94,4 +95,4 @@ export function Toolbar({ places }: { places: LayoutCache }) {
       {actions}
     </NodeToolbar>
   );
-}
+});

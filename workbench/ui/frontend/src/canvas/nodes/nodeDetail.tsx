@@ -11,7 +11,7 @@ const GAP = 12;
 
 export function NodeDetail() {
   const store = useCanvasStore();
-  const id = useCanvasState((state) => state.detailOf);
+  const id = useCanvasState((state) => state.detail_of);
   const node = useCanvasState((state) => state.nodes.find((entry) => entry.id === id));
   const detail = useCanvasState((state) => state.detail);
   const stale = useCanvasState((state) => state.stale);
@@ -22,7 +22,7 @@ export function NodeDetail() {
     const box = el.current;
     if (!box || !shown) return;
     if (!box.matches(":popover-open")) box.showPopover();
-    place(box, store.element(id));
+    place(box, store.dom.element(id));
   }, [id, shown, header]);
   if (!node) return null;
   const step = header?.steps[0];
@@ -46,7 +46,7 @@ export function NodeDetail() {
           data-wb="detail-close"
           onClick={() => {
             store.look("");
-            store.focus(id);
+            store.dom.focus(id);
           }}
         >
           <Icon name="close" size={12} />

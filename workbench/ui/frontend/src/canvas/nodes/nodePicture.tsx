@@ -35,7 +35,7 @@ export function NodePicture({ node, faint = false }: { node: NodeEntry; faint?: 
   const card = useCanvasState(({ cards }) => cards.get(node.id));
   const sheet = useCanvasState((state) => state.sheet);
   const stale = useCanvasState((state) => state.stale !== "");
-  const open = useCanvasState((state) => state.detailOf === node.id);
+  const open = useCanvasState((state) => state.detail_of === node.id);
   const pictured = card?.box.length === 4;
   useLayoutEffect(() => {
     if (canvas.current && card && sheet) paintPart(canvas.current, sheet.pixels, card.box);

@@ -5,7 +5,7 @@ import { Handle, Position } from "@xyflow/react";
 import { memo } from "preact/compat";
 import type { PortEntry } from "../../views";
 import { useCanvasStore, useCanvasState } from "../state/context";
-import type { State } from "../state/canvasStore";
+import type { State } from "../state/canvasState";
 import type { Side, Socket } from "../layout/geometry";
 import { feedTo, refusal } from "../state/edgeDrag";
 
@@ -24,7 +24,7 @@ interface Props {
 }
 
 /** `fits`, `refused`, `fixed` for the end that stays, and nothing while no edge is drawn. */
-function standing({ linking, connectTargets }: State, node: string, port: string, into: boolean): string {
+function standing({ linking, connect_targets: connectTargets }: State, node: string, port: string, into: boolean): string {
   if (!linking) return "";
   const own = linking.node === node && linking.port === port;
   if (own && into === (linking.fixed === "target")) return "fixed";
@@ -49,7 +49,7 @@ export const Port = memo(function Port({ node, port, into, at, edge }: Props) {
   /** A fed port gives away the end of its edge. */
   const grab = (event: MouseEvent): void => {
     if (!fed || event.button !== 0) return;
-    const anchor = store.root.querySelector(
+    const anchor = store.dom.root.querySelector(
       `[data-edge="${CSS.escape(id)}"] .react-flow__edgeupdater-target`,
     );
     const { clientX, clientY } = event;

@@ -2,6 +2,7 @@
 
 import type { TargetedFocusEvent, TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import { useReactFlow, ViewportPortal } from "@xyflow/react";
+import { memo } from "preact/compat";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { FrameEntry, NoteEntry } from "../../views";
 import { NEW } from "../state/actions";
@@ -35,7 +36,7 @@ function useOpened(kind: "frame" | "note", entries: readonly { id: string }[]): 
   }, [entries]);
 }
 
-export function Frames({ places }: { places: LayoutCache }) {
+export const Frames = memo(function Frames({ places }: { places: LayoutCache }) {
   const frames = useCanvasState((state) => state.frames);
   useOpened("frame", frames);
   return (
@@ -45,7 +46,7 @@ export function Frames({ places }: { places: LayoutCache }) {
       ))}
     </ViewportPortal>
   );
-}
+});
 
 function FrameBox({ frame, places }: { frame: FrameEntry; places: LayoutCache }) {
   const { id, title, nodes } = frame;
@@ -63,7 +64,7 @@ function FrameBox({ frame, places }: { frame: FrameEntry; places: LayoutCache })
   const remove = (): void => {
     store.link.ask("remove_frame", { frame: id });
     store.say(`frame ${title} removed`);
-    store.focus("");
+    store.dom.focus("");
   };
   return (
     <div
@@ -86,7 +87,7 @@ function FrameBox({ frame, places }: { frame: FrameEntry; places: LayoutCache })
   );
 }
 
-export function Notes({ places }: { places: LayoutCache }) {
+export const Notes = memo(function Notes({ places }: { places: LayoutCache }) {
   const entries = useCanvasState((state) => state.notes);
   const notes = useMemo(() => notesAt(entries, places.settled), [entries, places.settled]);
   useOpened("note", notes);
@@ -97,7 +98,7 @@ export function Notes({ places }: { places: LayoutCache }) {
       ))}
     </ViewportPortal>
   );
-}
+});
 
 function NoteBox({ note }: { note: NoteEntry }) {
   const { id, text } = note;
@@ -144,7 +145,7 @@ function NoteBox({ note }: { note: NoteEntry }) {
         remove={() => {
           store.link.ask("note", { note: id, text: "", x: 0, y: 0 });
           store.say("note removed");
-          store.focus("");
+          store.dom.focus("");
         }}
         move={({ x, y }) => put({ x: note.x + x, y: note.y + y })}
       />
@@ -196,7 +197,7 @@ function Writable({ kind, id, text, label, most, write, remove, choose, move }: 
         if (!done && event.key !== "Escape") return;
         event.preventDefault();
         end(done ? event.currentTarget.value.trim() : null);
-        store.focus("");
+        store.dom.focus("");
       },
     };
     return kind === "note" ? (

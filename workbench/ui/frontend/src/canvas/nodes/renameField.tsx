@@ -32,7 +32,7 @@ export function RenameField({ id, name }: { id: string; name: string }) {
         if (event.key !== "Enter" && event.key !== "Escape") return;
         event.preventDefault();
         end(event.key === "Enter" ? event.currentTarget.value.trim() : null);
-        store.focus(id);
+        store.dom.focus(id);
       }}
     />
   );

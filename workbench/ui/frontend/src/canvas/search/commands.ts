@@ -25,13 +25,13 @@ function press(
   synonyms: readonly string[],
   keys?: string,
 ): Run {
-  const run = (store: CanvasStore): void => controlOf(store.root, ...control)?.click();
+  const run = (store: CanvasStore): void => controlOf(store.dom.root, ...control)?.click();
   return { id, name, note, synonyms, control, run, ...(keys ? { keys } : {}) };
 }
 
 function measure(what: string, name: string, note: string, synonyms: readonly string[]): Run {
   const run = (store: CanvasStore): void => {
-    controlOf(store.root, "tabs", "[data-tab=speed]")?.click();
+    controlOf(store.dom.root, "tabs", "[data-tab=speed]")?.click();
     store.link.ask("measure", { what });
   };
   return { id: `measure-${what}`, name, note, synonyms, run };
@@ -240,7 +240,7 @@ export function commandsNow(store: CanvasStore): readonly Command[] {
   const count = store.get().selected.length;
   return COMMANDS.filter(
     ({ selected = 0, control }) =>
-      count >= selected && (!control || controlOf(store.root, ...control)),
+      count >= selected && (!control || controlOf(store.dom.root, ...control)),
   );
 }
 

@@ -1,6 +1,7 @@
 // Where the search adds what is chosen: asked about before, and carried out.
 
-import type { CanvasStore, Place } from "../state/canvasStore";
+import type { Place } from "../state/canvasState";
+import type { CanvasStore } from "../state/canvasStore";
 import { PREFIXES } from "./searchItems";
 
 /**

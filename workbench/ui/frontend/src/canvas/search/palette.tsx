@@ -2,10 +2,12 @@
 // one drags onto the canvas, an edge, a card or a port; a click or Enter adds at the selected place.
 
 import type { TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
+import { memo } from "preact/compat";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { inspectedOperator } from "../state/actions";
 import { isOutput, type Point } from "../layout/geometry";
-import type { CanvasStore, Place } from "../state/canvasStore";
+import type { Place } from "../state/canvasState";
+import type { CanvasStore } from "../state/canvasStore";
 import { useCanvasStore, useCanvasState } from "../state/context";
 import { Icon } from "../../lib/icons";
 import { wherePlaced } from "./operatorSearch";
@@ -35,11 +37,11 @@ function selectedPlace(store: CanvasStore): Place {
 }
 
 /** `dropUnder` says what lies under a point of the window; null beside the canvas. */
-export function Palette({ dropUnder }: { dropUnder: (at: Point) => Drop | null }) {
+export const Palette = memo(function Palette({ dropUnder }: { dropUnder: (at: Point) => Drop | null }) {
   const store = useCanvasStore();
   const open = useCanvasState((state) => state.palette);
   return open ? <Column store={store} dropUnder={dropUnder} /> : null;
-}
+});
 
 function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Point) => Drop | null }) {
   const operators = useCanvasState((state) => state.operators);
@@ -56,7 +58,7 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
   const column = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     // Not where it is open since the page was loaded.
-    if (store.root.matches(":focus-within")) column.current?.querySelector("input")?.focus();
+    if (store.dom.root.matches(":focus-within")) column.current?.querySelector("input")?.focus();
   }, []);
   const all = { operators, categories, templates, blocks, regions, recipes, selected };
   const known = [operators, categories, templates, blocks, regions, recipes, selected];

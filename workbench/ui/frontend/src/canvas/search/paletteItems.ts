@@ -2,7 +2,7 @@
 // outside of a browser.
 
 import { rank } from "../../lib/ranking";
-import type { State } from "../state/canvasStore";
+import type { State } from "../state/canvasState";
 import { blockItems, operatorItems, recipeItems, regionItems, templateItems, type Item } from "./searchItems";
 
 export interface PaletteGroup {

@@ -2,7 +2,8 @@
 
 import { siblingOf } from "../../lib/siblings";
 import { wrap } from "../state/actions";
-import type { CanvasStore, Place } from "../state/canvasStore";
+import type { Place, State } from "../state/canvasState";
+import type { CanvasStore } from "../state/canvasStore";
 import { commandsNow, runCommand } from "./commands";
 import { addTo } from "./operatorSearch";
 import {
@@ -19,15 +20,31 @@ import {
   type Item,
 } from "./searchItems";
 
+/** The parts of the state in which it searches. */
+export const SOURCES = [
+  "operators",
+  "templates",
+  "blocks",
+  "regions",
+  "recipes",
+  "nodes",
+  "arguments",
+  "recent_folders",
+  "selected",
+  "compatible_ops",
+] as const satisfies readonly (keyof State)[];
+type Source = (typeof SOURCES)[number];
+
 /** What can stand at a place; `everything` adds all else that there is to find. */
 export function searchItems(
   store: CanvasStore,
+  sources: Pick<State, Source>,
   place: Place,
   everything: boolean,
   asked: string,
 ): Item[] {
-  const { operators, templates, blocks, regions, recipes, nodes, args, folders, selected, compatibleOps } =
-    store.get();
+  const { operators, templates, blocks, regions, recipes, nodes, selected } = sources;
+  const compatibleOps = sources.compatible_ops;
   const empty = !nodes.length;
   const wrapped = place.do === "add" && !empty ? regionItems(regions, selected) : [];
   const fitting = [
@@ -39,10 +56,10 @@ export function searchItems(
   ].sort((a, b) => (b.weight ?? 0) - (a.weight ?? 0));
   if (!everything) return fitting;
   return [
-    ...argumentItems(store.inspected, args),
+    ...argumentItems(store.inspected, sources.arguments),
     ...commandItems(commandsNow(store)),
     ...nodeItems(nodes.filter(({ op }) => op)),
-    ...folderItems(folders),
+    ...folderItems(sources.recent_folders),
     ...fitting,
   ];
 }
@@ -64,7 +81,7 @@ export function chooseFound(store: CanvasStore, place: Place, item: Item): void 
   else if (id.startsWith(PREFIXES.folder)) store.link.ask("open", { path: after(PREFIXES.folder) });
   else if (id.startsWith(PREFIXES.node)) {
     store.select([after(PREFIXES.node)]);
-    store.focus(after(PREFIXES.node));
+    store.dom.focus(after(PREFIXES.node));
   } else {
     addTo(store, place, id);
     store.say(`${item.name} added`);
@@ -76,7 +93,7 @@ const CONTROLS = ["input", "select, textarea", "[data-wb=source], [data-wb=dice]
 
 /** Leads to the row of an argument in the inspector, also where it is folded away. */
 function editArgument(store: CanvasStore, name: string): void {
-  const inspector = siblingOf(store.root, "inspector");
+  const inspector = siblingOf(store.dom.root, "inspector");
   if (!inspector) return;
   const row = (): HTMLElement | null =>
     inspector.querySelector<HTMLElement>(`[data-arg="${CSS.escape(name)}"]`);

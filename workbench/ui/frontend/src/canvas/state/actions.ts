@@ -1,6 +1,8 @@
 // What a key, a button or a drop asks of Python.
 
-import { NONE, scopeOf, type CanvasStore, type Place } from "./canvasStore";
+import { NONE, type Place } from "./canvasState";
+import type { CanvasStore } from "./canvasStore";
+import { shownScope } from "../layout/nestedLayout";
 import { isOutput, outputOf, type Point } from "../layout/geometry";
 import type { NodeEntry } from "../../views";
 import type { Feed } from "./edgeDrag";
@@ -75,7 +77,7 @@ export function enter(store: CanvasStore): boolean {
 /** Shows what is around the body that is shown. Returns whether one is. */
 export function leave(store: CanvasStore): boolean {
   const { breadcrumb } = store.get();
-  if (breadcrumb.length) openScope(store, scopeOf(breadcrumb.slice(0, -1)));
+  if (breadcrumb.length) openScope(store, shownScope(breadcrumb.slice(0, -1)));
   return breadcrumb.length > 0;
 }
 

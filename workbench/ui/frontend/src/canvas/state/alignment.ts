@@ -62,9 +62,9 @@ export function alignedBoxes(how: Alignment, boxes: readonly Rectangle[]): Map<s
 export function selectedBoxes(store: CanvasStore): Rectangle[] {
   const { selected, picked } = store.get();
   const chosen = new Set([...selected, ...[...picked].filter(isOutput)]);
-  const { boxes = [], settled } = store.places ?? {};
+  const { boxes, settled } = store.layout;
   return boxes.flatMap(({ id, width, height }) => {
-    const at = chosen.has(id) ? settled?.get(id) : undefined;
+    const at = chosen.has(id) ? settled.get(id) : undefined;
     return at ? [{ id, width, height, ...at }] : [];
   });
 }
@@ -74,8 +74,7 @@ export function align(store: CanvasStore, how: Alignment): void {
   const { label, least } = ALIGNMENTS.find((row) => row.how === how)!;
   const boxes = selectedBoxes(store);
   if (boxes.length < least) return store.say(`${label}: select ${least} or more`);
-  if (!store.places) return;
-  const positions = placements(store.places, alignedBoxes(how, boxes));
+  const positions = placements(store.layout, alignedBoxes(how, boxes));
   store.link.ask("place", { positions, aligned: how });
   store.say(`${label}: ${boxes.map(({ id }) => (isOutput(id) ? `output ${id.slice(1)}` : id)).join(", ")}`);
 }

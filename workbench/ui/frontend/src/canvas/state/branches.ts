@@ -1,7 +1,8 @@
 // Which bodies of the regions the chosen sample came to.
 
 import { useCanvasState } from "./context";
-import { scopeOf, type State } from "./canvasStore";
+import type { State } from "./canvasState";
+import { shownScope } from "../layout/nestedLayout";
 
 /** `ran`, `not`, or nothing where that is not known or the body is not in a frame. */
 export type Ran = "" | "ran" | "not";
@@ -18,7 +19,7 @@ export function useHappened(region: string): string {
 }
 
 export function ranIn(state: State, scope: string): Ran {
-  const shown = scopeOf(state.breadcrumb);
+  const shown = shownScope(state.breadcrumb);
   let found: Ran = "";
   while (scope && scope !== shown) {
     const [region, body] = scope.split(".") as [string, string];

@@ -1,7 +1,8 @@
-// How the parts of the canvas reach what it holds.
+// How the parts of the canvas reach its store, and follow the parts of the state that they draw.
 
-import { createContext, useContext, useSyncExternalStore } from "preact/compat";
-import type { CanvasStore, State } from "./canvasStore";
+import { createContext, useContext, useRef, useSyncExternalStore } from "preact/compat";
+import type { State } from "./canvasState";
+import type { CanvasStore } from "./canvasStore";
 
 export const CanvasStoreContext = createContext<CanvasStore | null>(null);
 
@@ -11,8 +12,22 @@ export function useCanvasStore(): CanvasStore {
   return store;
 }
 
-/** `pick` must give the same object for the same state. */
+/** `pick` must return the same object for the same state. */
 export function useCanvasState<T>(pick: (state: State) => T): T {
   const store = useCanvasStore();
   return useSyncExternalStore(store.watch, () => pick(store.get()));
+}
+
+/** Some parts of the state, in an object that is another only when one of them is. */
+export function useCanvasParts<Name extends keyof State>(...names: Name[]): Pick<State, Name> {
+  const parts = useRef<Pick<State, Name> | null>(null);
+  return useCanvasState((state) => {
+    const { current } = parts;
+    if (current && names.every((name) => Object.is(current[name], state[name]))) return current;
+    return (parts.current = pickParts(state, names));
+  });
+}
+
+function pickParts<Name extends keyof State>(state: State, names: readonly Name[]): Pick<State, Name> {
+  return Object.fromEntries(names.map((name) => [name, state[name]])) as Pick<State, Name>;
 }

@@ -3,7 +3,7 @@
 
 import { Position, type Edge, type Node, type NodeHandle, type NodeProps } from "@xyflow/react";
 import type { EdgeEntry } from "../../views";
-import type { State } from "./canvasStore";
+import type { State } from "./canvasState";
 import {
   drawnInputs,
   inputSocket,

@@ -14,9 +14,9 @@ export function paletteWasOpen(): boolean {
 
 /** Opens or closes it. */
 export function showPalette(store: CanvasStore, open = !store.get().palette): void {
-  const held = store.root.querySelector(".wb-palette:focus-within") !== null;
+  const held = store.dom.root.querySelector(".wb-palette:focus-within") !== null;
   store.set({ palette: open });
-  if (held && !open) store.focus(store.current);
+  if (held && !open) store.dom.focus(store.current);
   try {
     localStorage.setItem(KEPT, open ? "open" : "closed");
   } catch {
