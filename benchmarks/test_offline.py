@@ -15,8 +15,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.conftest import Table
+from tests.ui.app.test_browser_offline import AppProcess
 from tests.ui.hosts import PATIENCE, LabHost, await_picture, small
-from tests.ui.test_browser_offline import AppProcess
 from workbench.graph import dump_graph
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]

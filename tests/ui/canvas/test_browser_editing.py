@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.ui.app.test_accessibility import serious_faults
 from tests.ui.hosts import Host, await_picture, await_python, drag_card, part, small
-from tests.ui.test_accessibility import serious_faults
 
 pytestmark = pytest.mark.browser
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.ui.app.test_accessibility import serious_faults
 from tests.ui.canvas_page import EMPTY, argument, held, inspected, node
 from tests.ui.hosts import PATIENCE, Host, PanelHost, await_picture, await_python, part, small
-from tests.ui.test_accessibility import serious_faults
 from workbench.catalog import load_catalog
 from workbench.graph import check_graph
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.ui.hosts import small
+from tests.ui.preview.test_background_previews import until
 from tests.ui.screen import Make, Screen, edit
-from tests.ui.test_background_previews import until
 from workbench.catalog import load_catalog
 from workbench.graph.edits.edit import set_arg
 from workbench.ui.app.view_model import ViewModel

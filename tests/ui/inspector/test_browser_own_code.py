@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 import workbench as wb
 from tests.ui.hosts import PATIENCE, Host, PanelHost, await_picture, part, small
-from tests.ui.test_browser_speed import TINY, ended, turn_to
+from tests.ui.speed.test_browser_speed import TINY, ended, turn_to
 from workbench.graph import dump_graph
 from workbench.graph.edits.edit import set_setting
 

@@ -11,8 +11,8 @@ from playwright.sync_api import Page, expect
 
 from tests.helpers import chain_graph
 from tests.region_graphs import branching_graph
+from tests.ui.app.test_accessibility import serious_faults, set_theme
 from tests.ui.hosts import PATIENCE, Host, await_picture, part, preview_mode, small
-from tests.ui.test_accessibility import serious_faults, set_theme
 from workbench.graph import Graph
 
 pytestmark = pytest.mark.browser

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.sources.written import read_photos, write_parquet
+from tests.ui.app.test_browser import tab
 from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part, small
-from tests.ui.test_browser import tab
 from workbench.graph import Graph, dump_graph
 from workbench.graph.model import Node, Port
 from workbench.sources import load_source

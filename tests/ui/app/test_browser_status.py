@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.bench.fakes import measured
+from tests.ui.app.test_browser_screen import box, in_sight
 from tests.ui.hosts import Host, await_picture, await_python, part, small
-from tests.ui.test_browser_screen import box, in_sight
 from workbench.bench import Report
 from workbench.bench.records.context import graph_hash
 from workbench.bench.records.record import dump_report

@@ -170,7 +170,7 @@ def test_sessions_that_are_open_are_never_removed(saver: Make) -> None:
 
 RACER = """
 import sys
-from tests.ui.test_autosave import named
+from tests.ui.storage.test_autosave import named
 from workbench.ui.storage.autosave import Autosave
 print("ready", flush=True)
 for line in sys.stdin:

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.sources.test_video_frames import sequences
 from tests.sources.written_pixels import write_frames
 from tests.ui.hosts import Host, await_picture, part
-from tests.ui.test_browser_speed import TINY, ended
+from tests.ui.speed.test_browser_speed import TINY, ended
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 

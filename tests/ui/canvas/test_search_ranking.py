@@ -227,7 +227,12 @@ PLACES: dict[str, dict[str, str]] = {
 
 ANSWER = """
 import { rank } from "./src/lib/ranking";
-import { operatorItems, recipeItems, regionItems, templateItems } from "./src/canvas/search/searchItems";
+import {
+  operatorItems,
+  recipeItems,
+  regionItems,
+  templateItems,
+} from "./src/canvas/search/searchItems";
 
 function answer({ entries, places }) {
   return places.map(({ terms, compatible, empty }) => {

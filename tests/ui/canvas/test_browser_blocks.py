@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.ui.canvas.test_browser_search import choose, options, search_field
 from tests.ui.canvas_page import held, inspected, node
 from tests.ui.hosts import Host, await_picture, part, small
-from tests.ui.test_browser_search import choose, options, search_field
 from workbench.catalog import load_catalog
 from workbench.graph import check_graph
 

@@ -14,8 +14,8 @@ from playwright.sync_api import expect
 
 from tests.helpers import chain_graph, with_settings
 from tests.sources.written import read_photos, write_coco
+from tests.ui.app.test_browser import argument, drag, tab
 from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part, small
-from tests.ui.test_browser import argument, drag, tab
 from workbench.graph import Graph
 
 pytestmark = pytest.mark.browser

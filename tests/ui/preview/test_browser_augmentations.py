@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.ui.hosts import PATIENCE, Host, await_picture, part
-from tests.ui.test_augmentation_filter import GRAPH
+from tests.ui.preview.test_augmentation_filter import GRAPH
 
 pytestmark = pytest.mark.browser
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.ui.app.test_accessibility import serious_faults
 from tests.ui.canvas_page import held, inspected, node
 from tests.ui.hosts import (
     PATIENCE,
@@ -18,7 +19,6 @@ from tests.ui.hosts import (
     part,
     small,
 )
-from tests.ui.test_accessibility import serious_faults
 
 pytestmark = pytest.mark.browser
 

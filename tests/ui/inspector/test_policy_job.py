@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.helpers import chain_graph, with_settings
+from tests.ui.preview.test_background_previews import until
 from tests.ui.screen import Make, edit
-from tests.ui.test_background_previews import until
 from workbench.catalog import load_catalog
 from workbench.catalog.own_operators.auto_augment import learnt_policies
 from workbench.graph.control_flow.regions import wrap_in_region

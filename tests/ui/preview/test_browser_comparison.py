@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from PIL import Image
 from playwright.sync_api import Locator, expect
 
+from tests.ui.app.test_accessibility import serious_faults
 from tests.ui.hosts import Host, PanelHost, await_picture, part, preview_mode, small
-from tests.ui.test_accessibility import serious_faults
 from workbench.catalog import load_catalog
 from workbench.graph import dump_graph
 from workbench.graph.edits.edit import set_arg
