@@ -15,16 +15,16 @@ from PIL import Image
 
 from tests.helpers import HOSTILE, WRITABLE
 from tests.thorough import one_in
+from tests.ui.hosts import small
 from tests.ui.screen import Screen
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, dump_graph, load_graph, load_recipe, load_recipes
-from workbench.graph.edits.edit import set_setting
 from workbench.preview.views.share import draw_sheet, read_picture, read_shared, write_shared
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.state.open_actions import LONGEST_NAME
 
 Make = Callable[..., tuple[ViewModel, Screen]]
-SMALL = set_setting(load_recipe("rotate-jitter"), batch_size=4, num_threads=2)
+SMALL = small()
 
 
 @pytest.fixture

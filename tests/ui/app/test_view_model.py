@@ -1,20 +1,33 @@
-"""The view-model without a toolkit: what is published for what is done."""
+"""The view-model without a toolkit: what is published for what is done, bugs, large graphs."""
 
+from __future__ import annotations
+
+import cProfile
 import threading
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.bench.fakes import measured, report
+from tests.thorough import one_in
+from tests.ui.hosts import small
 from tests.ui.screen import Make, Screen, edit, read_picture
 from workbench.bench.records.record import dump_report
 from workbench.errors import GraphFormatError
-from workbench.graph import dump_graph, load_recipe
+from workbench.graph import Graph, Node, Port, dump_graph, load_recipe
+from workbench.graph.model.bounds import MOST_CANVAS_NODES, MOST_PAGE_CHARACTERS
+from workbench.ui.app import view_model
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.contract.components import COMPONENTS
 from workbench.ui.jobs.previewer import Previewer
+from workbench.ui.state.owner import new_owner
+from workbench.ui.storage.autosave import sessions_folder
+
+# The view-model without a toolkit: what is published for what is done.
 
 
 def test_every_field_of_the_table_is_published(ready: tuple[ViewModel, Screen]) -> None:
@@ -344,3 +357,154 @@ def test_a_session_that_cannot_be_written_at_its_end_leaves_no_worker(
         with pytest.raises(ValueError, match="broken"):
             model.close()
     assert model.engine.pid is None
+
+
+# A bug in one part of the view-model: the page still answers, and no graph is lost.
+
+SMALL = small()
+ODD = replace(SMALL, name="odd")
+
+
+def failing_for_odd(real: Callable[..., Any]) -> Callable[..., Any]:
+    def run(graph: Graph, *rest: Any) -> Any:
+        if graph.name == ODD.name:
+            raise ZeroDivisionError("a bug")
+        return real(graph, *rest)
+
+    return run
+
+
+def test_a_document_that_cannot_be_shown_is_replaced_by_the_last_one(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, screen = make(graph=SMALL)
+    real = view_model.check_before_run
+    monkeypatch.setattr(view_model, "check_before_run", failing_for_odd(real))
+    model.act("bar", {"do": "open", "text": dump_graph(ODD)})
+    assert model.graph == SMALL
+    assert "This graph cannot be shown: ZeroDivisionError" in screen["bar", "message"]
+    assert not screen["bar", "can_undo"]
+    edit(model, "set", node="rotate", arg="angle", value=5, group="")
+    assert model.graph.node("rotate").args["angle"] == 5
+    model.take("bar", [{"n": 7, "do": "open", "text": dump_graph(ODD)}])
+    assert screen["bar", "ack"] == 7
+    assert model.graph.node("rotate").args["angle"] == 5
+
+
+def test_a_kept_session_that_cannot_be_shown_is_set_aside(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = new_owner()
+    first, screen = make(graph=SMALL)
+    first.act("bar", {"do": "attach", "tab": owner})
+    first.act("bar", {"do": "title", "name": ODD.name})
+    first.close()
+    real = view_model.check_before_run
+    monkeypatch.setattr(view_model, "check_before_run", failing_for_odd(real))
+    again, screen = make(graph=SMALL)
+    again.act("bar", {"do": "attach", "tab": owner})
+    assert again.graph == SMALL
+    assert "cannot be shown" in screen["bar", "message"]
+    assert ODD.name in (sessions_folder() / f"{owner}.damaged").read_text()
+
+
+@pytest.mark.parametrize("part", ["speed", "comparison", "exports", "background_previews"])
+def test_the_other_parts_stay_usable(
+    part: str, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, screen = make(graph=SMALL)
+
+    def broken(*_: Any) -> Any:
+        raise KeyError("difference")
+
+    monkeypatch.setattr(getattr(model, part), "fields", broken)
+    edit(model, "set", node="rotate", arg="angle", value=7, group="")
+    assert "cannot be shown: KeyError" in screen["bar", "message"]
+    monkeypatch.undo()
+    edit(model, "set", node="rotate", arg="angle", value=8, group="")
+    assert screen["bar", "message"] == ""
+
+
+def test_an_action_that_fails_is_told(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, screen = make(graph=SMALL)
+
+    def broken(*_: Any) -> Any:
+        raise TypeError("a bug")
+
+    monkeypatch.setattr(view_model, "carry_out", broken)
+    model.act("bar", {"do": "undo"})
+    assert screen["bar", "message"].startswith("The action failed: TypeError: a bug")
+
+
+# A large graph, which may come from a hostile link, costs no more than in step with its size.
+
+FEW, MANY = 200, 800
+
+
+def loose(count: int) -> Graph:
+    """Nodes that feed nothing and lack their seeds."""
+    return added([Node(f"coin_{i}", "random.coin_flip") for i in range(count)])
+
+
+def chained(count: int) -> Graph:
+    """Each node fed by the one before."""
+    names = ["decode", *(f"flip_{i}" for i in range(count))]
+    return added(
+        [
+            Node(own, "flip", inputs={"data": Port(before, "output")})
+            for before, own in pairwise(names)
+        ]
+    )
+
+
+def fanned(count: int) -> Graph:
+    """Every node fed by the same."""
+    return added(
+        [Node(f"flip_{i}", "flip", inputs={"data": Port("decode", "output")}) for i in range(count)]
+    )
+
+
+def added(nodes: list[Node]) -> Graph:
+    graph = load_recipe("rotate-jitter")
+    return replace(graph, nodes=(*graph.nodes, *nodes))
+
+
+def calls(graph: Graph, tmp_path: Path) -> int:
+    """Functions that were called to show it."""
+    model = ViewModel(tmp_path, restore=False)
+    profile = cProfile.Profile()
+    try:
+        profile.enable()
+        model.set_graph(graph)
+        profile.disable()
+    finally:
+        model.close()
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+@pytest.mark.parametrize("make", one_in(3, [loose, chained, fanned], first=1))
+def test_the_cost_grows_in_step_with_the_nodes(
+    make: Callable[[int], Graph], tmp_path: Path
+) -> None:
+    few, many = (calls(make(count), tmp_path) for count in (FEW, MANY))
+    assert many < 1.25 * few * MANY / FEW
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (dump_graph(loose(MOST_CANVAS_NODES)), f"a page opens {MOST_CANVAS_NODES:,} at most"),
+        (" " * (MOST_PAGE_CHARACTERS + 1), "characters; a page opens"),
+        (dump_graph(loose(12_000)), "more than 10,000 nodes"),
+    ],
+    ids=["nodes", "characters", "file"],
+)
+def test_a_page_refuses_what_it_cannot_draw(text: str, words: str, tmp_path: Path) -> None:
+    model = ViewModel(tmp_path, restore=False)
+    try:
+        before = model.graph
+        model.act("bar", {"do": "open", "text": text})
+        assert words in model.state.message
+        assert model.graph is before
+    finally:
+        model.close()

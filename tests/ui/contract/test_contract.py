@@ -1,0 +1,104 @@
+"""The contract with the front end: actions that are parsed, and types written for TypeScript."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pytest
+
+from workbench.errors import GraphEditError
+from workbench.ui.contract.actions import canvas, panels, parse_action
+from workbench.ui.contract.actions.base import tag_of
+from workbench.ui.contract.components import ACTIONS, COMPONENTS
+from workbench.ui.contract.typescript import PATH, ts_type, views_source
+from workbench.ui.contract.views import NodeEntry
+
+# Entries of an outbox become typed actions, or a sentence that says why not.
+
+
+def test_an_entry_becomes_its_action() -> None:
+    entry = {"n": 7, "view": "a", "do": "add", "op": "rotate", "after": ""}
+    assert parse_action("canvas", ACTIONS["canvas"], entry) == canvas.Add("rotate", "")
+    assert parse_action("canvas", ACTIONS["canvas"], {"do": "remove"}) == canvas.Remove([], [])
+
+
+@pytest.mark.parametrize(
+    ("component", "message", "words"),
+    [
+        (
+            "canvas",
+            {"do": "add", "op": 5, "after": ""},
+            "canvas cannot add: op is 5. Expected `str`",
+        ),
+        ("canvas", {"do": "add", "op": "rotate"}, "missing required field `after`"),
+        ("canvas", {"do": "move", "node": "a", "by": True}, "by is True. Expected `int`"),
+        ("canvas", {"do": "place", "positions": {"a": ["x"]}}, r"positions is \{'a': \['x'\]\}."),
+        ("canvas", {"do": "move", "node": "a", "by": "\ud800"}, "is no text"),
+        ("preview", {"do": "choose_sample", "index": "2"}, "index is '2'. Expected `int`"),
+        ("preview", {"do": "select", "node": "a"}, "preview has no action 'select'. There are: "),
+        ("preview", {"do": ["undo"]}, "preview has no action"),
+        ("preview", {}, "preview has no action None"),
+        ("tabs", {"do": "undo"}, "tabs has no action 'undo'"),
+    ],
+)
+def test_what_is_none_is_refused_with_a_sentence(
+    component: str, message: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(GraphEditError, match=words):
+        parse_action(component, ACTIONS.get(component, ()), message)
+
+
+def test_one_tag_means_one_action_of_a_component() -> None:
+    for component, kinds in ACTIONS.items():
+        tags = [tag_of(kind) for kind in kinds]
+        assert len(set(tags)) == len(tags), component
+    assert tag_of(panels.OpenCloseup) == "open_closeup"
+
+
+# views.ts says what views.py and components.py say.
+
+
+def test_the_file_is_up_to_date() -> None:
+    assert PATH.read_text(encoding="utf-8") == views_source(), (
+        "run python -m workbench.ui.contract.typescript"
+    )
+
+
+@pytest.mark.parametrize(
+    ("hint", "expected"),
+    [
+        (str, "string"),
+        (float | None, "number | null"),
+        (list[float | None], "(number | null)[]"),
+        (list[list[int]], "number[][]"),
+        (dict[str, int], "Record<string, number>"),
+        (Literal["cpu", "mixed"], '"cpu" | "mixed"'),
+        (list[NodeEntry], "NodeEntry[]"),
+    ],
+)
+def test_types(hint: object, expected: str) -> None:
+    assert ts_type(hint) == expected
+
+
+def test_a_type_that_is_not_json_is_refused() -> None:
+    with pytest.raises(TypeError, match="has no place in a view"):
+        ts_type(set[int])
+
+
+@pytest.mark.parametrize("component", COMPONENTS, ids=lambda component: component.name)
+def test_every_component_has_a_module_and_a_row(component) -> None:  # type: ignore[no-untyped-def]
+    assert (PATH.parent / f"{component.name}.tsx").is_file()
+    assert f"  {component.name}: {{ fields: " in views_source()
+
+
+@pytest.mark.parametrize("component", COMPONENTS, ids=lambda component: component.name)
+def test_lists_and_dicts_say_what_they_hold(component) -> None:  # type: ignore[no-untyped-def]
+    for field in component.fields:
+        if isinstance(field.default, (list, dict)):
+            assert field.holds is not None, f"{component.name}.{field.name}"
+
+
+def test_no_field_hides_a_size() -> None:
+    # A trait called height or width breaks Panel's own.
+    names = {field.name for component in COMPONENTS for field in component.fields}
+    assert not names & {"height", "width"}
