@@ -1,4 +1,6 @@
-"""What is computed besides the sheet: only what is seen, and of the present graph."""
+"""What is computed besides the sheet: cards, close-ups, statistics, shared pictures."""
+
+from __future__ import annotations
 
 import io
 import json
@@ -11,15 +13,39 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.engine import tasks
+from tests.helpers import chain_graph, with_settings
 from tests.ui.screen import Screen, edit
-from workbench.errors import WorkerLostError, WorkerTimeoutError
+from workbench.catalog import load_catalog
+from workbench.engine import Engine
+from workbench.engine.protocol.call_handle import Caller
+from workbench.engine.reading.undecodable_samples import Sample
+from workbench.errors import (
+    CancelledError,
+    GraphError,
+    PipelineError,
+    WorkerLostError,
+    WorkerTimeoutError,
+)
 from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_setting
-from workbench.preview import preview_statistics
+from workbench.graph.storage.layout import Document
+from workbench.preview import Picture, Pixels, PreviewRequest, preview_statistics
+from workbench.preview.views.share import read_shared
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.jobs.background_results import KINDS
+from workbench.ui.jobs.share_image_job import ShareImageJob
 from workbench.ui.preview import background_previews
-from workbench.ui.state.closeup import CloseupSample
+from workbench.ui.state.closeup import (
+    CloseupSample,
+    closeup_bytes,
+    closeup_choices,
+    no_values_bytes,
+    region_around,
+    values_bytes,
+)
+
+# What is computed besides the sheet: only what is seen, and of the present graph.
 
 
 def read(data: bytes) -> tuple[dict[str, Any], bytes]:
@@ -299,3 +325,136 @@ def test_targets_come_on_the_cards_between_and_go_where_they_are_hidden(shapes: 
     model.receive("canvas", "show_targets", False)
     until(screen, ("canvas", "pictures"), lambda h: np.abs(card() - hidden).max() < 30)
     model.close()
+
+
+# One tile's picture and values, as the browser takes them.
+
+LOOK = CloseupSample(2, "images")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "store"),
+    [
+        ("uint8", "u1"),
+        ("int16", "i2"),
+        ("float16", "f4"),
+        ("float32", "f4"),
+        ("float64", "f8"),
+        ("int64", "f8"),
+        ("bool", "u1"),
+        ("uint32", "u4"),
+    ],
+)
+def test_values_keep_their_numbers(dtype: str, store: str) -> None:
+    values = np.array([[[0, 1], [1, 0], [1, 1]]], dtype)
+    header, data = read(values_bytes(LOOK, Pixels(values, 4, 5, (9, 9), dtype, "HWC")))
+    assert (header["store"], header["dtype"], header["channels"]) == (store, dtype, 2)
+    assert (header["x"], header["y"], header["region"]) == (4, 5, [3, 1])
+    assert np.frombuffer(data, f"<{store}").tolist() == [0, 1, 1, 0, 1, 1]
+
+
+def test_a_picture_or_why_there_is_none() -> None:
+    picture = Picture(b"PNG", (2, 3), (20, 30), "shown de-normalised", Sample("a.jpg"))
+    header, data = read(closeup_bytes(LOOK, ["images", "original"], picture))
+    assert (header["full"], header["note"], data) == ([20, 30], "shown de-normalised", b"PNG")
+    bad = Picture(b"PNG", (2, 3), (2, 3), "", Sample("a.jpg", "not an image"))
+    header, data = read(closeup_bytes(LOOK, ["images"], bad))
+    assert (header["error"], data) == ("not an image", b"")
+    header, data = read(closeup_bytes(LOOK, ["images"], GraphError("no picture")))
+    assert (header["error"], data) == ("no picture", b"")
+
+
+def test_why_there_are_no_values() -> None:
+    header, data = read(no_values_bytes(LOOK, (4, 5), "The worker was ended."))
+    assert (header["error"], header["region"], data) == ("The worker was ended.", [0, 0], b"")
+    assert (header["index"], header["of"], header["x"], header["y"]) == (2, "images", 4, 5)
+
+
+def test_what_may_be_looked_at() -> None:
+    catalog = load_catalog()
+    assert closeup_choices(load_recipe("simclr"), catalog) == ["view_1", "view_2", "original"]
+
+
+def test_a_region_lies_about_its_pixel() -> None:
+    assert region_around(10, 300, 256) == (0, 172)
+
+
+# A shared picture is drawn with a call of its own, and never shows that another was given up.
+
+
+def request_of(document: Document, photos: Path) -> PreviewRequest:
+    return PreviewRequest(document.graph, str(photos), tiles=2)
+
+
+@pytest.fixture
+def document() -> Document:
+    return Document(with_settings(chain_graph("resize"), batch_size=2))
+
+
+class Outcomes:
+    """What a job gave, once it is there."""
+
+    def __init__(self) -> None:
+        self.found: list[Any] = []
+        self.there = threading.Semaphore(0)
+
+    def __call__(self, document: Document, outcome: Any) -> None:
+        self.found.append(outcome)
+        self.there.release()
+
+
+def test_a_picture_is_drawn_with_the_graph_in_it(
+    engine: Engine, document: Document, photos: Path
+) -> None:
+    outcomes = Outcomes()
+    ShareImageJob(engine, outcomes).start(document, request_of(document, photos), "")
+    assert outcomes.there.acquire(timeout=60)
+    assert '"op": "resize"' in read_shared(outcomes.found[0])
+
+
+@pytest.mark.parametrize(
+    ("error", "drawn"),
+    [(PipelineError("resize: no", "resize"), True), (CancelledError("Given up."), False)],
+)
+def test_a_reason_is_drawn_but_no_cancellation(
+    error: Exception,
+    drawn: bool,
+    engine: Engine,
+    document: Document,
+    photos: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: Any) -> bytes:
+        raise error
+
+    monkeypatch.setattr("workbench.ui.jobs.share_image_job.share_sheet", fail)
+    outcomes = Outcomes()
+    ShareImageJob(engine, outcomes).start(document, request_of(document, photos), "")
+    assert outcomes.there.acquire(timeout=60)
+    assert isinstance(outcomes.found[0], bytes) is drawn
+    assert (outcomes.found[0] is error) is not drawn
+
+
+def test_what_is_drawn_ends_with_its_job_alone(
+    engine: Engine, document: Document, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running, ended = threading.Event(), threading.Event()
+
+    def draw(caller: Caller, *_: Any) -> bytes:
+        try:
+            caller.call(tasks.wait_for_a_newer_request, on_report=lambda _: running.set())
+        finally:
+            ended.set()
+        raise AssertionError
+
+    monkeypatch.setattr("workbench.ui.jobs.share_image_job.share_sheet", draw)
+    pid = engine.call(tasks.where)[0]
+    outcomes = Outcomes()
+    job = ShareImageJob(engine, outcomes)
+    job.start(document, request_of(document, photos), "")
+    assert running.wait(30)
+    job.close()
+    assert ended.wait(30)
+    assert engine.call(tasks.where)[0] == pid
+    job.start(document, request_of(document, photos), "")
+    assert not outcomes.found, "nobody is told any more"

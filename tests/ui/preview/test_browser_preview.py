@@ -1,13 +1,21 @@
-"""The preview in a real JupyterLab and a real Panel app: what is done, and what is seen."""
+"""The preview in both hosts: what is done and seen, when a worker ends, clips, and filters."""
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.region_graphs import CATALOG, branching_graph
+from tests.sources.clips import write_clips
+from tests.sources.test_video import LENGTH, a_graph
 from tests.ui.hosts import (
     PATIENCE,
     Host,
@@ -20,13 +28,18 @@ from tests.ui.hosts import (
     preview_control,
     small,
 )
+from tests.ui.preview.test_filters import AUGMENTED
 from tests.ui.preview_page import fixed, preview, show, slide
 from workbench.catalog import load_catalog
 from workbench.errors import WorkerTimeoutError
+from workbench.graph.control_flow.chance import set_probability
 from workbench.graph.edits.edit import set_arg
 from workbench.ui.preview import background_previews
 
 pytestmark = pytest.mark.browser
+
+
+# The preview in a real JupyterLab and a real Panel app: what is done, and what is seen.
 
 
 @pytest.mark.thorough
@@ -282,3 +295,211 @@ def test_figures_that_cannot_be_counted_say_why(
     said.get_by_role("button", name="Try again").click()
     expect(preview(page).locator("[data-wb=statistics] tbody tr")).to_have_count(3)
     expect(said).to_be_empty()
+
+
+# The preview in a browser when a worker ends, memory does not suffice, or files go.
+
+
+def works_again(host: Host, picture: str | None) -> None:
+    """After a fault: another change gives another picture."""
+    page = host.page
+    slide(host, "rotate", "angle", "ArrowRight", 2)
+    expect(preview(page).locator("[data-wb=stale]")).to_be_hidden(timeout=PATIENCE)
+    expect(preview(page)).not_to_have_attribute("data-sheet", str(picture), timeout=PATIENCE)
+    expect(part(page, "bar").locator("[data-wb=status]")).to_contain_text("ready", timeout=PATIENCE)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGSTOP], ids=["kill", "hang"])
+def test_a_worker_that_ends_or_hangs_in_a_change(host: Host, photos: Path, by: int) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    before = await_mean(page)
+    sheet = preview(page).get_attribute("data-sheet")
+    pid = host.python("model.engine.pid")
+    os.kill(pid, signal.SIGSTOP)  # so that it is in the middle of the call
+    slide(host, "rotate", "angle", "ArrowLeft")
+    status = part(page, "bar").locator("[data-wb=status]")
+    expect(status).to_contain_text("computing")
+    if by == signal.SIGKILL:
+        os.kill(pid, signal.SIGKILL)
+    else:
+        expect(status).to_have_text("the worker does not answer")
+    stale = preview(page).locator("[data-wb=stale]")
+    words = "SIGKILL" if by == signal.SIGKILL else r"No sign of life for \d+ s"
+    expect(stale).to_contain_text(re.compile(words), timeout=PATIENCE)
+    expect(preview(page)).to_have_attribute("data-stale", "true")
+    assert await_mean(page) == before
+    works_again(host, sheet)
+    assert host.python("model.engine.pid") != pid
+
+
+@pytest.mark.thorough
+def test_memory_that_does_not_suffice(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    before = await_mean(page)
+    sheet = preview(page).get_attribute("data-sheet")
+    # As a machine that has little more: the worker's address space ends not far from here.
+    limit = (
+        "(lambda r, pid: r.prlimit(pid, r.RLIMIT_AS, (%s, r.getrlimit(r.RLIMIT_AS)[1])))"
+        "(__import__('resource'), model.engine.pid)"
+    )
+    host.python(limit % "int(open(f'/proc/{pid}/statm').read().split()[0]) * 4096 + 2**29")
+    part(page, "canvas").locator("[data-node=resize]").click()
+    sizes = part(page, "inspector").locator("[data-arg=size]").get_by_role("spinbutton")
+    for at in range(2):
+        sizes.nth(at).fill("9000")
+        sizes.nth(at).press("Enter")
+    stale = preview(page).locator("[data-wb=stale]")
+    expect(stale).to_contain_text("memory", timeout=PATIENCE)
+    expect(preview(page)).to_have_attribute("data-stale", "true")
+    assert await_mean(page) == before
+    part(page, "bar").locator("[data-wb=undo]").click()
+    works_again(host, sheet)
+
+
+@pytest.mark.thorough
+def test_a_folder_that_goes_and_a_file_that_breaks(
+    host: Host, photos: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("going") / "photos"
+    folder.mkdir()
+    for number, path in enumerate(sorted(photos.rglob("*.jpg"))[:4]):
+        shutil.copy(path, folder / f"{number}.jpg")
+    host.open(folder, small())
+    page = host.page
+    await_picture(page)
+    sheet = preview(page).get_attribute("data-sheet")
+    whole = (folder / "2.jpg").read_bytes()
+    (folder / "2.jpg").write_bytes(b"no image at all")
+    slide(host, "rotate", "angle", "ArrowLeft")
+    bad = preview(page).locator("[data-error]")
+    expect(bad).to_have_count(1, timeout=PATIENCE)
+    expect(bad).to_contain_text("2.jpg")
+    expect(preview(page).locator("[data-wb=shown]")).to_contain_text("3 of 4 shown · 1 left out")
+    (folder / "2.jpg").write_bytes(whole[: len(whole) // 2])
+    slide(host, "rotate", "angle", "ArrowLeft")
+    expect(bad).to_contain_text("ends early", timeout=PATIENCE)
+    (folder / "2.jpg").write_bytes(whole)
+
+    folder.rename(folder.with_name("elsewhere"))
+    slide(host, "rotate", "angle", "ArrowLeft")
+    stale = preview(page).locator("[data-wb=stale]")
+    expect(stale).to_contain_text("Still the last good picture: There is no", timeout=PATIENCE)
+    folder.with_name("elsewhere").rename(folder)
+    stale.locator("[data-wb=retry]").click()
+    expect(stale).to_be_hidden(timeout=PATIENCE)
+    works_again(host, sheet)
+
+
+# Clips in both hosts: a strip of frames on tiles and cards, one frame in the close-up.
+
+
+@pytest.mark.thorough
+def test_a_frame_is_chosen_by_slider_and_keys(host: Host, tmp_path: Path) -> None:
+    host.open(write_clips(tmp_path / "clips"), a_graph())
+    page = host.page
+    await_picture(page)
+    await_cards(page, 3)
+    preview = part(page, "preview")
+    expect(preview.locator("[data-wb=tile]")).to_have_count(4)
+
+    preview.locator("[data-wb=tile]").first.dblclick()
+    closeup = preview.locator("[data-wb=closeup]")
+    expect(closeup).to_have_attribute("data-painted", "1", timeout=PATIENCE)
+    expect(closeup).to_contain_text("128×96 px")  # four frames of 64 x 48
+    expect(closeup).to_contain_text("All frames")
+    slider = closeup.locator("[data-wb=closeup-frame]")
+    slider.fill("2")
+    expect(closeup).to_contain_text(f"Frame 3 of {LENGTH}")
+    expect(closeup).to_contain_text("64×48 px", timeout=PATIENCE)
+    closeup.locator("[data-wb=zoomable-image]").press(".")
+    expect(closeup).to_contain_text(f"Frame 4 of {LENGTH}", timeout=PATIENCE)
+    await_python(host, "model.state.closeup.frame", lambda frame: frame == 3)
+    closeup.locator("[data-wb=closeup-next]").click()
+    expect(closeup).to_have_attribute("data-index", "1", timeout=PATIENCE)
+    expect(closeup).to_contain_text(f"Frame 4 of {LENGTH}")
+
+
+# Tiles are filtered by what automatic augmentation chose, in both hosts, by keys.
+
+
+@pytest.mark.thorough
+def test_tiles_are_filtered_by_augmentation(host: Host, photos: Path) -> None:
+    host.open(photos, AUGMENTED)
+    page = host.page
+    await_picture(page)
+    preview = part(page, "preview")
+    told = host.python("[list(t.augmentations) for t in model.state.preview.tiles]")
+    seen = {key for keys in told for key in keys}
+    wanted = next(key for key in sorted(seen))
+    count = sum(wanted in keys for keys in told)
+    name = wanted.removeprefix("trivial_augment_wide.")
+
+    preview.locator("[data-wb=augmentation-filter]").focus()
+    page.keyboard.press("Enter")
+    group = preview.get_by_role("group", name="trivial_augment_wide")
+    group.locator(f"[data-scope='{wanted}']").focus()
+    page.keyboard.press("Space")
+    expect(preview.locator("[data-wb=of-augmentations]")).to_have_text(
+        f"{count} of 4 in this batch · trivial_augment_wide: {name}", timeout=PATIENCE
+    )
+    page.keyboard.press("Escape")
+    expect(preview.locator("[data-wb=tile]")).to_have_count(count)
+    preview.locator("[data-wb=find-next]").focus()
+    page.keyboard.press("Enter")
+    expect(preview.locator("[data-wb=find-back]")).to_be_enabled(timeout=PATIENCE)
+    assert host.python("model.state.batch") > 0
+    preview.locator("[data-wb=all-augmentations]").focus()
+    page.keyboard.press("Enter")
+    expect(preview.locator("[data-wb=tile]")).to_have_count(4)
+
+
+# Which branch ran, in both hosts: told under the tiles, filtered, searched and counted by keys.
+
+
+@pytest.mark.thorough
+def test_tiles_are_filtered_by_branch_and_shares_are_told(host: Host, photos: Path) -> None:
+    graph = set_probability(branching_graph(), CATALOG, "inner", 0.1)
+    host.open(photos, replace(graph, settings=replace(graph.settings, batch_size=4, seed=7)))
+    page = host.page
+    await_picture(page)
+    preview = part(page, "preview")
+    fired = preview.locator("[data-wb=tile] [data-wb=fired]")
+    expect(fired).to_have_count(4)
+    told = host.python("[list(t.branches) for t in model.state.preview.tiles]")
+    for caption, scopes in zip(fired.all(), told, strict=True):
+        expect(caption).to_have_text(" · ".join(s.replace(".", ": ") for s in scopes))
+    assert not any("inner.then" in scopes for scopes in told)
+
+    preview.locator("[data-wb=branch-filter]").focus()
+    page.keyboard.press("Enter")
+    box = preview.get_by_role("group", name="inner").get_by_role("checkbox").first
+    box.focus()
+    page.keyboard.press("Space")
+    expect(preview.locator("[data-wb=of-branches]")).to_have_text(
+        "0 of 4 in this batch · inner: then", timeout=PATIENCE
+    )
+    page.keyboard.press("Escape")
+    expect(preview.locator("[data-wb=none-in-batch]")).to_contain_text("None of the 4 samples")
+    preview.locator("[data-wb=find-one]").focus()
+    page.keyboard.press("Enter")
+    expect(fired.first).to_have_text("outer: then · inner: then", timeout=PATIENCE)
+    assert host.python("model.state.batch") > 0
+    preview.locator("[data-wb=all-branches]").focus()
+    page.keyboard.press("Enter")
+    expect(fired).to_have_count(4)
+
+    preview.locator("[data-wb=measure-values]").focus()
+    page.keyboard.press("Enter")
+    expect(preview.locator("[data-wb=branches-counted]")).to_have_text(
+        "Branches over 1,000 batches from 0 on, 4,000 samples", timeout=PATIENCE
+    )
+    shares = preview.locator("[data-wb=branch-shares]")
+    expect(shares.get_by_role("img", name="asked for 10.0 %")).to_have_count(1)
+    expect(shares.locator("tbody tr")).to_have_count(4)
+    shares.locator("[data-wb=count-branches]").press("Enter")
+    expect(preview.locator("[data-wb=branches-counted]")).to_contain_text("10,000 batches")

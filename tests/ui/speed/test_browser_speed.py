@@ -1,4 +1,4 @@
-"""The speed lab in a real JupyterLab and a real Panel app: what is asked, and what is seen."""
+"""The speed lab in both hosts: what is asked, and what is seen."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.bench.fakes import measured, report
 from tests.optimiser.made_up import slow_graph
+from tests.sources.test_video_frames import sequences
+from tests.sources.written_pixels import write_frames
 from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part, small
 from tests.ui.speed.records import stage_record
 from workbench.bench.records.record import dump_report, load_report
@@ -17,14 +19,15 @@ from workbench.graph import Graph
 
 pytestmark = pytest.mark.browser
 
+
+# The speed lab in a real JupyterLab and a real Panel app: what is asked, and what is seen.
+
 TINY = (
     "(lambda module, config: module.MEASUREMENT_CONFIGS.update(usual=config, quick=config))("
     "__import__('workbench.ui.speed.experiment_factory', fromlist=['x']),"
     "__import__('workbench.bench.measuring.measurement_config', fromlist=['x']).MeasurementConfig("
     "round_seconds=0.05, round_batches=2, rounds=2, warm_up_rounds=2, budget=0.1))"
 )
-
-
 TINY_REWRITES = (
     "(lambda module, config: setattr(module, 'OPTIMISE_CONFIG', config))("
     "__import__('workbench.optimiser.experiment', fromlist=['x']),"
@@ -295,3 +298,21 @@ def test_rewrites_are_found_taken_and_undone(host: Host, photos: Path) -> None:
     part(host.page, "bar").locator("[data-wb=undo]").click()
     expect(take).to_be_visible()
     assert host.python("[n.op for n in model.graph.nodes]") == before
+
+
+# Data that no decoder follows, in both hosts: the speed of sequences.
+
+
+@pytest.mark.thorough
+def test_the_speed_of_sequences_is_told_with_their_frames(host: Host, tmp_path: Path) -> None:
+    host.open(write_frames(tmp_path / "frames"), sequences())
+    page = host.page
+    await_picture(page)
+    host.python(TINY)
+    part(page, "tabs").get_by_role("tab", name="Speed").click()
+    speed = part(page, "speed")
+    compare = speed.locator("[data-part=compare]")
+    compare.locator("[data-wb=measure]").click()
+    row = compare.locator("[data-wb=speed-row]").filter(has_text=re.compile("sequences/s"))
+    expect(row.first).to_contain_text(re.compile(r"[\d.,]+ sequences/s\s*[\d,]+ frames/s"))
+    ended(speed)

@@ -1,7 +1,10 @@
 """The comparison with the exported script, as the preview shows it."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,15 +12,21 @@ from typing import Any
 import pytest
 
 from tests.ui.screen import Screen
+from workbench.catalog import Catalog
 from workbench.engine.reading.findings import CheckedFile, Finding
 from workbench.errors import CancelledError, DataError
 from workbench.graph import Graph, load_recipe
+from workbench.graph.builder.function_node import FunctionNode, node
 from workbench.graph.edits.edit import set_setting
 from workbench.preview.verification.verify import Deviation, Verification
 from workbench.roots import Roots
 from workbench.ui.app.view_model import ViewModel
+from workbench.ui.inspector.argument_rows import NOTHING_SELECTED, inspector_view
+from workbench.ui.inspector.own_code_views import caution_note, caution_of
 from workbench.ui.preview import verification_job
 from workbench.ui.preview.verification_job import VERIFICATION_JOBS, SessionVerification
+
+# The comparison with the exported script, as the preview shows it.
 
 
 class Fake:
@@ -265,3 +274,42 @@ def test_bad_files_that_were_left_out_are_beside_the_verdict(
     entry = verification_job._found(report)
     assert entry["text"] == "identical without 1 bad file"
     assert "a/b.jpg" in entry["detail"][-1]
+
+
+# Where a function's node is shown, it is said that its pictures are not the script's.
+
+
+@node
+def shaken(image: Any) -> Any:
+    import numpy as np
+
+    return image + np.random.normal(size=image.shape)
+
+
+@node
+def plain(image: Any) -> Any:
+    return image
+
+
+def with_function(function: FunctionNode) -> Graph:
+    return function.after(load_recipe("rotate-jitter"), "resize")
+
+
+def test_one_that_draws_says_so_with_its_line_and_the_remedy(catalog: Catalog) -> None:
+    graph = with_function(shaken)
+    words = inspector_view(graph, catalog, "shaken", "cpu", [])["caution"]
+    assert words.startswith(
+        "Not what the script gives: numpy.random.normal (line 4: return image + np.random.normal"
+    )
+    assert "Let DALI draw" in words
+    assert caution_note(graph.node("shaken")) == "not exact"
+
+
+@pytest.mark.parametrize("node_id", ["plain", "resize", "angle"])
+def test_others_say_nothing(node_id: str, catalog: Catalog) -> None:
+    graph = with_function(plain)
+    assert inspector_view(graph, catalog, node_id, "cpu", [])["caution"] == ""
+    assert caution_of(graph.node(node_id)) == caution_note(graph.node(node_id)) == ""
+    bare = replace(graph.node("plain"), args={"function": "plain"})
+    assert caution_of(bare) == ""
+    assert NOTHING_SELECTED["caution"] == ""
