@@ -1,4 +1,4 @@
-"""A workbench used from a cell: nodes, parameters, batches, loaders, code."""
+"""A workbench used from a cell: nodes, parameters, batches, loaders, code, selected samples."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ import ipywidgets
 import pytest
 
 import workbench as wb
-from tests.ui.screen import PATIENCE
+from tests.ui.screen import PATIENCE, Make
 from workbench.errors import EngineClosedError, GraphEditError, GraphExportError, GraphFaultsError
 from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.model import Graph
 from workbench.ui.notebook.notebook_code import LiveNode
+
+# A workbench used from a cell: nodes, parameters, batches, loaders, code.
 
 
 @pytest.fixture
@@ -390,3 +392,25 @@ def test_a_missing_library_is_one_sentence_with_the_command(
         with pytest.raises(ImportError, match=f"Install it: pip install {library}") as raised:
             w.loader(library)
         assert isinstance(raised.value, wb.WorkbenchError)
+
+
+# What a cell reads of the samples that are selected in the preview.
+
+
+def test_the_marked_samples_else_the_one_on_the_cards(make: Make) -> None:
+    model, screen = make()
+    screen.wait_ready()
+    assert model.state.preview is not None
+    tiles = model.state.preview.tiles
+
+    def selected() -> Any:
+        return model.shown("preview", "selected")
+
+    assert selected().files == (tiles[0].sample.file,)
+    model.receive("preview", "marked", [3, 1, 1])
+    assert selected().places == (1, 3)
+    assert selected().labels == tuple(int(tiles[place].label) for place in (1, 3))
+    assert selected().draws == (tiles[1].draws, tiles[3].draws)
+    assert list(selected().to_frame()["file"]) == list(selected().files)
+    model.receive("preview", "batch", 1)
+    assert model.shown("preview", "marked") == []

@@ -1,8 +1,25 @@
-from dataclasses import replace
+"""The history: what is one step, what it is called, and where undo leads."""
 
-from workbench.graph import Graph, Settings
-from workbench.graph.storage.layout import Document
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from tests.helpers import GRAPHS, chain_graph
+from tests.ui.screen import Screen, edit, read_picture
+from workbench.catalog import load_catalog
+from workbench.graph import Graph, Settings, load_recipe
+from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
+from workbench.graph.storage.layout import Document, Layout, dump_document, load_document
+from workbench.ui.app.view_model import ViewModel
+from workbench.ui.canvas.canvas_actions import apply_canvas_edit
+from workbench.ui.contract.actions import canvas, parse_action
+from workbench.ui.contract.components import ACTIONS
 from workbench.ui.state.history import BURST, LIMIT, History
+from workbench.ui.state.step_labels import changed_nodes, step_label
 
 
 def named(name: str) -> Graph:
@@ -171,3 +188,198 @@ def test_a_graph_that_is_opened_is_named_though_it_has_the_same_nodes() -> None:
     assert history.undo_label == "open a"
     history.open(Document(named("a")), "start afresh")
     assert history.undo_label == "start afresh"
+
+
+# What each kind of edit is called in the history.
+
+CATALOG = load_catalog()
+JITTER = Document(load_recipe("rotate-jitter"))
+
+
+@pytest.mark.parametrize(
+    ("do", "message", "label"),
+    [
+        ("add", {"op": "gaussian_blur", "after": "resize"}, "add gaussian_blur"),
+        ("remove", {"nodes": ["rotate", "color"]}, "remove rotate, color"),
+        ("mute", {"nodes": ["rotate"], "muted": True}, "mute rotate"),
+        ("rename", {"node": "rotate", "to": "turn"}, "rename rotate to turn"),
+        ("wrap", {"nodes": ["rotate"], "op": "if"}, "put into branch"),
+        ("duplicate", {"nodes": ["rotate"]}, "add rotate_2"),
+        ("disconnect", {"edges": ["color:data"]}, "disconnect color.data"),
+        ("place", {"positions": {"rotate": [1.0, 2.0]}}, "move on the canvas"),
+        ("unfold", {"node": "rotate", "arg": "angle"}, "show angle"),
+        ("rename", {"node": ":images", "to": "pictures"}, "rename output images to pictures"),
+    ],
+)
+def test_an_action_of_the_canvas(do: str, message: dict[str, Any], label: str) -> None:
+    action = parse_action("canvas", ACTIONS["canvas"], {"do": do, **message})
+    assert isinstance(action, canvas.CanvasEdit)
+    document, _ = apply_canvas_edit(JITTER, CATALOG, action)
+    assert step_label(JITTER, document) == label
+    assert step_label(load_document(dump_document(JITTER)), document) == label
+
+
+def test_values_settings_and_other_graphs() -> None:
+    graph = JITTER.graph
+    fixed = set_arg(graph, CATALOG, "rotate", "angle", 5.0)
+    for edited, label in (
+        (fixed, "angle of rotate to 5"),
+        (set_setting(graph, seed=7), "seed to 7"),
+        (set_setting(graph, num_threads=2), "threads to 2"),
+        (load_recipe("simclr"), "open simclr"),
+    ):
+        assert step_label(JITTER, JITTER.with_graph(edited)) == label
+    drawn = randomise_arg(fixed, CATALOG, "rotate", "angle")
+    before, after = JITTER.with_graph(fixed), JITTER.with_graph(drawn)
+    assert step_label(before, after) == "random angle of rotate"
+    assert step_label(JITTER, Document(graph, Layout({"rotate": (1.0, 2.0)}))) == (
+        "move on the canvas"
+    )
+
+
+@given(GRAPHS, GRAPHS)
+def test_any_two_graphs_have_a_label(one: Graph, other: Graph) -> None:
+    label = step_label(Document(one), Document(other))
+    assert 0 < len(label) <= 60
+    assert set(changed_nodes(one, other)) <= {node.id for node in other.walk()}
+
+
+def test_changes_of_a_policy_name_the_sub_policy() -> None:
+    graph = chain_graph("resize", "apply_auto_augment")
+    policy = graph.node("apply_auto_augment").args["policy"]
+    assert isinstance(policy, tuple)
+    one, two, three = policy
+    for changed, label in (
+        ((one, (("invert", 0.5),), three), "sub-policy 2: apply_auto_augment"),
+        ((one, two, three, one), "add a sub-policy: apply_auto_augment"),
+        ((one,), "1 sub-policy: apply_auto_augment"),
+        ((two, one, three), "order of the sub-policies: apply_auto_augment"),
+        ((three, two, two), "policy: apply_auto_augment"),
+    ):
+        after = set_arg(graph, CATALOG, "apply_auto_augment", "policy", changed)
+        assert step_label(Document(graph), Document(after)) == label
+
+
+def test_the_history_names_its_steps_in_order() -> None:
+    history = History(JITTER.graph)
+    for seed in (1, 2, 3):
+        history.push(set_setting(history.now, seed=seed))
+    history.undo()
+    assert history.labels(100) == ["seed to 1", "seed to 2", "seed to 3"]
+    assert (history.undo_label, history.redo_label) == ("seed to 2", "seed to 3")
+    assert history.labels(1) == ["seed to 2", "seed to 3"]
+
+
+# Steps back and forth: what is one step, what it takes along, where it leads.
+
+
+def test_an_edit_is_a_picture_and_undo_brings_the_old_one_back(
+    ready: tuple[ViewModel, Screen],
+) -> None:
+    model, screen = ready
+    first = screen.picture
+    edit(model, "set", node="rotate", arg="angle", value=90, group="")
+    screen.wait_other_picture(first)
+    turned = screen.picture
+    assert screen.row("angle")["mode"] == "fixed"
+    model.act("bar", {"do": "undo"})
+    assert screen.picture == turned  # never cleared
+    screen.wait_other_picture(turned)
+    before, after = (read_picture(picture)[1] for picture in (first, screen.picture))
+    assert (before == after).all()
+
+
+def test_a_drag_is_one_step_of_undo(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    start = model.graph
+    for high in range(11, 40):
+        drag = {"node": "rotate", "arg": "angle", "key": "range", "group": "drag 1"}
+        edit(model, "set_random", **drag, value=[-high, high])
+    assert screen.row("angle")["random"]["args"]["range"] == [-39, 39]
+    model.act("canvas", {"do": "undo"})
+    assert model.graph == start
+    assert not screen["bar", "can_undo"]
+
+
+def test_settings_of_the_graph_can_be_undone(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    model.receive("preview", "seed", 7)
+    model.receive("speed", "threads", 2)
+    model.receive("speed", "batch_size", 8)
+    settings = model.graph.settings
+    assert (settings.seed, settings.num_threads, settings.batch_size) == (7, 2, 8)
+    assert "SEED = 7" in screen["code", "source"]
+    for _ in range(3):
+        model.act("bar", {"do": "undo"})
+    assert screen["preview", "seed"] == 42
+    assert screen["speed", "batch_size"] == 64
+
+
+def test_undo_leaves_pinned_draws(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    model.receive("preview", "seed", 7)
+    model.receive("preview", "pinned", True)
+    model.act("bar", {"do": "undo"})
+    assert screen["bar", "message"].startswith("The draws are pinned: unpin them to undo")
+    assert (model.graph.settings.seed, model.state.pinned) == (7, True)
+    edit(model, "set", node="rotate", arg="angle", value=90, group="")
+    model.act("bar", {"do": "undo"})
+    assert (screen["bar", "message"], model.graph.settings.seed) == ("", 7)
+    model.receive("preview", "pinned", False)
+    model.act("bar", {"do": "undo"})
+    assert screen["preview", "seed"] == 42
+
+
+def test_undo_takes_a_replayed_draw_back_as_a_whole(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+
+    def seen() -> tuple[Any, ...]:
+        return tuple(screen["preview", name] for name in ("seed", "batch", "repeat"))
+
+    model.receive("preview", "repeat", 2)
+    model.act("preview", {"do": "save_draw", "sample": -1})
+    model.receive("preview", "repeat", -1)
+    model.receive("preview", "seed", 7)
+    model.receive("preview", "batch", 3)
+    model.act("preview", {"do": "replay_draw", "draw": 0})
+    assert seen() == (42, 0, 2)
+    model.receive("preview", "batch", 5)
+    model.act("preview", {"do": "undo"})
+    assert seen() == (7, 3, -1)
+    model.act("preview", {"do": "redo"})
+    assert seen() == (42, 0, 2)
+
+
+def test_the_history_is_listed_and_gone_back_in(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    for angle in (10, 20, 30):
+        edit(model, "set", node="rotate", arg="angle", value=angle, group="")
+    assert screen["bar", "history"] == []
+    model.receive("bar", "history_in_view", True)
+    model.act("bar", {"do": "go_to", "step": 1})
+    assert screen["bar", "history"] == [
+        {"step": number, "label": f"angle of rotate to {number * 10}", "done": number == 1}
+        for number in (1, 2, 3)
+    ]
+    assert screen.row("angle")["value"] == 10
+    model.act("bar", {"do": "go_to", "step": 4})
+    assert screen["bar", "message"] == "There is no step 4. Give 0 to 3."
+    model.act("bar", {"do": "go_to", "step": 3})
+    assert screen.row("angle")["value"] == 30
+
+
+def test_after_an_undo_the_selection_stays_or_goes_where_the_step_was(
+    ready: tuple[ViewModel, Screen],
+) -> None:
+    model, screen = ready
+    edit(model, "set", node="rotate", arg="angle", value=10, group="")
+    model.act("bar", {"do": "select", "node": "color"})
+    model.act("bar", {"do": "undo"})
+    assert screen["canvas", "selected"] == ["color"]
+    model.act("canvas", {"do": "add", "op": "gaussian_blur", "after": "color"})
+    assert screen["canvas", "selected"] == ["gaussian_blur"]
+    model.act("bar", {"do": "undo"})
+    assert screen["canvas", "selected"] == ["flip"], "which it fed"
+    model.act("canvas", {"do": "remove", "nodes": ["color"]})
+    model.act("bar", {"do": "undo"})
+    assert screen["canvas", "selected"] == ["color"]
