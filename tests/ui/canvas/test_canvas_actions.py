@@ -1,4 +1,4 @@
-"""What the canvas may ask for: every action, and random ones by the hundred."""
+"""What the canvas may ask for, what the search adds, and what is copied as code."""
 
 from __future__ import annotations
 
@@ -8,22 +8,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import HOSTILE, VALUES
+from tests.helpers import CHAINS, HOSTILE, VALUES
 from tests.thorough import examples
+from tests.ui.screen import Make, Screen
 from workbench.catalog import load_catalog
+from workbench.catalog.templates import load_templates
 from workbench.emit import emit_script
-from workbench.errors import GraphEditError, WorkbenchError
+from workbench.errors import CatalogError, GraphEditError, WorkbenchError
 from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.edits.compose import edge_id
 from workbench.graph.edits.fragment import copy_fragment
 from workbench.graph.model.bounds import MOST_CANVAS_NODES
 from workbench.graph.storage.layout import Document, Layout
+from workbench.ui.app.view_model import ViewModel
 from workbench.ui.canvas.canvas_actions import apply_canvas_edit, folded_generators_in_scope
+from workbench.ui.canvas.insertions import apply_insertion, fault_of_insertion
 from workbench.ui.contract.actions import canvas, inspector, parse_action
 from workbench.ui.contract.actions.base import tag_of
 from workbench.ui.contract.components import ACTIONS
+from workbench.ui.export.exports import copy_code
 from workbench.ui.inspector.inspector_actions import apply_inspector_edit
 from workbench.ui.state.history import History
+
+# What the canvas may ask for: every action, and random ones by the hundred.
 
 CATALOG = load_catalog()
 JITTER = Document(load_recipe("rotate-jitter"))
@@ -257,3 +264,157 @@ def test_what_is_dropped_on_its_own_stands_there() -> None:
     assert document.layout.positions["gaussian_blur"] == (40.0, 50.0)
     automatic, _ = done(JITTER, "branch", **loose)
     assert automatic.layout.positions == {}
+
+
+# What the search adds is no fault: it is fed what it needs, or refused with the reason.
+
+RECIPE = load_recipe("rotate-jitter")
+NAMES = sorted([*CATALOG, *load_templates()])
+
+
+def added(graph: Graph, action: canvas.Insertion) -> Graph:
+    return apply_insertion(Document(graph), CATALOG, action)[0].graph
+
+
+def test_what_an_operator_needs_comes_along() -> None:
+    graph = added(RECIPE, canvas.Add("permute_batch", "resize", sound=True))
+    assert graph.node("permute_batch").inputs["indices"] == Port("batch_permutation", "output")
+    assert check_graph(graph, CATALOG) == ()
+    bare = added(RECIPE, canvas.Add("permute_batch", "resize"))
+    assert check_graph(bare, CATALOG)
+
+
+@pytest.mark.parametrize(
+    ("action", "reason"),
+    [
+        (canvas.Add("rotate", ""), "nothing feeds it"),
+        (canvas.AddTemplate("gamma"), "begin with a source"),
+    ],
+)
+def test_on_an_empty_canvas_only_a_beginning_is_added(
+    action: canvas.Insertion, reason: str
+) -> None:
+    assert reason in fault_of_insertion(Graph(), CATALOG, action)
+    graph = added(Graph(), canvas.Add("readers.file", "", sound=True))
+    assert [node.op for node in graph.nodes] == ["readers.file"]
+
+
+def test_what_would_be_a_fault_further_on_is_refused() -> None:
+    action = canvas.Add("crop_mirror_normalize", "resize", sound=True)
+    with pytest.raises(GraphEditError, match="crop_mirror_normalize does not fit there: rotate"):
+        added(RECIPE, action)
+    assert "rotate.data: it takes HWC" in fault_of_insertion(RECIPE, CATALOG, action)
+    assert fault_of_insertion(RECIPE, CATALOG, canvas.Add("crop_mirror_normalize", "flip")) == ""
+
+
+def test_faults_that_are_there_already_refuse_nothing() -> None:
+    broken = RECIPE.replace_node(RECIPE.node("flip").__class__("flip", "flip"))
+    assert check_graph(broken, CATALOG)
+    assert fault_of_insertion(broken, CATALOG, canvas.Add("hue", "resize")) == ""
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        canvas.AddTemplate("gamma", after="resize"),
+        canvas.AddTemplate("gamma", edge="rotate:data"),
+        canvas.AddTemplate("gamma"),
+    ],
+)
+def test_a_template_goes_where_an_operator_goes(action: canvas.AddTemplate) -> None:
+    document, selected = apply_insertion(Document(RECIPE), CATALOG, action)
+    assert selected == ["gamma"]
+    assert document.graph.consumers("gamma") or Port("gamma", "output") in (
+        *document.graph.outputs.values(),
+    )
+    assert check_graph(document.graph, CATALOG) == ()
+
+
+def test_a_branch_leaves_what_is_there() -> None:
+    action = canvas.AddTemplate("gamma", node="resize", output="output")
+    assert added(RECIPE, action).outputs == RECIPE.outputs
+
+
+def test_an_unknown_template_is_named() -> None:
+    with pytest.raises(CatalogError, match="'gama' is no template"):
+        added(RECIPE, canvas.AddTemplate("gama"))
+
+
+@given(CHAINS, st.data())
+@examples(15)
+def test_whatever_is_added_soundly_brings_no_fault(graph: Graph, data: st.DataObject) -> None:
+    before = check_graph(graph, CATALOG)
+    name = data.draw(st.sampled_from(NAMES))
+    edges = [f"{edge.target}:{edge.input}" for edge in graph.edges]
+    edge = data.draw(st.sampled_from([*edges, *(f":{output}" for output in graph.outputs)]))
+    after = data.draw(st.sampled_from(["", *(node.id for node in graph.nodes)]))
+    if name in CATALOG:
+        actions: list[canvas.Insertion] = [
+            canvas.Add(name, after, sound=True),
+            canvas.AddOnEdge(name, edge, sound=True),
+        ]
+    else:
+        actions = [
+            canvas.AddTemplate(name, after=after, sound=True),
+            canvas.AddTemplate(name, edge=edge, sound=True),
+        ]
+    for action in actions:
+        refused = fault_of_insertion(graph, CATALOG, action)
+        try:
+            made = added(graph, action)
+        except GraphEditError:
+            assert refused
+        else:
+            assert not refused
+            assert len(check_graph(made, CATALOG)) <= len(before)
+
+
+def test_an_input_is_fed_by_what_is_added_before_it() -> None:
+    graph = added(RECIPE, canvas.AddFeeding("gaussian_blur", "rotate", "data", sound=True))
+    assert graph.node("rotate").inputs["data"] == Port("gaussian_blur", "output")
+    assert graph.node("gaussian_blur").inputs["data"] == Port("resize", "output")
+    loose = added(RECIPE, canvas.Branch("gaussian_blur", "", ""))
+    fed = added(loose, canvas.AddFeeding("decoders.image", "gaussian_blur", "data"))
+    assert fed.node("gaussian_blur").inputs["data"] == Port("decode_2", "output")
+    with pytest.raises(GraphEditError, match=r"cannot feed gaussian_blur\.data"):
+        added(loose, canvas.AddFeeding("random.uniform", "gaussian_blur", "data"))
+
+
+def test_mixed_labels_have_as_many_classes_as_the_data(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    screen.wait(lambda s: len(s["data", "summary"]["classes"]) >= 8, "the classes")
+    model.act("canvas", {"do": "add_template", "template": "mixup", "after": "resize"})
+    node = next(node for node in model.graph.nodes if node.op == "follow_labels")
+    assert node.args["num_classes"] == len(screen["data", "summary"]["classes"])
+
+
+# Nodes as the lines that the exported script has for them.
+
+
+def test_the_lines_are_those_of_the_script(make: Make) -> None:
+    model, screen = make(graph=load_recipe("rotate-jitter"), connected=False)
+    model.act("canvas", {"do": "copy_code", "nodes": ["rotate"]})
+    first = screen["canvas", "copied_code"]
+    assert [line.partition("(")[0] for line in first["text"].splitlines()] == [
+        "angle = fn.random.uniform",
+        "images = fn.rotate",
+    ]
+    model.act("canvas", {"do": "copy_code", "nodes": []})
+    whole = screen["canvas", "copied_code"]
+    assert whole["number"] == first["number"] + 1
+    assert whole["text"].startswith("jpegs, labels = fn.readers.file(\n    **find_files")
+    source = model.state.checked.source
+    assert source is not None
+    assert all(line in source.text for line in whole["text"].splitlines())
+
+
+def test_what_the_script_leaves_out_is_said(make: Make) -> None:
+    model, _ = make(graph=load_recipe("rotate-jitter"), connected=False)
+    model.act("canvas", {"do": "mute", "nodes": ["rotate"], "muted": True})
+    with pytest.raises(GraphEditError, match="no line for rotate: muted"):
+        copy_code(model.state, canvas.CopyCode(["rotate"]))
+    assert "rotate" in copy_code(model.state, canvas.CopyCode(["rotate", "flip"]))
+    assert "fn.flip" in model.state.copied_code["text"]
+    model.act("canvas", {"do": "disconnect", "edges": ["color:data"]})
+    with pytest.raises(GraphEditError, match="Not copied"):
+        copy_code(model.state, canvas.CopyCode(["flip"]))

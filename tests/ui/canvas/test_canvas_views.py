@@ -1,26 +1,60 @@
-"""What the canvas draws of a graph."""
+"""What the canvas shows of a graph: nodes, frames, notes, and saved blocks."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
+from tests.helpers import chain_graph
 from workbench.catalog import load_catalog
+from workbench.emit import emit_script
+from workbench.engine.importing import from_file
+from workbench.engine.resources.machine import describe_machine
+from workbench.errors import GraphEditError
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.edits.fragment import duplicate
+from workbench.graph.edits.rename import rename_node
 from workbench.graph.model.faults import Fault
-from workbench.graph.storage.layout import Layout
+from workbench.graph.storage.layout import (
+    Document,
+    Frame,
+    Layout,
+    Note,
+    dump_document,
+    load_document,
+)
 from workbench.graph.types.devices import infer_devices
+from workbench.ui.canvas.canvas_actions import apply_canvas_edit
+from workbench.ui.canvas.canvas_annotations import copied_text, frame_entries, note_entries
 from workbench.ui.canvas.canvas_views import (
     edge_entries,
     node_entries,
     on_drawn_nodes,
     operator_entries,
 )
+from workbench.ui.canvas.insertions import apply_insertion
+from workbench.ui.contract.actions import canvas, parse_action
+from workbench.ui.contract.actions.canvas import AddTemplate, RemoveBlock, SaveBlock
+from workbench.ui.contract.components import ACTIONS
 from workbench.ui.contract.views import EdgeEntry, NodeEntry
+from workbench.ui.state.step_labels import step_label
+from workbench.ui.state.view_state import ViewState, check_before_run
+from workbench.ui.storage.autosave import state_folder
+from workbench.ui.storage.saved_blocks import (
+    PREFIX,
+    block_entries,
+    remove_block,
+    save_block,
+    saved_blocks,
+)
+
+# What the canvas draws of a graph.
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")
@@ -122,3 +156,168 @@ def test_operators_are_found_by_words_of_their_documentation() -> None:
     assert set(entries) == set(CATALOG)
     assert "tiles" in entries["clahe"]["words"]
     assert all(entry["words"].islower() or not entry["words"] for entry in entries.values())
+
+
+# Frames and notes: set, changed, renamed with their nodes, copied, and kept in the file.
+
+DOCUMENT = Document(load_recipe("rotate-jitter"))
+
+
+def done(document: Document, do: str, **message: Any) -> Document:
+    action = parse_action("canvas", ACTIONS["canvas"], {"do": do, **message})
+    assert isinstance(action, canvas.CanvasEdit)
+    return apply_canvas_edit(document, CATALOG, action)[0]
+
+
+FRAMED = done(DOCUMENT, "frame", title="Geometry", nodes=["resize", "rotate"])
+
+
+def test_a_frame_follows_its_nodes() -> None:
+    assert FRAMED.layout.frames == {"frame": Frame("Geometry", ("resize", "rotate"))}
+    assert FRAMED.graph is DOCUMENT.graph, "what runs stays the same"
+    turned = done(FRAMED, "rename", node="rotate", to="turn")
+    assert turned.layout.frames["frame"].nodes == ("resize", "turn")
+    left = done(turned, "remove", nodes=["turn"])
+    assert left.layout.frames["frame"].nodes == ("resize",)
+    assert done(left, "remove", nodes=["resize"]).layout.frames == {}
+    titled = done(FRAMED, "frame", frame="frame", title="Place", nodes=[])
+    assert titled.layout.frames["frame"] == Frame("Place", ("resize", "rotate"))
+    assert done(FRAMED, "remove_frame", frame="frame") == DOCUMENT
+
+
+def test_they_come_back_from_the_file_and_from_undo() -> None:
+    noted = done(FRAMED, "note", text="as in the paper", x=10, y=20)
+    assert noted.layout.notes == {"note": Note("as in the paper", (10.0, 20.0))}
+    assert load_document(dump_document(noted)) == noted
+    assert step_label(DOCUMENT, FRAMED) == "frame Geometry"
+    assert step_label(FRAMED, noted) == "note as in the paper"
+    assert step_label(noted, done(noted, "note", note="note", text=" ", x=0, y=0)) == (
+        "remove note as in the paper"
+    )
+    assert frame_entries(noted.layout, noted.graph) == [
+        {"id": "frame", "title": "Geometry", "nodes": ["resize", "rotate"]}
+    ]
+    assert note_entries(noted.layout, noted.graph) == [
+        {"id": "note", "text": "as in the paper", "x": 10.0, "y": 20.0, "node": ""}
+    ]
+
+
+def test_a_copy_brings_the_frame_around_it() -> None:
+    text = copied_text(FRAMED.graph, FRAMED.layout, ["resize", "rotate", "color"])
+    pasted = done(FRAMED, "paste", text=text, x=0, y=0)
+    assert pasted.layout.frames["frame_2"] == Frame("Geometry", ("resize_2", "rotate_2"))
+    assert "layout" not in copied_text(FRAMED.graph, FRAMED.layout, ["rotate"])
+
+
+@pytest.mark.parametrize(
+    ("do", "message", "words"),
+    [
+        ("frame", {"title": " ", "nodes": ["rotate"]}, "title of a frame is empty"),
+        ("frame", {"title": "a" * 81, "nodes": ["rotate"]}, "81 characters; 80 are"),
+        ("frame", {"title": "a", "nodes": []}, "Select some"),
+        ("frame", {"title": "a", "nodes": ["gone"]}, "no node 'gone'"),
+        ("frame", {"title": "a", "nodes": [], "frame": "gone"}, "no frame 'gone'"),
+        ("remove_frame", {"frame": "gone"}, "no frame 'gone'"),
+        ("note", {"text": "a", "x": 1e9, "y": 0}, "too far"),
+        ("note", {"text": "a" * 2001, "x": 0, "y": 0}, "2001 characters"),
+    ],
+)
+def test_what_cannot_be_says_why(do: str, message: dict[str, Any], words: str) -> None:
+    with pytest.raises(GraphEditError, match=words):
+        done(DOCUMENT, do, **message)
+
+
+def test_what_cannot_be_read_costs_no_graph() -> None:
+    text = dump_document(FRAMED)
+    for damage in ('"frames": 3', '"frames": {"a": {"title": 1, "nodes": []}}', '"notes": [1]'):
+        broken = text.replace('"frames": {', f'{damage}, "lost": {{')
+        assert load_document(broken).graph == DOCUMENT.graph
+    inside = replace(FRAMED, layout=FRAMED.layout.noted(Note("a", (0.0, 0.0), "gone.then")))
+    assert load_document(dump_document(inside)) == FRAMED
+
+
+def test_a_copy_of_a_whole_body_brings_its_notes() -> None:
+    noted = done(DOCUMENT, "note", text="as in the paper", x=10, y=20)
+    graph, layout = noted.graph, noted.layout
+    whole = copied_text(graph, layout, [node.id for node in graph.nodes])
+    pasted = done(noted, "paste", text=whole, x=0, y=0)
+    assert pasted.layout.notes["note_2"] == Note("as in the paper", (46, 56))
+    part = copied_text(graph, layout, ["resize", "rotate"])
+    assert done(noted, "paste", text=part, x=0, y=0).layout.notes == layout.notes
+
+
+# Blocks that a person saved, in the state folder, and what the canvas does with them.
+
+NAME = "Turned / blurred.."
+OTHER = chain_graph("resize", "flip")
+
+
+@pytest.fixture
+def state() -> ViewState:
+    graph = chain_graph("resize", "rotate", "gaussian_blur")
+    return ViewState(check_before_run(graph, CATALOG, describe_machine()))
+
+
+def save(state: ViewState, name: str = NAME, *nodes: str) -> str:
+    return save_block(state, CATALOG, SaveBlock(list(nodes or ("rotate", "gaussian_blur")), name))
+
+
+def test_one_is_saved_replaced_put_in_and_removed(state: ViewState) -> None:
+    assert "is saved" in save(state)
+    assert "is replaced" in save(state)
+    assert [block.name for block in saved_blocks()] == [NAME]
+    assert len(list((state_folder() / "blocks").iterdir())) == 1
+    (entry,) = block_entries(state.blocks)
+    assert (entry["name"], entry["nodes"]) == (PREFIX + NAME, ["rotate", "gaussian_blur"])
+    for place in ({"after": "resize"}, {"edge": "flip:data"}, {"after": "flip"}):
+        action = AddTemplate(PREFIX + NAME, sound=True, **place)
+        document, selected = apply_insertion(Document(OTHER), CATALOG, action)
+        assert selected == ["gaussian_blur"]
+        assert check_graph(document.graph, CATALOG) == ()
+    remove_block(state, RemoveBlock(NAME))
+    assert (saved_blocks(), state.blocks) == ((), ())
+
+
+def test_what_is_none_is_refused_and_named(state: ViewState) -> None:
+    with pytest.raises(GraphEditError, match="There are: none"):
+        remove_block(state, RemoveBlock("x"))
+    with pytest.raises(GraphEditError, match="no block 'x'"):
+        apply_insertion(Document(OTHER), CATALOG, AddTemplate(PREFIX + "x", after="resize"))
+    with pytest.raises(GraphEditError, match="No node is selected"):
+        save(state, NAME, "gone")
+    assert saved_blocks() == ()
+
+
+def test_a_damaged_file_hides_no_other(state: ViewState) -> None:
+    save(state)
+    for name, text in {"a": "", "b": "{}", "c": "\udcff"}.items():
+        path = state_folder() / "blocks" / f"{name}.json"
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    assert [block.name for block in saved_blocks()] == [NAME]
+
+
+def test_a_region_is_put_in_again_renamed_and_comes_back_from_its_code(tmp_path: Path) -> None:
+    graph = chain_graph("resize").with_p(0.3, lambda x: x.rotate(angle=5).saturation(saturation=2))
+    state = ViewState(check_before_run(graph, CATALOG, describe_machine()))
+    save(state, NAME, "branch")
+    (entry,) = block_entries(state.blocks)
+    assert entry["summary"] == "Saved by you: if, rotate, saturation."
+    document, places = Document(graph), ["branch", "branch_2"]
+    for place in places:
+        action = AddTemplate(PREFIX + NAME, sound=True, after=place)
+        document, selected = apply_insertion(document, CATALOG, action)
+    (last,) = selected
+    twice = rename_node(document.graph, last, "last")
+    other, _ = apply_insertion(
+        Document(OTHER), CATALOG, msgspec.structs.replace(action, after="resize")
+    )
+    for made, regions in ((twice, ["branch", "branch_2", "last"]), (other.graph, ["branch"])):
+        assert check_graph(made, CATALOG) == ()
+        assert [node.id for node in made.nodes if node.bodies] == regions
+        draws = [node for node in made.walk() if node.op == "random.coin_flip"]
+        assert [draw.args["probability"] for draw in draws] == [0.3] * len(regions)
+        assert len({draw.seed for draw in draws}) == len(regions), "each draws by itself"
+        script = emit_script(made, CATALOG).text
+        (tmp_path / "script.py").write_text(script)
+        again = from_file(tmp_path / "script.py").graph
+        assert emit_script(again, CATALOG).text == script

@@ -1,8 +1,9 @@
-"""A region on the canvas: its ports and bodies, how it is made, changed and taken apart."""
+"""Regions on the canvas: made, changed, opened and taken apart, and what an if asks."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -21,11 +22,17 @@ from tests.ui.branched_graph import (
     breadcrumb,
     drawn,
 )
-from tests.ui.screen import Make
-from workbench.graph import dump_graph
+from tests.ui.screen import Make, Screen
+from workbench.graph import Port, dump_graph
+from workbench.graph.control_flow.chance import CONDITION
+from workbench.graph.control_flow.conditions import LabelIs, SizeIs, condition_of
 from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.storage.layout import load_document
+from workbench.ui.app.view_model import ViewModel
+
+# A region on the canvas: its ports and bodies, how it is made, changed and taken apart.
 
 
 @pytest.fixture
@@ -297,3 +304,248 @@ def test_a_body_drawn_in_a_frame_keeps_its_own_places(branched: Ready) -> None:
     assert screen["canvas", "positions"] == {}
     ask(model, "undo", component="bar")
     assert screen["canvas", "positions"] == places
+
+
+# The body of a region that is opened: what it shows, and edits in it.
+
+
+@pytest.fixture
+def opened(make: Make) -> Ready:
+    model, screen = make(graph=BRANCHED)
+    ask(model, "open_scope", scope="branch.then")
+    return model, screen
+
+
+def test_opening_shows_the_body_with_what_it_takes_in_and_gives(opened: Ready) -> None:
+    _, screen = opened
+    assert drawn(screen) == ["branch.then", "rotate"]
+    assert breadcrumb(screen) == ["branch.then"]
+    assert [body["name"] for body in screen["canvas", "breadcrumb"][0]["bodies"]] == [
+        "then",
+        "else",
+    ]
+    taken = screen.node("branch.then")
+    assert [port["name"] for port in taken["outputs"]] == ["images"]
+    edges = {edge["id"]: edge["source"] for edge in screen["canvas", "edges"]}
+    assert edges == {"rotate:data": "branch.then", ":images": "rotate"}
+    assert screen["canvas", "selected"] == ["rotate"]
+    assert screen.row("angle")["mode"] == "random"
+
+
+def test_going_out_selects_the_region(opened: Ready) -> None:
+    model, screen = opened
+    ask(model, "open_scope", scope="")
+    assert breadcrumb(screen) == []
+    assert screen["canvas", "selected"] == ["branch"]
+    view = screen["inspector", "node"]
+    assert (view["condition"], view["condition_node"]) == ("0.5 yes", "chance")
+    assert [body["scope"] for body in view["bodies"]] == ["branch.then", "branch.else"]
+
+
+def test_edits_happen_in_the_body_that_is_shown(opened: Ready) -> None:
+    model, screen = opened
+    ask(model, "add", op="gaussian_blur", after="rotate")
+    assert model.graph.scope_of("gaussian_blur") == "branch.then"
+    ask(model, "duplicate", nodes=["gaussian_blur", "branch.then"])
+    assert screen["canvas", "selected"] == ["gaussian_blur_2"]
+    assert model.graph.scope_of("gaussian_blur_2") == "branch.then"
+    ask(
+        model,
+        "connect",
+        source="gaussian_blur_2",
+        output="output",
+        target="",
+        input="images",
+        edge="",
+    )
+    then = model.graph.body_at("branch.then")
+    assert then.outputs == {"images": Port("gaussian_blur_2", "output")}
+    ask(model, "remove", nodes=["gaussian_blur_2", "gaussian_blur"])
+    assert [node.id for node in model.graph.body_at("branch.then").nodes] == ["angle", "rotate"]
+    for _ in range(4):
+        ask(model, "undo")
+    assert model.graph == BRANCHED
+    assert breadcrumb(screen) == ["branch.then"]
+
+
+def test_a_value_inside_is_set_and_undone(opened: Ready) -> None:
+    model, screen = opened
+    ask(model, "set", "inspector", node="rotate", arg="angle", value=12.0)
+    assert model.graph.node("rotate").args["angle"] == 12.0
+    ask(model, "undo")
+    assert screen.row("angle")["mode"] == "random"
+
+
+def test_what_is_copied_inside_is_pasted_where_one_is(opened: Ready) -> None:
+    model, screen = opened
+    text = screen["canvas", "fragment"]
+    assert [node["id"] for node in json.loads(text)["nodes"]] == ["angle", "rotate"]
+    ask(model, "open_scope", scope="branch.else")
+    ask(model, "paste", text=text, x=0, y=0)
+    assert model.graph.scope_of("rotate_2") == "branch.else"
+    assert screen["canvas", "selected"] == ["rotate_2"]
+    (fault,) = [each for each in screen["bar", "faults"] if each["node"] == "rotate_2"]
+    assert "Connect branch.else.images" in fault["fixes"]
+    ask(model, "fix", "bar", node="rotate_2", arg="data", fix="Connect branch.else.images")
+    assert model.graph.node("rotate_2").inputs["data"] == Port("branch.else", "images")
+    ask(model, "open_scope", scope="")
+    ask(model, "paste", text=text, x=0, y=0)
+    assert model.graph.scope_of("rotate_3") == ""
+
+
+def test_what_a_body_takes_in_can_be_used_and_stays(opened: Ready) -> None:
+    model, screen = opened
+    ask(model, "branch", op="resize", node="branch.then", output="images")
+    assert model.graph.node("resize_2").inputs["data"] == Port("branch.then", "images")
+    assert screen["bar", "message"] == ""
+    model.receive("canvas", "selected", ["branch.then"])
+    assert screen["inspector", "node"]["id"] == ""
+    assert screen["canvas", "fragment"] == ""
+    ask(model, "remove", nodes=["branch.then"])
+    assert "it stays" in screen["bar", "message"]
+    ask(model, "connect_targets", node="branch.then", output="images", edge="")
+    assert screen["canvas", "connect_targets"]["source"] == "branch.then.images"
+    ask(model, "compatible_ops", node="branch.then", output="images", edge="")
+    assert screen["canvas", "compatible_ops"]["kind"] == "image"
+    ask(model, "add_on", op="gaussian_blur", edge="rotate:data")
+    assert model.graph.node("rotate").inputs["data"] == Port("gaussian_blur", "output")
+
+
+def test_places_and_names_are_those_of_the_body(opened: Ready) -> None:
+    model, screen = opened
+    there = {"rotate": [5.0, 6.0], ":images": [7.0, 8.0], "branch.then": [0.0, 0.0]}
+    ask(model, "place", positions=there)
+    assert screen["canvas", "positions"] == there
+    ask(model, "rename", node=":images", to="turned")
+    assert screen["canvas", "positions"][":turned"] == [7.0, 8.0]
+    assert "branch.else does not give turned" in str(screen["bar", "faults"])
+    ask(model, "undo")
+    ask(model, "open_scope", scope="")
+    outputs = {"branch.then:images": there.pop(":images")}
+    assert screen["canvas", "positions"] == {**there, **outputs}  # as the frame shows them
+    ask(model, "rename", node="branch", to="sometimes")
+    ask(model, "open_scope", scope="sometimes.then")
+    assert screen["canvas", "positions"]["sometimes.then"] == [0.0, 0.0]
+    ask(model, "arrange")
+    assert screen["canvas", "positions"] == {}
+
+
+def test_another_graph_is_shown_from_outside(opened: Ready) -> None:
+    model, screen = opened
+    model.set_graph(JITTER)
+    assert breadcrumb(screen) == []
+    assert "rotate" in drawn(screen)
+
+
+# What an if asks, in its inspector and on the canvas.
+
+
+@pytest.fixture
+def inspected_if(make: Make) -> Ready:
+    model, screen = make(graph=BRANCHED)
+    model.receive("canvas", "selected", [REGION])
+    return model, screen
+
+
+def inspect(model: ViewModel, do: str, component: str = "inspector", **parameters: Any) -> None:
+    model.act(component, {"do": do, **parameters})
+
+
+def asks(screen: Screen) -> dict[str, Any]:
+    found: dict[str, Any] = screen["inspector", "node"]["asks"]
+    return found
+
+
+def test_each_kind_is_chosen_with_its_usual_values_and_undone(inspected_if: Ready) -> None:
+    model, screen = inspected_if
+    assert asks(screen)["kind"] == "chance"
+    assert asks(screen)["sources"]["size"] == ["decode.output", "resize.output"]
+    inspect(model, "set_condition", region=REGION, kind="size")
+    assert (asks(screen)["measure"], asks(screen)["value"]) == ("longer side", 500)
+    assert asks(screen)["source"] == "decode.output"
+    assert screen.node(REGION)["title"] == "if longer side > 500"
+    assert screen["inspector", "node"]["probability"] is None
+    assert screen["bar", "undo_label"] == "condition of branch"
+    inspect(model, "set_condition", region=REGION, kind="size", measure="aspect", comparison="<")
+    assert (asks(screen)["comparison"], asks(screen)["value"]) == ("<", 1)
+    inspect(model, "set_condition", region=REGION, kind="label", classes=[2, 5])
+    assert (asks(screen)["classes"], asks(screen)["source"]) == ([2, 5], "reader.labels")
+    screen.wait(lambda s: s["inspector", "classes"], "the names of the classes")
+    names = screen["inspector", "classes"]
+    assert screen.node(REGION)["title"] == f"if label {names[2]} or {names[5]}"
+    assert screen["inspector", "node"]["condition"] == f"label {names[2]} or {names[5]}"
+    inspect(model, "set_condition", region=REGION, kind="label", classes=[2, 500])
+    assert screen.node(REGION)["title"] == f"if label {names[2]} or 500"
+    inspect(model, "set_condition", region=REGION, kind="comparison", source="hue.output", value=4)
+    assert screen.node(REGION)["title"] == "if hue > 4"
+    inspect(model, "set_condition", region=REGION, kind="chance")
+    assert screen["inspector", "node"]["probability"] == 0.5
+    for _ in range(6):
+        inspect(model, "undo")
+        assert screen["canvas", "selected"] == [REGION]
+    assert model.graph == BRANCHED
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"kind": "weather"}, "no kind of condition"),
+        ({"kind": "size", "measure": "depth"}, "no measure"),
+        ({"kind": "size", "comparison": "=>"}, "no comparison"),
+        ({"kind": "size", "value": "large"}, "no number"),
+        ({"kind": "size", "value": -1}, "above 0"),
+        ({"kind": "size", "source": "color.output"}, "cannot inspect this of"),
+        ({"kind": "size", "source": "nothing"}, "cannot inspect this of"),
+        ({"kind": "label", "classes": []}, "Choose 1 to 12"),
+        ({"kind": "label", "classes": [0, "cat"]}, "'cat' is no class. Give numbers"),
+        ({"kind": "label", "classes": [-1]}, "names class -1"),
+        ({"kind": "comparison", "value": float("nan")}, "finite number"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(
+    inspected_if: Ready, given: dict[str, Any], words: str
+) -> None:
+    model, screen = inspected_if
+    inspect(model, "set_condition", region=REGION, **given)
+    assert words in screen["bar", "message"]
+    assert model.graph == BRANCHED
+
+
+def test_what_is_connected_otherwise_is_left(make: Make) -> None:
+    graph = connect(BRANCHED, CATALOG, Port("reader", "labels"), REGION, CONDITION)
+    model, screen = make(graph=graph)
+    model.receive("canvas", "selected", [REGION])
+    assert asks(screen)["kind"] == "other"
+
+
+def test_an_elif_is_added_from_the_inspector_and_the_canvas(inspected_if: Ready) -> None:
+    model, screen = inspected_if
+    inspect(model, "add_elif", node=REGION)
+    assert screen["bar", "undo_label"] == "elif of branch"
+    assert screen["canvas", "selected"] == ["branch_2"]
+    assert model.graph.scope_of("branch_2") == "branch.else"
+    inspect(model, "set_condition", region="branch_2", kind="label", classes=[1])
+    assert asks(screen)["kind"] == "label"
+    inspect(model, "add_elif", "canvas", node=REGION)
+    assert model.graph.scope_of("branch_3") == "branch_2.else"
+    for _ in range(3):
+        inspect(model, "undo")
+    assert model.graph == BRANCHED
+    inspect(model, "add_elif", node="rotate")
+    assert "Only an if has an elif" in screen["bar", "message"]
+
+
+def test_nodes_are_put_behind_a_condition_at_once(make: Make) -> None:
+    model, screen = make(graph=JITTER)
+    inspect(model, "wrap", "canvas", nodes=["rotate"], op="if", condition="label")
+    found = condition_of(model.graph, CATALOG, model.graph.node("branch"))
+    assert found is not None
+    assert found[0] == LabelIs((0,))
+    inspect(model, "undo", "canvas")
+    assert model.graph == JITTER
+    inspect(model, "wrap", "canvas", nodes=["color"], op="if", condition="size")
+    found = condition_of(model.graph, CATALOG, model.graph.node("branch"))
+    assert found is not None
+    assert found[0] == SizeIs()
+    inspect(model, "wrap", "canvas", nodes=["flip"], op="if", condition="mood")
+    assert "no kind of condition" in screen["bar", "message"]

@@ -1,8 +1,4 @@
-"""What the search finds first, for the words of other libraries and of common speech.
-
-The terms are from the references of torchvision.transforms.v2, Albumentations, Kornia's
-augmentation and imgaug, and from what people say. Each stands behind what has to be found first.
-"""
+"""The search: what it is given, and what it finds first."""
 
 from __future__ import annotations
 
@@ -13,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.ui.frontend_module import run_module
+from tests.ui.screen import Make
 from workbench.catalog import load_catalog
 from workbench.catalog.own_operators.regions import REGIONS
 from workbench.catalog.templates import load_templates
@@ -21,8 +18,61 @@ from workbench.graph.edits.edit import set_setting
 from workbench.ui.canvas.canvas_views import operator_entries
 from workbench.ui.canvas.suggestions import find_compatible_ops
 from workbench.ui.contract.actions import canvas
-from workbench.ui.contract.search_views import recipe_lines, template_entries
+from workbench.ui.contract.search_views import argument_entries, recipe_lines, template_entries
 from workbench.ui.preview.presenters import recipe_entries
+
+# What the search is told besides operators and nodes.
+
+
+def test_a_template_says_which_operators_it_takes() -> None:
+    (entry,) = template_entries([load_templates()["solarize"]])
+    assert entry["label"] == "Solarize"
+    assert entry["nodes"] == ["math.ge", "math.mul", "math.bitxor"]
+    assert "RandomSolarize" in entry["synonyms"]
+
+
+def test_arguments_are_those_of_the_operator_without_old_ones() -> None:
+    names = [entry["name"] for entry in argument_entries(load_catalog(), "rotate")]
+    assert "angle" in names
+    assert "output_dtype" not in names
+    assert argument_entries(load_catalog(), "") == []
+
+
+def test_recipes_come_without_pictures() -> None:
+    recipe = {"name": "cutout", "line": "A square is erased.", "picture": "data:..."}
+    assert recipe_lines([recipe]) == [  # type: ignore[list-item]
+        {"name": "cutout", "line": "A square is erased."}
+    ]
+
+
+def test_what_was_tried_at_a_place_is_kept_until_the_graph_changes(make: Make) -> None:
+    model, screen = make()
+    where = {"do": "compatible_ops", "node": "resize", "output": "output", "edge": ""}
+    model.act("canvas", {**where, "tried": ["crop_mirror_normalize"]})
+    model.act("canvas", {**where, "tried": ["hue", "nonsense"]})
+    found = screen["canvas", "compatible_ops"]
+    assert found["tried"] == ["crop_mirror_normalize", "hue"]
+    assert found["reasons"]["crop_mirror_normalize"].startswith("rotate.data: it takes HWC")
+    assert "hue" not in found["reasons"]
+    model.set_graph(Graph())
+    model.act("canvas", {**where, "node": "", "output": ""})
+    assert screen["canvas", "compatible_ops"]["tried"] == []
+
+
+def test_recipes_and_commands_are_asked_for_by_the_canvas(make: Make) -> None:
+    model, screen = make()
+    model.act("canvas", {"do": "recipe", "name": "cutout"})
+    assert screen["bar", "title"] == "cutout"
+    model.act("canvas", {"do": "new"})
+    assert screen["canvas", "nodes"] == []
+    model.act("canvas", {"do": "list_folders"})
+    assert screen["canvas", "recent_folders"] == []
+
+
+# What the search finds first, for the words of other libraries and of common speech.
+#
+# The terms are from the references of torchvision.transforms.v2, Albumentations, Kornia's
+# augmentation and imgaug, and from what people say. Each stands behind what has to be found first.
 
 IMAGE: dict[str, str] = {
     # torchvision.transforms.v2
@@ -196,7 +246,6 @@ IMAGE: dict[str, str] = {
     "rotat": "rotate",
 }
 """Behind an image on the CPU: term -> id of the item."""
-
 PLACES: dict[str, dict[str, str]] = {
     "image on the CPU": IMAGE,
     "image on the GPU": {
@@ -224,7 +273,6 @@ PLACES: dict[str, dict[str, str]] = {
         "coin": "random.coin_flip",
     },
 }
-
 ANSWER = """
 import { rank } from "./src/lib/ranking";
 import {
