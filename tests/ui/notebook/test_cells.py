@@ -17,6 +17,7 @@ from PIL.PngImagePlugin import PngInfo
 import workbench as wb
 from tests.sources.written_pixels import write_frames
 from tests.thorough import one_in
+from tests.ui.notebook.conftest import Open
 from workbench.bench import COARSE_CONFIG
 from workbench.bench.experiments.speed_experiment import SpeedExperiment
 from workbench.emit.pipeline_import.graph import ImportedGraph
@@ -295,11 +296,9 @@ def test_half_a_character_is_no_name() -> None:
 
 
 @pytest.fixture
-def w(photos: Path) -> Iterator[wb.Workbench]:
+def w(open_workbench: Open, photos: Path) -> wb.Workbench:
     graph = wb.read(photos).decode().resize(size=(32, 32)).rotate(angle=5)
-    made = wb.Workbench(graph.with_settings(batch_size=8, num_threads=1), restore=False)
-    yield made
-    made.close()
+    return open_workbench(graph.with_settings(batch_size=8, num_threads=1))
 
 
 class Experiment:

@@ -7,7 +7,6 @@ import io
 import queue
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import cast
@@ -23,6 +22,7 @@ import workbench as wb
 from tests.helpers import with_settings
 from tests.ui.hosts import await_picture
 from tests.ui.labserver import await_server, free_port
+from tests.ui.notebook.conftest import Open
 from workbench.engine import Engine
 from workbench.errors import EngineClosedError
 from workbench.graph import load_recipe
@@ -172,11 +172,9 @@ def test_a_first_picture_that_comes_late_fills_the_empty_place(
 
 
 @pytest.fixture
-def w(photos: Path) -> Iterator[wb.Workbench]:
+def w(open_workbench: Open, photos: Path) -> wb.Workbench:
     graph = wb.read(photos).decode().resize(size=(32, 32)).rotate(angle=5)
-    made = wb.Workbench(graph.with_settings(batch_size=8), restore=False, roots=[photos])
-    yield made
-    made.close()
+    return open_workbench(graph.with_settings(batch_size=8), roots=[photos])
 
 
 def test_pages_follow_each_other_and_cells(w: wb.Workbench) -> None:

@@ -3,7 +3,6 @@
 import os
 import shutil
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 import traitlets
 
 import workbench as wb
+from tests.ui.notebook.conftest import Open
 from workbench.catalog import load_catalog
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.storage.io import load_graph
@@ -23,10 +23,8 @@ from workbench.ui.notebook.widget import Workbench
 
 
 @pytest.fixture
-def widget(photos: Path) -> Iterator[Workbench]:
-    widget = wb.Workbench(photos)
-    yield widget
-    widget.close()
+def widget(open_workbench: Open, photos: Path) -> Workbench:
+    return open_workbench(photos, restore=None)
 
 
 @pytest.mark.parametrize("component", COMPONENTS, ids=lambda component: component.name)
@@ -83,13 +81,10 @@ def test_another_arrangement_is_refused(photos: Path, wrong: dict[str, Any], wor
         wb.Workbench(photos, **wrong)
 
 
-def test_the_layout_is_chosen(photos: Path) -> None:
-    widget = wb.Workbench(photos, layout="stacked", height=800)
-    try:
-        assert "wb-screen-stacked" in widget._dom_classes
-        assert widget.layout.height == "800px"
-    finally:
-        widget.close()
+def test_the_layout_is_chosen(open_workbench: Open, photos: Path) -> None:
+    widget = open_workbench(photos, layout="stacked", height=800)
+    assert "wb-screen-stacked" in widget._dom_classes
+    assert widget.layout.height == "800px"
 
 
 def test_a_notebook_holds_one_picture_wherever_panels_are_put(
@@ -142,61 +137,55 @@ def _reading(folder: Path) -> wb.Graph:
 
 @pytest.mark.parametrize("angle", [None, 10])
 def test_a_graph_that_reads_other_data_opens_these(
-    photos: Path, other_photos: Path, angle: int | None
+    open_workbench: Open, photos: Path, other_photos: Path, angle: int | None
 ) -> None:
-    w = wb.Workbench(_reading(photos), restore=False)
-    try:
-        graph = _reading(other_photos)
-        w.graph = graph if angle is None else graph.rotate(angle=angle)
-        assert repr(w).startswith("<workbench of other/")
-        assert w.data.summary["root"] == str(other_photos)
-        assert all(file.startswith("one/") for file in w.batch(0).files)
-        w.graph = "rotate-jitter"  # names no data
-        assert repr(w).startswith("<workbench of other/")
-        assert w.undo()
-        assert w.graph == (graph if angle is None else graph.rotate(angle=angle))
-        assert repr(w).startswith("<workbench of other/")
-    finally:
-        w.close()
+    w = open_workbench(_reading(photos))
+    graph = _reading(other_photos)
+    w.graph = graph if angle is None else graph.rotate(angle=angle)
+    assert repr(w).startswith("<workbench of other/")
+    assert w.data.summary["root"] == str(other_photos)
+    assert all(file.startswith("one/") for file in w.batch(0).files)
+    w.graph = "rotate-jitter"  # names no data
+    assert repr(w).startswith("<workbench of other/")
+    assert w.undo()
+    assert w.graph == (graph if angle is None else graph.rotate(angle=angle))
+    assert repr(w).startswith("<workbench of other/")
 
 
-def test_an_edit_keeps_the_data_that_the_panel_has_opened(photos: Path, other_photos: Path) -> None:
-    w = wb.Workbench(_reading(photos), restore=False)
-    try:
-        w._model.act("data", {"do": "open", "path": str(other_photos)})
-        assert repr(w).startswith("<workbench of other/")
-        w["resize"].size = (16, 16)
-        w.graph = w.graph.rotate(angle=10)
-        assert repr(w).startswith("<workbench of other/")
-        assert w.graph.datasets == w._model.data_panel.datasets
-        w.graph = _reading(photos)
-        assert repr(w).startswith(f"<workbench of {photos.name}/")
-    finally:
-        w.close()
+def test_an_edit_keeps_the_data_that_the_panel_has_opened(
+    open_workbench: Open, photos: Path, other_photos: Path
+) -> None:
+    w = open_workbench(_reading(photos))
+    w._model.act("data", {"do": "open", "path": str(other_photos)})
+    assert repr(w).startswith("<workbench of other/")
+    w["resize"].size = (16, 16)
+    w.graph = w.graph.rotate(angle=10)
+    assert repr(w).startswith("<workbench of other/")
+    assert w.graph.datasets == w._model.data_panel.datasets
+    w.graph = _reading(photos)
+    assert repr(w).startswith(f"<workbench of {photos.name}/")
 
 
-def test_a_graph_whose_data_are_gone_changes_nothing(photos: Path, other_photos: Path) -> None:
-    w = wb.Workbench(_reading(photos), restore=False)
-    try:
-        before, gone = w.graph, _reading(other_photos).rotate(angle=10)
-        shutil.rmtree(other_photos)
-        with pytest.raises(wb.DataError, match="other"):
-            w.graph = gone
-        assert w.graph == before == w._model.graph
-        assert repr(w).startswith(f"<workbench of {photos.name}/")
-    finally:
-        w.close()
+def test_a_graph_whose_data_are_gone_changes_nothing(
+    open_workbench: Open, photos: Path, other_photos: Path
+) -> None:
+    w = open_workbench(_reading(photos))
+    before, gone = w.graph, _reading(other_photos).rotate(angle=10)
+    shutil.rmtree(other_photos)
+    with pytest.raises(wb.DataError, match="other"):
+        w.graph = gone
+    assert w.graph == before == w._model.graph
+    assert repr(w).startswith(f"<workbench of {photos.name}/")
 
 
-def test_graphs_of_different_data_are_not_compared(photos: Path, other_photos: Path) -> None:
-    w = wb.Workbench(_reading(photos), restore=False)
-    try:
-        with pytest.raises(wb.ArgumentError, match=f"reads {photos}, the other {other_photos}"):
-            w.compare(_reading(other_photos))
-        w.compare(_reading(photos).rotate(angle=10))
-        assert w.preview.mode == "compare"
-    finally:
-        w.close()
+def test_graphs_of_different_data_are_not_compared(
+    open_workbench: Open, photos: Path, other_photos: Path
+) -> None:
+    w = open_workbench(_reading(photos))
+    with pytest.raises(wb.ArgumentError, match=f"reads {photos}, the other {other_photos}"):
+        w.compare(_reading(other_photos))
+    w.compare(_reading(photos).rotate(angle=10))
+    assert w.preview.mode == "compare"
     with pytest.raises(wb.ArgumentError, match="give data="):
         wb.compare(_reading(photos), _reading(other_photos))
 
@@ -304,25 +293,23 @@ def test_widget_and_preview_alone_leave_a_picture(
     assert "as last seen" not in updated[-1]
 
 
-def test_of_several_widgets_one_keeps_a_worker(widget: Workbench, photos: Path) -> None:
+def test_of_several_widgets_one_keeps_a_worker(
+    widget: Workbench, open_workbench: Open, photos: Path
+) -> None:
     assert widget._static_snapshot.pictured.wait(60)
     pid = widget._model.engine.pid
     assert pid
-    other = wb.Workbench(photos)
+    open_workbench(photos)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-    other.close()
 
 
-def test_several_of_one_cell_each_show_their_pictures(photos: Path) -> None:
-    widgets = [wb.Workbench(photos) for _ in range(3)]
+def test_several_of_one_cell_each_show_their_pictures(open_workbench: Open, photos: Path) -> None:
+    widgets = [open_workbench(photos) for _ in range(3)]
     assert all(each._static_snapshot.pictured.wait(60) for each in widgets)
-    for each in widgets:
-        each.close()
 
 
-def test_closing_ends_the_worker_and_the_widgets(photos: Path) -> None:
-    widget = wb.Workbench(photos)
+def test_closing_ends_the_worker_and_the_widgets(widget: Workbench) -> None:
     assert widget._static_snapshot.pictured.wait(60)
     pid = widget._model.engine.pid
     assert pid
@@ -401,7 +388,7 @@ def test_what_is_closed_shows_that_it_is(
 
 
 def test_a_graph_without_data_reads_no_folder_unasked(
-    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_workbench: Open, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(photos)
     graph = wb.load_recipe("simclr")
@@ -412,11 +399,9 @@ def test_a_graph_without_data_reads_no_folder_unasked(
     ):
         with pytest.raises(wb.ArgumentError, match=r"names no data.*'\.' for the working folder"):
             make()
-    given = wb.Workbench(".", graph, restore=False)
-    given.close()
+    open_workbench(".", graph)
     monkeypatch.chdir(tmp_path)
-    empty = wb.Workbench(restore=False)
+    empty = open_workbench()
     assert (
         empty._model.data_panel.view["error"] == "The folder . is empty. Give a folder of images."
     )
-    empty.close()

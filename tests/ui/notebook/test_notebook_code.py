@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -13,6 +12,7 @@ import ipywidgets
 import pytest
 
 import workbench as wb
+from tests.ui.notebook.conftest import Open
 from tests.ui.screen import PATIENCE, Make
 from workbench.errors import EngineClosedError, GraphEditError, GraphExportError, GraphFaultsError
 from workbench.graph.builder.node_handle import NodeHandle
@@ -29,10 +29,8 @@ def graph(photos: Path) -> Graph:
 
 
 @pytest.fixture
-def w(graph: Graph) -> Iterator[wb.Workbench]:
-    made = wb.Workbench(graph, restore=False)
-    yield made
-    made.close()
+def w(open_workbench: Open, graph: Graph) -> wb.Workbench:
+    return open_workbench(graph)
 
 
 def test_it_reads_what_the_graph_was_made_to_read(w: wb.Workbench, photos: Path) -> None:
@@ -110,23 +108,22 @@ def test_mistakes_are_one_sentence(w: wb.Workbench) -> None:
         assert "\n" not in str(raised.value)
 
 
-def test_a_closed_one_says_so(graph: Graph) -> None:
-    w = wb.Workbench(graph, restore=False)
+def test_a_closed_one_says_so(w: wb.Workbench) -> None:
     w.close()
     with pytest.raises(EngineClosedError, match="closed"):
         w.batch(0)
 
 
-def test_a_graph_in_two_workbenches_stays_what_it_is(graph: Graph) -> None:
-    one, two = (wb.Workbench(graph, restore=False) for _ in range(2))
+def test_a_graph_in_two_workbenches_stays_what_it_is(open_workbench: Open, graph: Graph) -> None:
+    one, two = (open_workbench(graph) for _ in range(2))
     one["rotate"].angle = 50
     assert two["rotate"].angle == graph["rotate"].angle == 5
-    one.close()
-    two.close()
 
 
-def test_to_code_is_what_the_code_panel_shows_when_the_data_are_counted(photos: Path) -> None:
-    w = wb.Workbench(wb.read(photos).decode().resize(size=(32, 32)), restore=False)
+def test_to_code_is_what_the_code_panel_shows_when_the_data_are_counted(
+    open_workbench: Open, photos: Path
+) -> None:
+    w = open_workbench(wb.read(photos).decode().resize(size=(32, 32)))
     w.code.in_view = True
     code = w.to_code("script")  # it has the warnings about the data, counted or not
     assert "Warning: reader.random_shuffle" in code
@@ -141,7 +138,6 @@ def test_to_code_is_what_the_code_panel_shows_when_the_data_are_counted(photos: 
     assert shown.wait(PATIENCE)
     w.target = "pytorch"
     assert w.to_code("pytorch") == w.code.files[0]["text"]
-    w.close()
 
 
 def test_node_handles_of_a_workbench_change_the_workbench(w: wb.Workbench) -> None:
@@ -250,23 +246,22 @@ def test_the_documented_order_of_a_link_keeps_the_graph() -> None:
     assert "(w.param" in (wb.Workbench.param.__doc__ or "").partition("link(")[2][:20]
 
 
-def test_a_batch_of_changed_files_renews_the_pictures(photos: Path, tmp_path: Path) -> None:
+def test_a_batch_of_changed_files_renews_the_pictures(
+    open_workbench: Open, photos: Path, tmp_path: Path
+) -> None:
     first, second = sorted(photos.rglob("*.jpg"))[:2]
     shutil.copy(first, tmp_path / "a.jpg")
     graph = wb.read(tmp_path).decode().resize(size=(32, 32)).with_settings(batch_size=1)
-    w = wb.Workbench(graph, restore=False)
-    try:
-        assert w._static_snapshot.pictured.wait(60)
-        before, pictures = w.batch(0), w.preview.picture
-        renewed = Event()
-        w.preview.observe(lambda change: renewed.set(), "picture")
-        shutil.copy(second, tmp_path / "a.jpg")
-        after = w.batch(0)
-        assert (after.images != before.images).any()
-        assert renewed.wait(60)
-        assert w.preview.picture != pictures
-    finally:
-        w.close()
+    w = open_workbench(graph)
+    assert w._static_snapshot.pictured.wait(60)
+    before, pictures = w.batch(0), w.preview.picture
+    renewed = Event()
+    w.preview.observe(lambda change: renewed.set(), "picture")
+    shutil.copy(second, tmp_path / "a.jpg")
+    after = w.batch(0)
+    assert (after.images != before.images).any()
+    assert renewed.wait(60)
+    assert w.preview.picture != pictures
 
 
 @pytest.fixture
@@ -276,14 +271,21 @@ def notebook_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.ui.notebook.widget.running_cell", lambda: "cell-1")
 
 
-@pytest.mark.usefixtures("notebook_cell")
-def test_the_code_wins_over_earlier_edits(graph: Graph, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def earlier_edit(notebook_cell: None, graph: Graph) -> None:
+    """An edit of a workbench of the same cell, which has ended."""
     first = wb.Workbench(graph)
     first["rotate"].angle = 80
     first.preview.batch = 2
     first.close()
+
+
+@pytest.mark.usefixtures("earlier_edit")
+def test_the_code_wins_over_earlier_edits(
+    open_workbench: Open, graph: Graph, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert capsys.readouterr().out == ""
-    w = wb.Workbench(graph)
+    w = open_workbench(graph, restore=None)
     assert "1 edit of" in (line := capsys.readouterr().out)
     assert "restore=True" in line
     assert w.graph == w._model.graph == graph
@@ -294,17 +296,13 @@ def test_the_code_wins_over_earlier_edits(graph: Graph, capsys: pytest.CaptureFi
     assert w.bar.restored == {}
     w.undo()
     assert w.graph == graph
-    w.close()
 
 
-@pytest.mark.usefixtures("notebook_cell")
+@pytest.mark.usefixtures("earlier_edit")
 def test_the_line_about_earlier_edits_goes_once_they_are_applied(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
+    open_workbench: Open, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = wb.Workbench(graph)
-    first["rotate"].angle = 80
-    first.close()
-    w = wb.Workbench(graph)
+    w = open_workbench(graph, restore=None)
     shown: list[str] = []
     for method in ("display", "update"):
         monkeypatch.setattr(
@@ -317,30 +315,22 @@ def test_the_line_about_earlier_edits_goes_once_they_are_applied(
     assert shown == ["Not applied"]
     w._model.act("bar", {"do": "apply_kept"})
     assert shown == ["Not applied", ""]
-    w.close()
 
 
-@pytest.mark.usefixtures("notebook_cell")
+@pytest.mark.usefixtures("earlier_edit")
 def test_earlier_edits_are_applied_where_the_code_says_so(
-    graph: Graph, capsys: pytest.CaptureFixture[str]
+    open_workbench: Open, graph: Graph, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first = wb.Workbench(graph)
-    first["rotate"].angle = 80
-    first.close()
-    w = wb.Workbench(graph, restore=True)
+    w = open_workbench(graph, restore=True)
     assert w["rotate"].angle == w._model.graph["rotate"].angle == 80
     assert "offered" not in w.bar.restored
     assert capsys.readouterr().out == ""
-    w.close()
 
 
-@pytest.mark.usefixtures("notebook_cell")
+@pytest.mark.usefixtures("earlier_edit")
 def test_offered_edits_outlive_restarts_and_are_recent_work_once_others_are_made(
     graph: Graph,
 ) -> None:
-    first = wb.Workbench(graph)
-    first["rotate"].angle = 80
-    first.close()
     for _ in range(2):  # cells that are run again and not edited
         w = wb.Workbench(graph)
         w._model.receive("canvas", "selected", ["resize"])
@@ -369,7 +359,7 @@ def noisy(image: Any) -> Any:
 
 
 def test_a_batch_warns_of_a_function_that_is_another_at_each_call(
-    photos: Path, monkeypatch: pytest.MonkeyPatch
+    open_workbench: Open, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not by ``pytest.warns``: a thread that looks at photos exchanges filters meanwhile."""
     told: list[str] = []
@@ -378,9 +368,7 @@ def test_a_batch_warns_of_a_function_that_is_another_at_each_call(
     graph = noisy(made).with_settings(batch_size=2)
     (warning,) = [each for each in wb.check_warnings(graph) if each.code == "random"]
     assert "numpy.random.randint (line 4" in warning.message
-    w = wb.Workbench(graph, restore=False, trust=True)
-    w.batch(0)
-    w.close()
+    open_workbench(graph, trust=True).batch(0)
     assert any("noisy: Not what the script gives: numpy.random" in text for text in told)
 
 
