@@ -151,11 +151,25 @@ def part(page: Page, name: str) -> Locator:
     return page.locator(f".wb-{name}")
 
 
+def point(on: Locator, across: float = 0.5, down: float = 0.5) -> tuple[float, float]:
+    """A point of an element, in shares of its width and height."""
+    box = on.bounding_box()
+    assert box is not None
+    return box["x"] + across * box["width"], box["y"] + down * box["height"]
+
+
+def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Press the mouse at a point and release it at another, with moves on the way."""
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(*end, steps=8)
+    page.mouse.up()
+
+
 def drag_card(card: Locator, by: tuple[float, float]) -> None:
     """Drag a card by its name, which no port or picture takes part of."""
-    at, mouse = card.locator("b").first.bounding_box(), card.page.mouse
-    assert at is not None
-    x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+    x, y = point(card.locator("b").first)
+    mouse = card.page.mouse
     mouse.move(x, y)
     mouse.down()
     mouse.move(x, y + 5)  # from here on it is a drag and no click
@@ -183,6 +197,13 @@ def preview_mode(page: Page, name: str) -> Locator:
 def await_picture(page: Page) -> None:
     """Until a sheet is painted; where edits are restored a second may follow at once."""
     expect(part(page, "preview")).to_have_attribute("data-sheet", re.compile("[1-9]"))
+
+
+def open_page(host: Host, data: Path | str, graph: Graph) -> Page:
+    """Open a workbench of its own and wait for its first picture."""
+    host.open(data, graph)
+    await_picture(host.page)
+    return host.page
 
 
 def await_cards(page: Page, count: int) -> None:

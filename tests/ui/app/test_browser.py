@@ -17,7 +17,10 @@ from tests.ui.hosts import (
     await_mean,
     await_picture,
     await_python,
+    drag,
+    open_page,
     part,
+    point,
     preview_control,
     quick_in_lab,
     small,
@@ -37,21 +40,13 @@ def argument(page: Page, name: str) -> Locator:
     return part(page, "inspector").locator(f"[data-arg={name}]")
 
 
-def drag(page: Page, slider: Locator, start: float, end: float) -> None:
+def slide(slider: Locator, start: float, end: float) -> None:
     """Move a slider's thumb with the mouse; both places are shares of its width."""
-    box = slider.bounding_box()
-    assert box
-    y = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + start * box["width"], y)
-    page.mouse.down()
-    page.mouse.move(box["x"] + end * box["width"], y, steps=12)
-    page.mouse.up()
+    drag(slider.page, point(slider, start), point(slider, end))
 
 
 def test_from_photos_to_a_script_that_runs(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     before = await_mean(page)
 
     # Add an operator through "/".
@@ -68,7 +63,7 @@ def test_from_photos_to_a_script_that_runs(host: Host, photos: Path) -> None:
     # Move its slider: the pixels get brighter.
     slider = argument(page, "brightness").get_by_role("slider")
     expect(slider).to_have_value("1.3")
-    drag(page, slider, 1.3 / 3, 0.99)
+    slide(slider, 1.3 / 3, 0.99)
     assert await_mean(page, least=before + 40) > before
     argued = "model.graph.node('brightness_2').args['brightness']"
     value = float(slider.input_value())
@@ -119,15 +114,13 @@ def test_from_photos_to_a_script_that_runs(host: Host, photos: Path) -> None:
 
 @quick_in_lab
 def test_a_drag_is_one_undo_and_keys_stay_in_the_workbench(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     start = await_mean(page)
     before = host.python("str(model.graph)")
 
     part(page, "canvas").locator("[data-node=rotate]").click()
     low = argument(page, "angle").get_by_role("slider").first
-    drag(page, low, 0.375, 0.02)
+    slide(low, 0.375, 0.02)
     expect(argument(page, "angle").get_by_role("spinbutton").first).not_to_have_value("-10")
     await_python(host, "str(model.graph)", lambda now: now != before)
     part(page, "canvas").locator("[data-node=rotate]").click()
@@ -145,9 +138,7 @@ def test_a_drag_is_one_undo_and_keys_stay_in_the_workbench(host: Host, photos: P
 
 @pytest.mark.thorough
 def test_a_bad_value_is_named_and_the_picture_stays(host: Host, photos: Path) -> None:
-    host.open(photos, small("imagenet-eval"))
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small("imagenet-eval"))
     start = await_mean(page)
     preview = part(page, "preview")
     part(page, "canvas").locator("[data-node=resize]").click()
@@ -248,9 +239,7 @@ def test_a_notebook_keeps_a_picture_for_when_no_kernel_runs(
 
 @pytest.mark.thorough
 def test_light_and_dark_follow_the_host(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     for name in ("bar", "canvas", "preview"):
         expect(part(page, name)).to_have_attribute("data-theme", "light")
     if isinstance(host, LabHost):
@@ -270,9 +259,7 @@ def test_light_and_dark_follow_the_host(host: Host, photos: Path) -> None:
 def test_each_page_of_the_app_is_its_own_and_ends_with_its_session(
     panel: PanelHost, photos: Path
 ) -> None:
-    panel.open(photos, small())
-    page = panel.page
-    await_picture(page)
+    page = open_page(panel, photos, small())
     other = page.context.new_page()
     other.goto(panel.url)
     await_picture(other)
@@ -302,9 +289,7 @@ def test_the_app_saves_where_it_says_and_asks_before_it_overwrites(
     monkeypatch.setenv("HOME", str(panel.work))
     panel.server.roots = None
     (panel.work / "here.py").write_text("mine")
-    panel.open(photos, small())
-    page = panel.page
-    await_picture(page)
+    page = open_page(panel, photos, small())
     bar = part(page, "bar")
     bar.locator("[data-wb=export]").click()
     expect(bar.locator("[data-wb=export-folder]")).to_have_text(f"In {panel.work}")

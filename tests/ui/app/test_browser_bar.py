@@ -21,6 +21,7 @@ from tests.ui.hosts import (
     PanelHost,
     await_picture,
     await_python,
+    open_page,
     part,
     small,
 )
@@ -84,9 +85,7 @@ def rename(page: Page, name: str) -> None:
 
 @pytest.mark.thorough
 def test_recipes_have_pictures_and_keys_choose_one(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     bar(page).locator("[data-wb=recipes]").press("Enter")
     cards = bar(page).locator("[data-wb=recipe]")
     expect(cards.first).to_be_visible()
@@ -119,9 +118,7 @@ def test_recipes_have_pictures_and_keys_choose_one(host: Host, photos: Path) -> 
 
 @pytest.mark.thorough
 def test_the_name_of_the_file_follows_the_open_graph(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     path = bar(page).locator("[data-wb=save-path]")
 
     def offers(name: str) -> None:
@@ -150,9 +147,7 @@ def test_the_name_of_the_file_follows_the_open_graph(host: Host, photos: Path) -
 def test_what_comes_in_is_opened_or_refused_with_the_reason(
     host: Host, photos: Path, tmp_path: Path
 ) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     simclr, evaluation = load_recipe("simclr"), load_recipe("imagenet-eval")
     shared = write_shared(Image.new("RGB", (64, 64), "teal"), dump_graph(simclr))
 
@@ -209,9 +204,7 @@ def test_what_comes_in_is_opened_or_refused_with_the_reason(
 def test_a_graph_is_shared_as_a_picture_and_in_the_app_as_a_link(
     host: Host, photos: Path, tmp_path: Path
 ) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     rename(page, "to share")
     bar(page).locator("[data-wb=share]").click()
     save = bar(page).locator("[data-wb=share-png]")
@@ -250,9 +243,7 @@ def test_a_graph_is_shared_as_a_picture_and_in_the_app_as_a_link(
 
 @pytest.mark.thorough
 def test_a_reload_or_a_restart_brings_the_edits_back(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     rename(page, "not lost")
     await_python(host, "model.graph.name", lambda held: held == "not lost")
     assert host.python("model.sessions.close()") is None  # what else comes 0.3 s later
@@ -287,9 +278,7 @@ def test_a_reload_or_a_restart_brings_the_edits_back(host: Host, photos: Path) -
 
 @pytest.mark.thorough
 def test_each_tab_gets_its_own_edits_back(panel: PanelHost, photos: Path) -> None:
-    panel.open(photos, small())
-    page = panel.page
-    await_picture(page)
+    page = open_page(panel, photos, small())
     other = page.context.new_page()
     other.goto(panel.url)
     await_picture(other)

@@ -7,7 +7,18 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.hosts import PATIENCE, Host, PanelHost, await_picture, await_python, part, small
+from tests.ui.hosts import (
+    PATIENCE,
+    Host,
+    PanelHost,
+    await_picture,
+    await_python,
+    drag,
+    open_page,
+    part,
+    point,
+    small,
+)
 from tests.ui.preview_page import fixed
 
 pytestmark = pytest.mark.browser
@@ -80,16 +91,11 @@ def test_card_slider_and_pictures_are_in_sight_while_a_value_is_moved(
 @pytest.mark.thorough
 def test_edges_are_dragged_kept_and_reset(panel: PanelHost, photos: Path) -> None:
     panel.page.set_viewport_size({"width": 1440, "height": 900})
-    panel.open(photos, small())
-    page = panel.page
-    await_picture(page)
+    page = open_page(panel, photos, small())
     canvas, edge = pane(page, "canvas"), page.locator("[data-wb=canvas-edge]")
     usual = width(canvas)
-    left, top, right, bottom = box(edge)
-    page.mouse.move((left + right) / 2, (top + bottom) / 2)
-    page.mouse.down()
-    page.mouse.move((left + right) / 2 + 100, (top + bottom) / 2)
-    page.mouse.up()
+    x, y = point(edge)
+    drag(page, (x, y), (x + 100, y))
     assert abs(width(canvas) - usual - 100) < 2
     page.reload()
     await_picture(page)
@@ -109,9 +115,7 @@ def test_edges_are_dragged_kept_and_reset(panel: PanelHost, photos: Path) -> Non
 
 @pytest.mark.thorough
 def test_a_key_gives_one_pane_the_whole_screen_and_back(panel: PanelHost, photos: Path) -> None:
-    panel.open(photos, small())
-    page = panel.page
-    await_picture(page)
+    page = open_page(panel, photos, small())
     part(page, "canvas").locator("[data-node=rotate]").click()
     page.keyboard.press("f")
     expect(pane(page, "panels")).to_be_hidden()

@@ -17,8 +17,11 @@ from tests.ui.hosts import (
     await_cards,
     await_picture,
     await_python,
+    drag,
     drag_card,
+    open_page,
     part,
+    point,
     small,
 )
 from workbench.graph import Graph, dump_graph, load_graph, load_recipe
@@ -33,15 +36,11 @@ JITTER = load_recipe("rotate-jitter")
 
 def refused(page: Page, source: str, target: str) -> str:
     """Drag an edge to a port that does not take it, and read the reason on the way."""
-    handles = part(page, "canvas")
-    start = handles.locator(f"[data-port='{source}']").bounding_box()
-    end = handles.locator(f"[data-port='{target}']").bounding_box()
-    assert start
-    assert end
-    page.mouse.move(start["x"] + start["width"] / 2, start["y"] + start["height"] / 2)
+    canvas = part(page, "canvas")
+    page.mouse.move(*point(canvas.locator(f"[data-port='{source}']")))
     page.mouse.down()
-    page.mouse.move(end["x"] + end["width"] / 2, end["y"] + end["height"] / 2, steps=10)
-    bubble = part(page, "canvas").locator("[data-wb=refusal]")
+    page.mouse.move(*point(canvas.locator(f"[data-port='{target}']")), steps=10)
+    bubble = canvas.locator("[data-wb=refusal]")
     expect(bubble).to_be_visible()
     text = bubble.inner_text()
     page.mouse.up()
@@ -92,9 +91,7 @@ def test_what_cannot_be_says_why(host: Host, photos: Path) -> None:
 
 @pytest.mark.thorough
 def test_a_reload_finds_the_graph_again(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     node(page, "rotate").click()
     page.keyboard.press("/")
     page.keyboard.type("gaussian_blur")
@@ -115,9 +112,7 @@ def test_a_reload_finds_the_graph_again(host: Host, photos: Path) -> None:
 
 @pytest.mark.thorough
 def test_nodes_are_pasted_into_a_second_notebook(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     node(page, "rotate").click()
     node(page, "color").click(modifiers=["Shift"])
@@ -139,9 +134,7 @@ def test_nodes_are_pasted_into_a_second_notebook(host: Host, photos: Path) -> No
 
 @pytest.mark.thorough
 def test_a_copy_that_is_ahead_of_its_text_waits_for_it(panel: PanelHost, photos: Path) -> None:
-    panel.open(photos, small())
-    page = panel.page
-    await_picture(page)
+    page = open_page(panel, photos, small())
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     said = part(page, "canvas").locator("[data-wb=said]")
     node(page, "rotate").click()
@@ -157,9 +150,7 @@ def test_a_copy_that_is_ahead_of_its_text_waits_for_it(panel: PanelHost, photos:
 
 @pytest.mark.thorough
 def test_words_do_not_outlive_what_they_tell_of(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     said = part(page, "canvas").locator("[data-wb=said]")
     node(page, "rotate").click()
     page.keyboard.press("Delete")
@@ -232,9 +223,7 @@ def test_the_focus_is_back_before_another_key_can_come(host: Host, photos: Path)
 
 @pytest.mark.thorough
 def test_text_that_is_no_graph_is_not_pasted(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     before = held(host)
     for text in ('"); import os', "\U0001f600" * 100, "x" * 10_000, dump_graph(Graph())):
@@ -265,8 +254,7 @@ def test_a_canvas_that_is_hidden_follows_the_graph(panel: PanelHost, photos: Pat
 
 @pytest.fixture
 def opened(host: Host, photos: Path) -> Host:
-    host.open(photos, small())
-    await_picture(host.page)
+    open_page(host, photos, small())
     return host
 
 
@@ -412,19 +400,14 @@ def test_the_search_opens_where_one_asks(opened: Host) -> None:
     page, canvas = opened.page, part(opened.page, "canvas")
     page.emulate_media(reduced_motion="reduce")
     search = canvas.locator("[data-wb=search]")
-    box = canvas.locator(".wb-canvas-box").bounding_box()
-    assert box is not None
-    page.mouse.dblclick(box["x"] + 20, box["y"] + 80)
+    left, top = point(canvas.locator(".wb-canvas-box"), 0, 0)
+    page.mouse.dblclick(left + 20, top + 80)
     expect(search).to_be_focused()
     expect(canvas.locator(".wb-search-head small")).to_have_text("at the end")
     page.keyboard.press("Escape")
 
-    port = canvas.locator("[data-port='rotate:out:output']").bounding_box()
-    assert port is not None
-    page.mouse.move(port["x"] + 5, port["y"] + 5)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 30, port["y"] + 20, steps=4)
-    page.mouse.up()
+    x, y = point(canvas.locator("[data-port='rotate:out:output']"))
+    drag(page, (x, y), (left + 30, y + 15))
     expect(search).to_be_focused()
     expect(canvas.locator(".wb-search-head small")).to_have_text("on rotate.output")
     expect(canvas.locator("[data-op='readers.file']")).to_have_count(0)
@@ -439,9 +422,8 @@ def test_the_wheel_zooms_in_the_app_and_scrolls_in_a_notebook(opened: Host) -> N
     def zoom() -> float:
         return float(view.evaluate("el => new DOMMatrix(getComputedStyle(el).transform).a"))
 
-    box = canvas.locator(".wb-canvas-box").bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + 20, box["y"] + 60)
+    left, top = point(canvas.locator(".wb-canvas-box"), 0, 0)
+    page.mouse.move(left + 20, top + 60)
     before = zoom()
     page.mouse.wheel(0, 120)
     if "lab" in page.url:
@@ -454,13 +436,9 @@ def test_the_wheel_zooms_in_the_app_and_scrolls_in_a_notebook(opened: Host) -> N
 
 def drop_on_edge(page: Page, name: str, edge: str) -> None:
     """Drag a card so that its middle lies on an edge's."""
-    plus = part(page, "canvas").locator(f"[data-wb=plus][data-edge='{edge}']").bounding_box()
-    card = node(page, name).bounding_box()
-    assert plus is not None
-    assert card is not None
-    across = plus["x"] + plus["width"] / 2 - card["x"] - card["width"] / 2
-    down = plus["y"] + plus["height"] / 2 - card["y"] - card["height"] / 2
-    drag_card(node(page, name), (across, down))
+    x, y = point(part(page, "canvas").locator(f"[data-wb=plus][data-edge='{edge}']"))
+    left, top = point(node(page, name))
+    drag_card(node(page, name), (x - left, y - top))
 
 
 @pytest.mark.thorough

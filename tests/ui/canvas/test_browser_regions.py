@@ -17,6 +17,7 @@ from tests.ui.hosts import (
     await_picture,
     await_python,
     drag_card,
+    open_page,
     part,
     small,
 )
@@ -46,9 +47,7 @@ def shown(page: Page, scope: str) -> Locator:
 
 @pytest.mark.thorough
 def test_a_region_is_opened_edited_inside_and_left(host: Host, photos: Path) -> None:
-    host.open(photos, BRANCHED)
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, BRANCHED)
     expect(card(page, "rotate")).to_be_visible()
     button = part(page, "canvas").get_by_role("button", name="Open then of branch")
     box = button.bounding_box()
@@ -91,9 +90,7 @@ def test_a_region_is_opened_edited_inside_and_left(host: Host, photos: Path) -> 
 
 @pytest.mark.thorough
 def test_a_region_is_made_and_left_by_keyboard(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     card(page, "rotate").click()
     page.keyboard.press("i")
     expect(card(page, "branch")).to_be_focused()
@@ -109,9 +106,7 @@ def test_a_region_is_made_and_left_by_keyboard(host: Host, photos: Path) -> None
 
 
 def test_one_of_several_is_made_and_weighed_by_keyboard(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     card(page, "rotate").click()
     page.keyboard.press("b")
     expect(card(page, "one_of")).to_be_visible(timeout=PATIENCE)
@@ -150,9 +145,7 @@ def test_one_of_several_is_made_and_weighed_by_keyboard(host: Host, photos: Path
 def test_undo_in_the_field_of_p_is_the_text_s_first_and_then_the_graph_s(
     host: Host, photos: Path
 ) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     card(page, "rotate").click()
     page.keyboard.press("/")
     page.keyboard.type("apply with probability")
@@ -191,9 +184,7 @@ def test_undo_in_the_field_of_p_is_the_text_s_first_and_then_the_graph_s(
 
 @pytest.mark.thorough
 def test_some_of_and_repeat_are_made_by_keyboard(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     card(page, "rotate").click()
     page.keyboard.press("Shift+B")
     expect(card(page, "some_of")).to_contain_text("some_of 1 of 2", timeout=PATIENCE)
@@ -259,9 +250,7 @@ def choose(page: Page, index: int) -> None:
 @pytest.mark.thorough
 def test_frames_hold_their_nodes_and_the_branch_that_ran_is_lit(host: Host, photos: Path) -> None:
     host.page.emulate_media(reduced_motion="reduce")  # what glides cannot be measured
-    host.open(photos, nested())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, nested())
     for name in ("noise", "inner", "rotate", "blur", "flip"):
         expect(node(page, name)).to_be_visible(timeout=PATIENCE)
     outer, inner = box(node(page, "outer")), box(node(page, "inner"))
@@ -288,9 +277,7 @@ def test_frames_hold_their_nodes_and_the_branch_that_ran_is_lit(host: Host, phot
 @pytest.mark.thorough
 def test_what_stands_in_a_frame_is_edited_there(host: Host, photos: Path) -> None:
     host.page.emulate_media(reduced_motion="reduce")
-    host.open(photos, nested())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, nested())
     node(page, "blur").click()
     inspector = part(page, "inspector")
     expect(inspector.locator("[data-arg=sigma]")).to_be_visible(timeout=PATIENCE)
@@ -322,9 +309,7 @@ def test_what_stands_in_a_frame_is_edited_there(host: Host, photos: Path) -> Non
 def test_a_card_is_moved_within_its_frame(panel: PanelHost, photos: Path) -> None:
     # In the app alone: in a cell the canvas is too low to show these frames as large as life.
     panel.page.emulate_media(reduced_motion="reduce")
-    panel.open(photos, nested())
-    page = panel.page
-    await_picture(page)
+    page = open_page(panel, photos, nested())
     expect(node(page, "blur")).to_be_visible(timeout=PATIENCE)
     graph = panel.python("__import__('workbench').dump_graph(model.graph)")
     before, outer = box(node(page, "blur")), box(node(page, "outer"))
@@ -365,9 +350,7 @@ def test_bodies_are_lit_named_and_counted(host: Host, photos: Path) -> None:
     )
     graph = with_fitting_draw(add_option(graph, CATALOG, region), CATALOG, region)
     graph = set_count(graph, CATALOG, region, 2, shuffled=True)
-    host.open(photos, replace(graph, settings=replace(Settings(), batch_size=4)))
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, replace(graph, settings=replace(Settings(), batch_size=4)))
     canvas, inspector = part(page, "canvas"), part(page, "inspector")
     lit = canvas.locator(".wb-body-bar[data-ran=ran]")
     expect(lit).to_have_count(2, timeout=PATIENCE)
@@ -394,9 +377,7 @@ ASKS = "[node.op for node in model.graph.nodes if node.op.startswith('math.')]"
 
 @pytest.mark.thorough
 def test_a_class_is_chosen_by_name_and_an_elif_added(host: Host, photos: Path) -> None:
-    host.open(photos, BRANCHED)
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, BRANCHED)
     card(page, REGION).click(position={"x": 20, "y": 12})
     inspector = part(page, "inspector")
     kind = inspector.get_by_role("combobox", name="when of branch")
@@ -423,9 +404,7 @@ def test_a_class_is_chosen_by_name_and_an_elif_added(host: Host, photos: Path) -
 
 @pytest.mark.thorough
 def test_so_it_is_by_keyboard(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     card(page, "rotate").click()
     page.keyboard.press("Control+k")
     search = part(page, "canvas").get_by_role("combobox")
@@ -454,9 +433,7 @@ def test_so_it_is_by_keyboard(host: Host, photos: Path) -> None:
 @pytest.mark.thorough
 def test_one_operator_is_offered_measured_and_used(host: Host, photos: Path) -> None:
     graph, region = wrap_in_region(small(), load_catalog(), ["rotate"])
-    host.open(photos, graph)
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, graph)
     card(page, region).click(position={"x": 20, "y": 12})
     inspector = part(page, "inspector")
     inspector.get_by_role("button", name="Measure both").click()

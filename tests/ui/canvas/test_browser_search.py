@@ -17,7 +17,9 @@ from tests.ui.hosts import (
     await_cards,
     await_picture,
     await_python,
+    open_page,
     part,
+    point,
     small,
 )
 from workbench.catalog import load_catalog
@@ -45,17 +47,16 @@ def choose(page: Page, words: str, item: str, key: str = "/") -> None:
     first = options(page).first
     expect(first).to_have_attribute("data-op", item)
     expect(first).to_have_attribute("aria-selected", "true")
+    empty = part(page, "canvas").get_attribute("data-nodes") == "0"
     page.keyboard.press("Enter")
-    if item.startswith("recipe:") or item == "command:new":  # replaces the graph: asks first
+    if not empty and (item.startswith("recipe:") or item == "command:new"):  # asks first
         expect(first).to_contain_text("Press Enter or click again")
         page.keyboard.press("Enter")
     expect(search_field(page)).to_have_count(0)
 
 
 def test_enter_never_replaces_the_graph_unasked(panel: PanelHost, photos: Path) -> None:
-    panel.open(photos, small("imagenet-eval"))
-    page = panel.page
-    await_picture(page)
+    page = open_page(panel, photos, small("imagenet-eval"))
     before = held(panel)
     last = before.nodes[-1].id  # its output is normalised: rotate does not fit
     node(page, last).click()
@@ -79,9 +80,7 @@ def test_enter_never_replaces_the_graph_unasked(panel: PanelHost, photos: Path) 
 
 
 def test_the_search_opens_wherever_the_last_click_was(panel: PanelHost, photos: Path) -> None:
-    panel.open(photos, small("imagenet-eval"))
-    page = panel.page
-    await_picture(page)
+    page = open_page(panel, photos, small("imagenet-eval"))
     part(page, "bar").locator("[data-wb=recipes]").click()
     part(page, "bar").locator("[data-wb=recipe][data-name=simclr]").click()
     expect(part(page, "bar").locator("[data-wb=title]")).to_have_text("simclr")
@@ -103,9 +102,7 @@ def test_the_search_opens_wherever_the_last_click_was(panel: PanelHost, photos: 
 
 @pytest.mark.thorough
 def test_a_word_of_another_library_and_whatever_else_there_is(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     node(page, "resize").click()
     inspected(page, "resize")
     choose(page, "RandomSolarize", "template:solarize")
@@ -182,9 +179,7 @@ def test_what_would_be_a_fault_is_not_added(host: Host, photos: Path) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_serious_fault_in_it(host: Host, photos: Path, theme: str) -> None:
     host.page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     node(page, "rotate").click()
     for key, words in (("/", "crop"), ("Control+k", "s")):
         page.keyboard.press(key)
@@ -203,15 +198,9 @@ def item(page: Page, op: str) -> Locator:
     return part(page, "canvas").locator(f"[data-wb=palette-item][data-op='{op}']")
 
 
-def middle(target: Locator) -> tuple[float, float]:
-    box = target.bounding_box()
-    assert box is not None
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
 def drag(page: Page, op: str, to: tuple[float, float], words: str) -> None:
     """Drag an operator there, where the words beside the pointer are these."""
-    page.mouse.move(*middle(item(page, op)))
+    page.mouse.move(*point(item(page, op)))
     page.mouse.down()
     page.mouse.move(to[0] + 3, to[1] + 3)
     page.mouse.move(*to)
@@ -238,8 +227,8 @@ def test_an_operator_is_dragged_onto_an_edge_a_card_a_port_and_the_canvas(
     flip = item(page, "flip")
     expect(flip).to_be_visible()
 
-    into = middle(canvas.locator("[data-port='color:in:data']"))
-    out = middle(canvas.locator("[data-port='rotate:out:output']"))
+    into = point(canvas.locator("[data-port='color:in:data']"))
+    out = point(canvas.locator("[data-port='rotate:out:output']"))
     between = (into[0] + out[0]) / 2, (into[1] + out[1]) / 2
     drag(page, "flip", between, "between rotate and color")
     inspected(page, "flip_2")
@@ -248,13 +237,13 @@ def test_an_operator_is_dragged_onto_an_edge_a_card_a_port_and_the_canvas(
     page.keyboard.press("Control+z")
     expect(node(page, "flip_2")).to_have_count(0)
 
-    drag(page, "flip", middle(node(page, "resize")), "after resize")
+    drag(page, "flip", point(node(page, "resize")), "after resize")
     inspected(page, "flip_2")  # else it would be undone before it is drawn, and not seen to go
     await_python(host, "model.graph.node('rotate').inputs['data'].node", lambda n: n == "flip_2")
     page.keyboard.press("Control+z")
     expect(node(page, "flip_2")).to_have_count(0)
 
-    drag(page, "flip", middle(canvas.locator("[data-port='rotate:in:data']")), "into rotate.data")
+    drag(page, "flip", point(canvas.locator("[data-port='rotate:in:data']")), "into rotate.data")
     inspected(page, "flip_2")  # else it would be undone before it is drawn, and not seen to go
     await_python(host, "model.graph.node('rotate').inputs['data'].node", lambda n: n == "flip_2")
     page.keyboard.press("Control+z")
@@ -310,9 +299,7 @@ def test_it_is_walked_through_and_added_from_by_keyboard(host: Host, photos: Pat
 
 @pytest.mark.thorough
 def test_a_block_is_saved_found_put_in_and_removed(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     node(page, "rotate").click()
     inspected(page, "rotate")
     page.keyboard.press("s")

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.sources.written import read_photos, write_parquet
 from tests.ui.app.test_browser import tab
-from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part, small
+from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, open_page, part, small
 from tests.ui.labserver import LabServer
 from workbench.graph import Graph, dump_graph
 from workbench.graph.edits.edit import set_setting
@@ -27,9 +27,7 @@ from workbench.sources import load_source
 def test_a_class_is_chosen_in_its_chart_and_another_folder_is_found(
     host: Host, photos: Path
 ) -> None:
-    host.open(photos, set_setting(small(), batch_size=16))
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, set_setting(small(), batch_size=16))
     part(page, "tabs").get_by_role("tab", name="Data").click()
     data, preview = part(page, "data"), part(page, "preview")
     bar = data.locator("[data-wb=classes] [data-name=cat]")
@@ -71,9 +69,7 @@ def test_what_is_at_fault_is_read_whole_and_boxes_are_counted(
 ) -> None:
     """A box of no number, which its reader takes in silence, in data with boxes beside images."""
     path = with_bad_box(shapes / "webdataset", tmp_path / "boxes" / "samples.tar")
-    host.open(path, small("ssd"))
-    page = host.page
-    await_picture(page)
+    page = open_page(host, path, small("ssd"))
     note = part(page, "preview").locator("[data-wb=note]")
     expect(note).to_contain_text("1 at fault among its first 24 samples; of the first, samples.tar")
     expect(note).to_contain_text("Verify and the measurements leave them out")

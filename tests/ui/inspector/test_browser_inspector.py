@@ -18,7 +18,10 @@ from tests.ui.hosts import (
     PanelHost,
     await_picture,
     await_python,
+    drag,
+    open_page,
     part,
+    point,
     preview_control,
     small,
 )
@@ -70,9 +73,7 @@ def of(host: Host, expression: str) -> Any:
 def test_the_dice_remembers_and_a_draw_is_shared(host: Host, photos: Path) -> None:
     graph = with_ops("rotate")
     graph = set_arg(graph, CATALOG, "rotate_2", "angle", 33)
-    host.open(photos, graph)
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, graph)
 
     select(page, "rotate_2")
     row = argument(page, "angle")
@@ -110,9 +111,7 @@ def test_the_dice_remembers_and_a_draw_is_shared(host: Host, photos: Path) -> No
 
 @pytest.mark.thorough
 def test_what_is_typed_stays_with_the_reason(host: Host, photos: Path) -> None:
-    host.open(photos, with_ops("erase"))
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, with_ops("erase"))
     before = of(host, "settings.seed")
 
     select(page, "erase")
@@ -146,9 +145,7 @@ def test_what_is_typed_stays_with_the_reason(host: Host, photos: Path) -> None:
 
 @pytest.mark.thorough
 def test_keys_move_sliders_and_are_one_step_of_undo(host: Host, photos: Path) -> None:
-    host.open(photos, with_ops("rotate"))
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, with_ops("rotate"))
     select(page, "rotate_2")
     expect(field(page, "angle")).to_have_value("15")
     argument(page, "angle").get_by_role("slider").focus()
@@ -171,9 +168,7 @@ def test_keys_move_sliders_and_are_one_step_of_undo(host: Host, photos: Path) ->
 
 @pytest.mark.thorough
 def test_a_burst_of_keys_does_not_queue_behind_a_busy_host(panel: Any, photos: Path) -> None:
-    panel.open(photos, with_ops("rotate"))
-    page = panel.page
-    await_picture(page)
+    page = open_page(panel, photos, with_ops("rotate"))
     select(page, "rotate_2")
     argument(page, "angle").get_by_role("slider").focus()
     taken: list[Any] = []
@@ -193,14 +188,10 @@ def test_a_burst_of_keys_does_not_queue_behind_a_busy_host(panel: Any, photos: P
 
 @pytest.mark.thorough
 def test_what_follows_a_drag_elsewhere_comes_after_its_last_value(panel: Any, photos: Path) -> None:
-    panel.open(photos, with_ops("rotate"))
-    page = panel.page
-    await_picture(page)
+    page = open_page(panel, photos, with_ops("rotate"))
     select(page, "rotate_2")
     before = of(panel, "node('rotate_2')")
     slider = argument(page, "angle").get_by_role("slider")
-    box = slider.bounding_box()
-    assert box
     taken: list[Any] = []
     model = panel.sessions[-1].model
     do = model._do
@@ -211,10 +202,7 @@ def test_what_follows_a_drag_elsewhere_comes_after_its_last_value(panel: Any, ph
 
     model._do = note
     with model.lock:  # the host is busy: no step of the drag is answered
-        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        page.mouse.down()
-        page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] / 2, steps=8)
-        page.mouse.up()
+        drag(page, point(slider), point(slider, 0.9))
         last = float(slider.input_value())
         part(page, "canvas").locator("[data-node=flip]").first.click()
         page.keyboard.press("Control+z")
@@ -247,9 +235,7 @@ def test_an_operator_that_dali_lacks_is_shown_and_several_selected_are_counted(
 
 @pytest.mark.thorough
 def test_a_click_adopts_a_value(host: Host, photos: Path) -> None:
-    host.open(photos, set_arg(small(), load_catalog(), "color", "saturation", 1.0))
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, set_arg(small(), load_catalog(), "color", "saturation", 1.0))
     part(page, "canvas").locator("[data-node=color]").click()
     inspector = part(page, "inspector")
     inspector.locator("[data-wb=effect-open]").click()
@@ -322,9 +308,7 @@ def test_captions_of_many_augmentations_are_read_whole_or_counted(
 
 @pytest.mark.thorough
 def test_a_policy_is_found_set_and_told_under_the_tiles(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     canvas = part(page, "canvas")
     canvas.locator("[data-node='rotate']").click()
     page.keyboard.press("/")
@@ -361,9 +345,7 @@ POLICY = (
 
 @pytest.mark.thorough
 def test_sub_policies_are_edited_by_keys_and_pictured(host: Host, photos: Path) -> None:
-    host.open(photos, GRAPH)
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, GRAPH)
     part(page, "canvas").locator("[data-node=auto_augment]").click()
     inspector = part(page, "inspector")
     press(inspector.locator("[data-wb=own-policy]"), "Enter")
@@ -468,9 +450,7 @@ def test_what_was_drawn_before_untrusted_code_came_is_not_told_of_it(
 ) -> None:
     foreign = dump_graph(shaken.after(small(), "resize")).replace(", 0, 255)", ", 0, 254)")
     assert "254" in foreign
-    host.open(photos, small("rand-augment"))
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small("rand-augment"))
     preview = part(page, "preview")
     fired = preview.locator("[data-wb=tile] [data-wb=fired]")
     expect(fired).to_have_count(4)

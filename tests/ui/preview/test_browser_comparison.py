@@ -20,9 +20,11 @@ from tests.ui.hosts import (
     PATIENCE,
     Host,
     PanelHost,
-    await_picture,
     await_python,
+    drag,
+    open_page,
     part,
+    point,
     preview_mode,
     small,
 )
@@ -39,6 +41,16 @@ pytestmark = pytest.mark.browser
 DARK = set_arg(small(), load_catalog(), "color", "brightness", 0.0)
 
 
+def compare_with_dark(page: Page, folder: Path) -> Locator:
+    """Compare with a file of a black graph. Returns the preview."""
+    preview = part(page, "preview")
+    preview_mode(page, "Compare").click()
+    file = folder / "dark.json"
+    file.write_text(dump_graph(DARK))
+    preview.locator("[data-wb=compare-file]").set_input_files(file)
+    return preview
+
+
 def pixels(tile: Locator) -> NDArray[np.int16]:
     """What is seen of a tile's picture."""
     shot = tile.locator(".wb-tile-frame").screenshot()
@@ -47,15 +59,11 @@ def pixels(tile: Locator) -> NDArray[np.int16]:
 
 @pytest.mark.thorough
 def test_a_slider_across_every_tile(host: Host, photos: Path, tmp_path: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
-    preview = part(page, "preview")
+    page = open_page(host, photos, small())
     preview_mode(page, "Compare").click()
-    expect(preview.locator("[data-wb=comparison-error]")).to_contain_text("Nothing was edited yet")
-    file = tmp_path / "dark.json"
-    file.write_text(dump_graph(DARK))
-    preview.locator("[data-wb=compare-file]").set_input_files(file)
+    error = part(page, "preview").locator("[data-wb=comparison-error]")
+    expect(error).to_contain_text("Nothing was edited yet")
+    preview = compare_with_dark(page, tmp_path)
     tiles = preview.locator("[data-wb=tile]")
     sliders = preview.get_by_role("slider")
     expect(sliders).to_have_count(4)
@@ -76,14 +84,7 @@ def test_a_slider_across_every_tile(host: Host, photos: Path, tmp_path: Path) ->
     page.keyboard.press("PageDown")
     expect(sliders.first).to_have_attribute("aria-valuenow", "90")
 
-    box = tiles.first.locator(".wb-tile-frame").bounding_box()
-    handle = sliders.first.bounding_box()
-    assert box is not None
-    assert handle is not None
-    page.mouse.move(handle["x"] + handle["width"] / 2, handle["y"] + handle["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] / 4, box["y"] + box["height"] / 2, steps=4)
-    page.mouse.up()
+    drag(page, point(sliders.first), point(tiles.first.locator(".wb-tile-frame"), 0.25))
     expect(sliders.first).to_have_attribute("aria-valuenow", "25")
     seen, before = pixels(tiles.nth(3)), now[1]
     width = seen.shape[1]
@@ -100,10 +101,8 @@ def test_a_slider_across_every_tile(host: Host, photos: Path, tmp_path: Path) ->
 def test_two_outputs_have_a_slider_each_and_no_serious_fault(
     host: Host, photos: Path, tmp_path: Path, scheme: Literal["light", "dark"]
 ) -> None:
-    page = host.page
-    page.emulate_media(color_scheme=scheme)
-    host.open(photos, small("two-view"))
-    await_picture(page)
+    host.page.emulate_media(color_scheme=scheme)
+    page = open_page(host, photos, small("two-view"))
     preview = part(page, "preview")
     preview_mode(page, "Compare").click()
     preview.locator("[data-wb=against]").select_option("recipe simclr")
@@ -118,14 +117,8 @@ def test_two_outputs_have_a_slider_each_and_no_serious_fault(
 
 @pytest.mark.thorough
 def test_the_closeup_has_the_same_slider(host: Host, photos: Path, tmp_path: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
-    preview = part(page, "preview")
-    preview_mode(page, "Compare").click()
-    file = tmp_path / "dark.json"
-    file.write_text(dump_graph(DARK))
-    preview.locator("[data-wb=compare-file]").set_input_files(file)
+    page = open_page(host, photos, small())
+    preview = compare_with_dark(page, tmp_path)
     tile = preview.locator("[data-wb=tile]").nth(2)
     slider = tile.get_by_role("slider")
     expect(slider).to_have_count(1)
@@ -143,14 +136,7 @@ def test_the_closeup_has_the_same_slider(host: Host, photos: Path, tmp_path: Pat
     assert seen_mean(near) > 20, "the present one is not"
     assert serious_faults(page, "preview") == []
 
-    canvas = near.locator("[data-wb=zoomable-image] > canvas").bounding_box()
-    handle = split.bounding_box()
-    assert canvas is not None
-    assert handle is not None
-    page.mouse.move(handle["x"] + 12, handle["y"] + handle["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(canvas["x"] + canvas["width"] / 4, canvas["y"] + 40, steps=4)
-    page.mouse.up()
+    drag(page, point(split), point(near.locator("[data-wb=zoomable-image] > canvas"), 0.25, 0.2))
     expect(split).to_have_attribute("aria-valuenow", "25")
     page.keyboard.press("Escape")
     expect(slider).to_have_attribute("aria-valuenow", "25")
@@ -168,15 +154,9 @@ def seen_mean(near: Locator) -> float:
 def test_tiles_are_in_sight_on_a_narrow_screen(
     panel: PanelHost, photos: Path, tmp_path: Path
 ) -> None:
-    page = panel.page
-    page.set_viewport_size({"width": 390, "height": 844})
-    panel.open(photos, small())
-    await_picture(page)
-    preview = part(page, "preview")
-    preview_mode(page, "Compare").click()
-    file = tmp_path / "dark.json"
-    file.write_text(dump_graph(DARK))
-    preview.locator("[data-wb=compare-file]").set_input_files(file)
+    panel.page.set_viewport_size({"width": 390, "height": 844})
+    page = open_page(panel, photos, small())
+    preview = compare_with_dark(page, tmp_path)
     toggle = preview.locator("[data-wb=differences]")
     expect(toggle).to_have_attribute("aria-expanded", "false")
     expect(toggle).to_contain_text("2 differences, 1 remark")
@@ -203,9 +183,7 @@ def tops(page: Page) -> list[float]:
 
 @pytest.mark.thorough
 def test_the_key_is_heard_wherever_the_focus_is(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
 
     def held(yes: bool) -> None:
         page.keyboard.down("o")
@@ -234,9 +212,7 @@ def test_the_key_is_heard_wherever_the_focus_is(host: Host, photos: Path) -> Non
 
 @pytest.mark.thorough
 def test_nothing_moves_while_the_key_is_held(host: Host, photos: Path) -> None:
-    host.open(photos, small("imagenet-train"))
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small("imagenet-train"))
     show(page, "Augmented")
     sheet = shown(page, 1)
     expect(note(page)).to_contain_text("de-normalised")
@@ -263,9 +239,7 @@ def look_closely(page: Page) -> Locator:
 
 @pytest.mark.thorough
 def test_the_key_shows_the_original_closely(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     closeup = look_closely(page)
     stage = closeup.locator("[data-wb=zoomable-image]")
     expect(closeup).to_have_attribute("data-of", "images")
@@ -300,9 +274,7 @@ def test_the_key_shows_the_original_closely(host: Host, photos: Path) -> None:
 
 @pytest.mark.thorough
 def test_values_that_a_worker_takes_along_are_asked_for_again(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     closeup = look_closely(page)
     pid = host.python("model.engine.pid")
     os.kill(pid, signal.SIGSTOP)  # so that it is in the middle of the call
@@ -318,9 +290,7 @@ def test_values_that_a_worker_takes_along_are_asked_for_again(host: Host, photos
 
 @pytest.mark.thorough
 def test_every_picture_is_named_and_originals_have_no_draws(host: Host, photos: Path) -> None:
-    host.open(photos, small("two-view"))
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small("two-view"))
     names = ", ".join(host.python("list(model.graph.outputs)")[:2])
     expect(note(page)).to_contain_text(f"original, {names} side by side")
     caption = preview(page).locator("[data-wb=tile]").first.locator("p")
@@ -337,9 +307,7 @@ def test_every_picture_is_named_and_originals_have_no_draws(host: Host, photos: 
 
 @pytest.mark.thorough
 def test_a_click_while_a_fault_stands_is_answered(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     slide(host, "rotate", "angle", "ArrowLeft")
     sheet = shown(page, 1)
     host.python("model.act('canvas', {'do': 'disconnect', 'edges': ['flip:data']})")

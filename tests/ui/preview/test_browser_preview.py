@@ -24,6 +24,7 @@ from tests.ui.hosts import (
     await_mean,
     await_picture,
     await_python,
+    open_page,
     part,
     preview_control,
     small,
@@ -44,9 +45,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.mark.thorough
 def test_the_originals_are_seen_while_a_key_is_held(host: Host, photos: Path) -> None:
-    host.open(photos, fixed(2.0))
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, fixed(2.0))
     show(page, "Original")
     dark = await_mean(page)
     show(page, "Augmented")
@@ -77,9 +76,7 @@ def test_the_originals_are_seen_while_a_key_is_held(host: Host, photos: Path) ->
 
 @pytest.mark.thorough
 def test_tiles_of_a_size_and_one_photo_many_times(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     tiles = preview(page).locator("[data-wb=tile]")
     expect(tiles).to_have_count(4)
     expect(preview(page).locator("[data-wb=shown]")).to_contain_text("4 of 4 shown")
@@ -118,9 +115,7 @@ def test_tiles_of_a_size_and_one_photo_many_times(host: Host, photos: Path) -> N
 
 @pytest.mark.thorough
 def test_pinned_and_kept_draws(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     seed = preview(page).locator("[data-wb=seed]")
     first = await_mean(page)
     preview_control(page, "saved-draws").click()
@@ -155,9 +150,7 @@ def test_pinned_and_kept_draws(host: Host, photos: Path) -> None:
 
 @pytest.mark.thorough
 def test_a_tile_closely(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     tile = preview(page).locator("[data-wb=tile]").nth(2)
     tile.locator("button").first.click()
     closeup = preview(page).locator("[data-wb=closeup]")
@@ -203,9 +196,7 @@ def test_a_tile_closely(host: Host, photos: Path) -> None:
 
 
 def test_a_sample_is_seen_at_every_node(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     canvas = part(page, "canvas")
     expect(canvas).to_have_attribute("data-sample", "0", timeout=PATIENCE)
     tile = preview(page).locator("[data-wb=tile]").nth(1)
@@ -238,9 +229,7 @@ def test_a_sample_is_seen_at_every_node(host: Host, photos: Path) -> None:
 
 @pytest.mark.thorough
 def test_the_preview_is_verified(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     verified = preview(page).locator("[data-wb=verification]")
     preview(page).locator("[data-wb=verify]").click()
     expect(verified).to_have_attribute("data-state", "identical", timeout=PATIENCE)
@@ -264,9 +253,7 @@ def test_a_wrong_mean_shows(host: Host, photos: Path) -> None:
     graph, catalog = small("imagenet-train"), load_catalog()
     node = next(n.id for n in graph.nodes if n.op == "crop_mirror_normalize")
     graph = set_arg(graph, catalog, node, "mean", (0.485, 0.456, 0.406))
-    host.open(photos, set_arg(graph, catalog, node, "std", (0.229, 0.224, 0.225)))
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, set_arg(graph, catalog, node, "std", (0.229, 0.224, 0.225)))
     fold = preview(page).locator("[data-wb=measure-values]")
     fold.click()
     figures = preview(page).locator("[data-wb=statistics]")
@@ -312,9 +299,7 @@ def works_again(host: Host, picture: str | None) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGSTOP], ids=["kill", "hang"])
 def test_a_worker_that_ends_or_hangs_in_a_change(host: Host, photos: Path, by: int) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     before = await_mean(page)
     sheet = preview(page).get_attribute("data-sheet")
     pid = host.python("model.engine.pid")
@@ -337,9 +322,7 @@ def test_a_worker_that_ends_or_hangs_in_a_change(host: Host, photos: Path, by: i
 
 @pytest.mark.thorough
 def test_memory_that_does_not_suffice(host: Host, photos: Path) -> None:
-    host.open(photos, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, small())
     before = await_mean(page)
     sheet = preview(page).get_attribute("data-sheet")
     # As a machine that has little more: the worker's address space ends not far from here.
@@ -369,9 +352,7 @@ def test_a_folder_that_goes_and_a_file_that_breaks(
     folder.mkdir()
     for number, path in enumerate(sorted(photos.rglob("*.jpg"))[:4]):
         shutil.copy(path, folder / f"{number}.jpg")
-    host.open(folder, small())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, folder, small())
     sheet = preview(page).get_attribute("data-sheet")
     whole = (folder / "2.jpg").read_bytes()
     (folder / "2.jpg").write_bytes(b"no image at all")
@@ -400,9 +381,7 @@ def test_a_folder_that_goes_and_a_file_that_breaks(
 
 @pytest.mark.thorough
 def test_a_frame_is_chosen_by_slider_and_keys(host: Host, tmp_path: Path) -> None:
-    host.open(write_clips(tmp_path / "clips"), a_graph())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, write_clips(tmp_path / "clips"), a_graph())
     await_cards(page, 3)
     preview = part(page, "preview")
     expect(preview.locator("[data-wb=tile]")).to_have_count(4)
@@ -429,9 +408,7 @@ def test_a_frame_is_chosen_by_slider_and_keys(host: Host, tmp_path: Path) -> Non
 
 @pytest.mark.thorough
 def test_tiles_are_filtered_by_augmentation(host: Host, photos: Path) -> None:
-    host.open(photos, AUGMENTED)
-    page = host.page
-    await_picture(page)
+    page = open_page(host, photos, AUGMENTED)
     preview = part(page, "preview")
     told = host.python("[list(t.augmentations) for t in model.state.preview.tiles]")
     seen = {key for keys in told for key in keys}
@@ -464,9 +441,9 @@ def test_tiles_are_filtered_by_augmentation(host: Host, photos: Path) -> None:
 @pytest.mark.thorough
 def test_tiles_are_filtered_by_branch_and_shares_are_told(host: Host, photos: Path) -> None:
     graph = set_probability(branching_graph(), CATALOG, "inner", 0.1)
-    host.open(photos, replace(graph, settings=replace(graph.settings, batch_size=4, seed=7)))
-    page = host.page
-    await_picture(page)
+    page = open_page(
+        host, photos, replace(graph, settings=replace(graph.settings, batch_size=4, seed=7))
+    )
     preview = part(page, "preview")
     fired = preview.locator("[data-wb=tile] [data-wb=fired]")
     expect(fired).to_have_count(4)

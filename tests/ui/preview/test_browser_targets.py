@@ -14,8 +14,8 @@ from playwright.sync_api import expect
 
 from tests.helpers import chain_graph, with_settings
 from tests.sources.written import read_photos, write_coco
-from tests.ui.app.test_browser import argument, drag, tab
-from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part, small
+from tests.ui.app.test_browser import argument, slide, tab
+from tests.ui.hosts import PATIENCE, Host, await_python, open_page, part, small
 from workbench.graph import Graph
 
 pytestmark = pytest.mark.browser
@@ -82,9 +82,7 @@ def test_boxes_follow_a_slider_and_go_out_with_the_code(
     host: Host, photos: Path, tmp_path: Path
 ) -> None:
     annotations = annotated(photos, tmp_path / "coco")
-    host.open(annotations, turned())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, annotations, turned())
     preview, canvas = part(page, "preview"), part(page, "canvas")
     marks = preview.locator("[data-wb=marks]")
     expect(marks).to_have_count(8, timeout=PATIENCE)  # four photos, before and after
@@ -93,7 +91,7 @@ def test_boxes_follow_a_slider_and_go_out_with_the_code(
     # Turn: the boxes follow.
     canvas.locator("[data-node=rotate]").click()
     slider = argument(page, "angle").get_by_role("slider")
-    drag(page, slider, 0.54, 0.75)
+    slide(slider, 0.54, 0.75)
     await_python(host, _ANGLE, lambda angle: angle > 60)
     await_python(host, _CORNERS, lambda corners: len(corners) == 4 and corners != before)
 
@@ -146,9 +144,7 @@ def boxes_of_the_saved_code(host: Host, annotations: Path, program: str) -> list
 def test_the_recipe_for_detection_takes_a_turn(host: Host, shapes: Path) -> None:
     """On the sample targets: an operator is put among the recipe's, and the boxes follow it."""
     annotations = shapes / "coco" / "annotations.json"
-    host.open(annotations, small("ssd"))
-    page = host.page
-    await_picture(page)
+    page = open_page(host, annotations, small("ssd"))
     preview, canvas = part(page, "preview"), part(page, "canvas")
     marks = preview.locator("[data-wb=marks]")
     expect(marks).to_have_count(8, timeout=PATIENCE)  # four photos, before and after
@@ -162,7 +158,7 @@ def test_the_recipe_for_detection_takes_a_turn(host: Host, shapes: Path) -> None
     page.keyboard.type("rotate")
     page.keyboard.press("Enter")
     await_python(host, "[n.op for n in model.graph.nodes]", lambda ops: "rotate" in ops)
-    drag(page, argument(page, "angle").get_by_role("slider"), 0.54, 0.75)
+    slide(argument(page, "angle").get_by_role("slider"), 0.54, 0.75)
     await_python(host, _ANGLE, lambda angle: angle > 60)
     await_python(host, _CORNERS, lambda corners: len(corners) == len(before) and corners != before)
     expect(marks).to_have_count(8)

@@ -12,7 +12,7 @@ from tests.bench.fakes import measured, report
 from tests.optimiser.made_up import slow_graph
 from tests.sources.test_video_frames import sequences
 from tests.sources.written_pixels import write_frames
-from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part, small
+from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, open_page, part, small
 from tests.ui.speed.records import stage_record
 from workbench.bench.records.record import dump_report, load_report
 from workbench.graph import Graph
@@ -305,9 +305,7 @@ def test_rewrites_are_found_taken_and_undone(host: Host, photos: Path) -> None:
 
 @pytest.mark.thorough
 def test_the_speed_of_sequences_is_told_with_their_frames(host: Host, tmp_path: Path) -> None:
-    host.open(write_frames(tmp_path / "frames"), sequences())
-    page = host.page
-    await_picture(page)
+    page = open_page(host, write_frames(tmp_path / "frames"), sequences())
     host.python(TINY)
     part(page, "tabs").get_by_role("tab", name="Speed").click()
     speed = part(page, "speed")
