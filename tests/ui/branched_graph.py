@@ -17,7 +17,6 @@ BRANCHED, REGION = wrap_in_region(JITTER, CATALOG, ["rotate"])
 NESTED, INNER = wrap_in_region(BRANCHED, CATALOG, ["rotate"])
 INNER_THEN = f"{INNER}.then"
 INNER_CHANCE = NESTED.node(INNER).inputs["condition"].node
-Ready = tuple[ViewModel, Screen]
 
 
 def ask(model: ViewModel, do: str, component: str = "canvas", **parameters: Any) -> None:

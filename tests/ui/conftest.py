@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
 from tests.ui.hosts import PATIENCE, Host, LabHost, PanelHost, PanelServer
 from tests.ui.labserver import LabServer
-from tests.ui.screen import Make, Screen
+from tests.ui.screen import Make, Ready, Screen
 from workbench.roots import Roots
 from workbench.ui.app.view_model import ViewModel
 
@@ -125,13 +125,17 @@ def host(request: pytest.FixtureRequest) -> Host:
 
 
 @pytest.fixture
-def make(photos: Path) -> Iterator[Make]:
+def start_graph() -> Any:
+    """The graph of ``make`` where none is given; a module may have its own."""
+    return None
+
+
+@pytest.fixture
+def make(photos: Path, start_graph: Any) -> Iterator[Make]:
     """Makes view-models that show four tiles, and closes them."""
     made: list[ViewModel] = []
 
-    def make(
-        data: Path | str = photos, graph: Any = None, **options: Any
-    ) -> tuple[ViewModel, Screen]:
+    def make(data: Any = photos, graph: Any = start_graph, **options: Any) -> Ready:
         screen = Screen()
         model = ViewModel(data, graph, screen.publish, **options)
         made.append(model)
@@ -144,7 +148,7 @@ def make(photos: Path) -> Iterator[Make]:
 
 
 @pytest.fixture
-def ready(make: Make) -> tuple[ViewModel, Screen]:
+def ready(make: Make) -> Ready:
     model, screen = make()
     screen.wait_ready()
     screen.wait(lambda s: len(s.header["tiles"]) == 4, "four tiles")

@@ -67,16 +67,34 @@ class Screen:
         return dict(found[0])
 
 
+def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """The JSON header of a packed field, and the bytes after it."""
+    length = int.from_bytes(data[:4], "little")
+    return json.loads(data[4 : 4 + length]), data[4 + length :]
+
+
+def until(screen: Screen, place: tuple[str, str], holds: Callable[[dict[str, Any]], Any]) -> Any:
+    """Header and bytes of a packed field, once the header is as wanted."""
+    screen.wait(lambda s: s[place] and holds(unpack(s[place])[0]), " ".join(place))
+    return unpack(screen[place])
+
+
 def read_picture(picture: bytes) -> tuple[dict[str, Any], NDArray[np.uint8]]:
     """The header, and the sheet's pixels (height, width, 3)."""
-    length = int.from_bytes(picture[:4], "little")
-    header = json.loads(picture[4 : 4 + length])
-    return header, np.asarray(decode(picture[4 + length :], header["mime"], tuple(header["sheet"])))
+    header, image = unpack(picture)
+    return header, np.asarray(decode(image, header["mime"], tuple(header["sheet"])))
 
 
-Make = Callable[..., tuple[ViewModel, Screen]]
+Ready = tuple[ViewModel, Screen]
+"""A view-model and its screen."""
+Make = Callable[..., Ready]
 """Makes a view-model and its screen."""
 
 
+def ask(model: ViewModel, component: str, do: str, **parameters: Any) -> None:
+    """Ask for an action of a component, as its page does."""
+    model.act(component, {"do": do, **parameters})
+
+
 def edit(model: ViewModel, do: str, **parameters: Any) -> None:
-    model.act("inspector", {"do": do, **parameters})
+    ask(model, "inspector", do, **parameters)

@@ -25,7 +25,7 @@ from tests.poison import (
     poisoned,
 )
 from tests.thorough import examples
-from tests.ui.screen import Screen
+from tests.ui.screen import Ready, Screen
 from tests.ui.speed.records import stage_record, tune_record
 from workbench.bench.records.record import load_report
 from workbench.errors import GraphFormatError, RecordFormatError
@@ -55,7 +55,7 @@ def test_no_value_of_a_document_becomes_code(seed: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ViewModel, Screen]]:
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
     screen = Screen()
     folder = tmp_path_factory.mktemp("photos")
     model = ViewModel(folder, SMALL, screen.publish, restore=False, connected=False)
@@ -65,7 +65,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ViewModel, 
 
 @examples(60, thorough=3000)
 @given(st.integers(0, 2**40))
-def test_a_page_answers_whatever_it_opens(page: tuple[ViewModel, Screen], seed: int) -> None:
+def test_a_page_answers_whatever_it_opens(page: Ready, seed: int) -> None:
     model, screen = page
     rng = random.Random(seed)
     name, data, path, value = poisoned(rng)
@@ -158,9 +158,7 @@ FIELDS = [
 
 
 @pytest.mark.parametrize(("component", "field"), FIELDS)
-def test_the_state_of_a_widget_is_data(
-    component: str, field: str, page: tuple[ViewModel, Screen]
-) -> None:
+def test_the_state_of_a_widget_is_data(component: str, field: str, page: Ready) -> None:
     """What a saved notebook or a page may put into a field."""
     model, screen = page
     for value in (*HOSTILE_TEXTS[:8], *HOSTILE_VALUES):
@@ -170,7 +168,7 @@ def test_the_state_of_a_widget_is_data(
     assert model.graph.nodes
 
 
-def test_a_damaged_outbox_is_passed_over(page: tuple[ViewModel, Screen], tmp_path: Path) -> None:
+def test_a_damaged_outbox_is_passed_over(page: Ready, tmp_path: Path) -> None:
     model, _ = page
     before = model.graph
     for outbox in (None, "PWN()", 3, {"n": 1}, [[]], [None], [{"n": "1", "do": "undo"}]):

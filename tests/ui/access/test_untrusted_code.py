@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.ui.screen import Screen
+from tests.ui.screen import Ready, Screen
 from workbench.emit import emit_script
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, dump_graph, load_graph, load_recipe
@@ -23,7 +23,7 @@ from workbench.preview.views.share import write_shared
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.state.owner import new_owner
 
-Make = Callable[..., tuple[ViewModel, Screen]]
+Make = Callable[..., Ready]
 SMALL = set_setting(load_recipe("rotate-jitter"), batch_size=4, num_threads=2)
 
 
@@ -50,7 +50,7 @@ def mark(tmp_path: Path) -> Path:
 def make(photos: Path) -> Iterator[Make]:
     made: list[ViewModel] = []
 
-    def make(graph: Any = SMALL, **options: Any) -> tuple[ViewModel, Screen]:
+    def make(graph: Any = SMALL, **options: Any) -> Ready:
         screen = Screen()
         made.append(ViewModel(photos, graph, screen.publish, **options))
         return made[-1], screen

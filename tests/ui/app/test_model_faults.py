@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from tests.ui.screen import Make, Screen, edit, read_picture
+from tests.ui.screen import Make, Ready, edit, read_picture
 from workbench.bench.measuring.worker_group import WorkerGroup
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import EngineClosedError
 from workbench.graph.edits.edit import set_setting
-from workbench.ui.app.view_model import ViewModel
 
 
 def test_trying_again_is_offered_where_it_can_help(make: Make, tmp_path: Path) -> None:
@@ -30,7 +29,7 @@ def test_trying_again_is_offered_where_it_can_help(make: Make, tmp_path: Path) -
     assert "blue" in screen["canvas", "stale"]
 
 
-def test_what_dali_refuses_is_a_fault_at_its_node(ready: tuple[ViewModel, Screen]) -> None:
+def test_what_dali_refuses_is_a_fault_at_its_node(ready: Ready) -> None:
     model, screen = ready
     picture = screen.picture
     model.act("canvas", {"do": "add", "op": "crop", "after": "resize"})
@@ -83,7 +82,7 @@ def test_a_node_on_a_gpu_that_is_not_there_is_named_with_a_way_back(make: Make) 
 
 
 def test_a_killed_worker_is_told_and_the_next_change_works(
-    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+    ready: Ready, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, screen = ready
     picture = screen.picture
@@ -116,7 +115,7 @@ def test_a_killed_worker_is_told_and_the_next_change_works(
     assert model.engine.pid != pid
 
 
-def test_an_idle_worker_that_is_killed_is_not_missed(ready: tuple[ViewModel, Screen]) -> None:
+def test_an_idle_worker_that_is_killed_is_not_missed(ready: Ready) -> None:
     model, screen = ready
     process = model.engine._process
     assert process is not None
@@ -152,7 +151,7 @@ def test_a_worker_killed_in_a_measurement_is_a_row_with_the_reason(
 
 
 def test_a_crash_of_the_preview_itself_is_told(
-    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+    ready: Ready, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, screen = ready
 
@@ -167,7 +166,7 @@ def test_a_crash_of_the_preview_itself_is_told(
     screen.wait_ready()
 
 
-def test_closing_ends_the_worker_for_good(ready: tuple[ViewModel, Screen], tmp_path: Path) -> None:
+def test_closing_ends_the_worker_for_good(ready: Ready, tmp_path: Path) -> None:
     model, screen = ready
     pid = model.engine.pid
     assert pid
@@ -183,9 +182,7 @@ def test_closing_ends_the_worker_for_good(ready: tuple[ViewModel, Screen], tmp_p
     assert screen["bar", "status"]["state"] == "ready"
 
 
-def test_resting_is_no_fault_and_the_next_change_wakes_it(
-    ready: tuple[ViewModel, Screen],
-) -> None:
+def test_resting_is_no_fault_and_the_next_change_wakes_it(ready: Ready) -> None:
     model, screen = ready
     model.rest()
     assert model.engine.pid is None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import json
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,30 +15,19 @@ from PIL import Image
 from tests.helpers import HOSTILE, WRITABLE
 from tests.thorough import one_in
 from tests.ui.hosts import small
-from tests.ui.screen import Screen
+from tests.ui.screen import Make
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, dump_graph, load_graph, load_recipe, load_recipes
 from workbench.preview.views.share import draw_sheet, read_picture, read_shared, write_shared
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.state.open_actions import LONGEST_NAME
 
-Make = Callable[..., tuple[ViewModel, Screen]]
 SMALL = small()
 
 
 @pytest.fixture
-def make(photos: Path) -> Iterator[Make]:
-    made: list[ViewModel] = []
-
-    def make(data: Path | str = photos, graph: Any = SMALL, **options: Any) -> Any:
-        screen = Screen()
-        model = ViewModel(data, graph, screen.publish, **options)
-        made.append(model)
-        return model, screen
-
-    yield make
-    for model in made:
-        model.close()
+def start_graph() -> Graph:
+    return SMALL
 
 
 def bar(model: ViewModel, do: str, **parameters: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.ui.hosts import small
-from tests.ui.screen import Make, Screen
+from tests.ui.screen import Make, Ready
 from workbench.graph import dump_graph
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.state.owner import is_owner, new_owner
@@ -21,7 +21,7 @@ def bar(model: ViewModel, do: str, **parameters: Any) -> None:
     model.act("bar", {"do": do, **parameters})
 
 
-def attached(make: Make, tab: str = "", **options: Any) -> tuple[ViewModel, Screen]:
+def attached(make: Make, tab: str = "", **options: Any) -> Ready:
     """A view-model and its screen, and a page that has said which tab it is."""
     model, screen = make(graph=SMALL, **options)
     bar(model, "attach", tab=tab)

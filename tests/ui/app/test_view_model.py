@@ -15,7 +15,7 @@ import pytest
 from tests.bench.fakes import measured, report
 from tests.thorough import one_in
 from tests.ui.hosts import small
-from tests.ui.screen import Make, Screen, edit, read_picture
+from tests.ui.screen import Make, Ready, edit, read_picture
 from workbench.bench.records.record import dump_report
 from workbench.errors import GraphFormatError
 from workbench.graph import Graph, Node, Port, dump_graph, load_recipe
@@ -30,7 +30,7 @@ from workbench.ui.storage.autosave import sessions_folder
 # The view-model without a toolkit: what is published for what is done.
 
 
-def test_every_field_of_the_table_is_published(ready: tuple[ViewModel, Screen]) -> None:
+def test_every_field_of_the_table_is_published(ready: Ready) -> None:
     _, screen = ready
     for component in COMPONENTS:
         for field in component.fields:
@@ -38,7 +38,7 @@ def test_every_field_of_the_table_is_published(ready: tuple[ViewModel, Screen]) 
             assert type(value) is type(field.default), f"{component.name}.{field.name}"
 
 
-def test_the_first_picture_and_what_it_says(ready: tuple[ViewModel, Screen]) -> None:
+def test_the_first_picture_and_what_it_says(ready: Ready) -> None:
     _, screen = ready
     header, pixels = read_picture(screen.picture)
     assert header["sheet"] == [pixels.shape[1], pixels.shape[0]]
@@ -54,7 +54,7 @@ def test_the_first_picture_and_what_it_says(ready: tuple[ViewModel, Screen]) -> 
     assert len(screen["data", "summary"]["classes"]) >= 8
 
 
-def test_only_what_changed_is_published(ready: tuple[ViewModel, Screen]) -> None:
+def test_only_what_changed_is_published(ready: Ready) -> None:
     model, screen = ready
     screen.published.clear()
     model.receive("tabs", "tab", "code")
@@ -70,14 +70,14 @@ def test_only_what_changed_is_published(ready: tuple[ViewModel, Screen]) -> None
 
 
 @pytest.mark.parametrize("batch", [-1, 10**7])
-def test_a_batch_that_cannot_be_shown_is_said(ready: tuple[ViewModel, Screen], batch: int) -> None:
+def test_a_batch_that_cannot_be_shown_is_said(ready: Ready, batch: int) -> None:
     model, screen = ready
     model.receive("preview", "batch", batch)
     assert "can be shown" in screen["bar", "message"]
     assert screen["preview", "batch"] == 0
 
 
-def test_what_a_page_says_of_itself_takes_no_word_back(ready: tuple[ViewModel, Screen]) -> None:
+def test_what_a_page_says_of_itself_takes_no_word_back(ready: Ready) -> None:
     model, screen = ready
     model.receive("preview", "batch", -1)
     told = screen["bar", "message"]
@@ -89,7 +89,7 @@ def test_what_a_page_says_of_itself_takes_no_word_back(ready: tuple[ViewModel, S
     assert screen["bar", "message"] == ""
 
 
-def test_the_picture_is_published_before_all_else(ready: tuple[ViewModel, Screen]) -> None:
+def test_the_picture_is_published_before_all_else(ready: Ready) -> None:
     model, screen = ready
     with model.lock:
         preview, request = model.state.preview, model._done
@@ -102,7 +102,7 @@ def test_the_picture_is_published_before_all_else(ready: tuple[ViewModel, Screen
 
 
 def test_of_many_quick_changes_the_last_is_shown(
-    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+    ready: Ready, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, screen = ready
     for angle in range(60):
@@ -123,7 +123,7 @@ def test_of_many_quick_changes_the_last_is_shown(
     assert screen.published.count(("preview", "picture")) - pictures < 30
 
 
-def test_a_bad_value_is_named_and_the_picture_stays(ready: tuple[ViewModel, Screen]) -> None:
+def test_a_bad_value_is_named_and_the_picture_stays(ready: Ready) -> None:
     model, screen = ready
     picture, source = screen.picture, screen["code", "source"]
     assert source
@@ -173,7 +173,7 @@ def test_a_wrong_message_is_told_and_changes_nothing(
     assert not screen["bar", "can_undo"]
 
 
-def test_an_outbox_is_carried_out_once(ready: tuple[ViewModel, Screen]) -> None:
+def test_an_outbox_is_carried_out_once(ready: Ready) -> None:
     model, screen = ready
     add = {"n": 1001, "view": "a", "do": "add", "op": "rotate", "after": ""}
     model.take("canvas", [add])
@@ -188,9 +188,7 @@ def test_an_outbox_is_carried_out_once(ready: tuple[ViewModel, Screen]) -> None:
         model.take("canvas", junk)
 
 
-def test_adding_selects_and_removing_selects_the_one_before(
-    ready: tuple[ViewModel, Screen],
-) -> None:
+def test_adding_selects_and_removing_selects_the_one_before(ready: Ready) -> None:
     model, screen = ready
     model.act("canvas", {"do": "add", "op": "gaussian_blur", "after": "color"})
     assert screen["canvas", "selected"] == ["gaussian_blur"]
@@ -201,7 +199,7 @@ def test_adding_selects_and_removing_selects_the_one_before(
     assert screen["canvas", "selected"] == ["rotate"]
 
 
-def test_random_fixed_and_choice(ready: tuple[ViewModel, Screen]) -> None:
+def test_random_fixed_and_choice(ready: Ready) -> None:
     model, screen = ready
     edit(model, "fix", node="rotate", arg="angle")
     assert screen.row("angle")["value"] == 0
@@ -218,7 +216,7 @@ def test_random_fixed_and_choice(ready: tuple[ViewModel, Screen]) -> None:
     screen.wait(lambda s: len(drawn() & wanted) > 1 and drawn() <= wanted, "the draws")
 
 
-def test_a_fault_of_a_generator_stands_at_what_it_feeds(ready: tuple[ViewModel, Screen]) -> None:
+def test_a_fault_of_a_generator_stands_at_what_it_feeds(ready: Ready) -> None:
     model, screen = ready
     bad = {"node": "rotate", "arg": "angle", "key": "range", "value": ["x", 3], "group": ""}
     edit(model, "set_random", **bad)
@@ -227,7 +225,7 @@ def test_a_fault_of_a_generator_stands_at_what_it_feeds(ready: tuple[ViewModel, 
 
 
 def test_graphs_are_opened_and_saved(
-    ready: tuple[ViewModel, Screen], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ready: Ready, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, screen = ready
     monkeypatch.chdir(tmp_path)
@@ -249,7 +247,7 @@ def test_graphs_are_opened_and_saved(
         model.set_graph("imagenet-trian")
 
 
-def test_lines_of_the_selected_node_are_lit(ready: tuple[ViewModel, Screen]) -> None:
+def test_lines_of_the_selected_node_are_lit(ready: Ready) -> None:
     model, screen = ready
     model.receive("code", "in_view", True)
     model.receive("canvas", "selected", ["resize"])
@@ -306,9 +304,7 @@ def test_records_that_are_found_at_once_wait_for_the_rest(
     screen.wait(lambda s: s["speed", "records"], "the record")
 
 
-def test_a_muted_node_is_out_of_script_and_picture_until_it_is_not(
-    ready: tuple[ViewModel, Screen],
-) -> None:
+def test_a_muted_node_is_out_of_script_and_picture_until_it_is_not(ready: Ready) -> None:
     model, screen = ready
     first = screen.picture
     model.act("canvas", {"do": "mute", "nodes": ["rotate", "color"], "muted": True})
@@ -325,7 +321,7 @@ def test_a_muted_node_is_out_of_script_and_picture_until_it_is_not(
     assert (before == after).all()
 
 
-def test_a_loose_node_with_a_fault_stops_no_picture(ready: tuple[ViewModel, Screen]) -> None:
+def test_a_loose_node_with_a_fault_stops_no_picture(ready: Ready) -> None:
     model, screen = ready
     first = screen.picture
     model.act("canvas", {"do": "branch", "op": "gaussian_blur", "node": "", "output": ""})
@@ -344,7 +340,7 @@ def test_a_loose_node_with_a_fault_stops_no_picture(ready: tuple[ViewModel, Scre
 
 
 def test_a_session_that_cannot_be_written_at_its_end_leaves_no_worker(
-    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+    ready: Ready, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, _ = ready
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.helpers import CHAINS, HOSTILE, VALUES
 from tests.thorough import examples
-from tests.ui.screen import Make, Screen
+from tests.ui.screen import Make, Ready
 from workbench.catalog import load_catalog
 from workbench.catalog.templates import load_templates
 from workbench.emit import emit_script
@@ -20,7 +20,6 @@ from workbench.graph.edits.compose import edge_id
 from workbench.graph.edits.fragment import copy_fragment
 from workbench.graph.model.bounds import MOST_CANVAS_NODES
 from workbench.graph.storage.layout import Document, Layout
-from workbench.ui.app.view_model import ViewModel
 from workbench.ui.canvas.canvas_actions import apply_canvas_edit, folded_generators_in_scope
 from workbench.ui.canvas.insertions import apply_insertion, fault_of_insertion
 from workbench.ui.contract.actions import canvas, inspector, parse_action
@@ -380,7 +379,7 @@ def test_an_input_is_fed_by_what_is_added_before_it() -> None:
         added(loose, canvas.AddFeeding("random.uniform", "gaussian_blur", "data"))
 
 
-def test_mixed_labels_have_as_many_classes_as_the_data(ready: tuple[ViewModel, Screen]) -> None:
+def test_mixed_labels_have_as_many_classes_as_the_data(ready: Ready) -> None:
     model, screen = ready
     screen.wait(lambda s: len(s["data", "summary"]["classes"]) >= 8, "the classes")
     model.act("canvas", {"do": "add_template", "template": "mixup", "after": "resize"})

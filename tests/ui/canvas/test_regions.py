@@ -17,12 +17,11 @@ from tests.ui.branched_graph import (
     JITTER,
     NESTED,
     REGION,
-    Ready,
     ask,
     breadcrumb,
     drawn,
 )
-from tests.ui.screen import Make, Screen
+from tests.ui.screen import Make, Ready, Screen
 from workbench.graph import Port, dump_graph
 from workbench.graph.control_flow.chance import CONDITION
 from workbench.graph.control_flow.conditions import LabelIs, SizeIs, condition_of
@@ -494,8 +493,8 @@ def test_each_kind_is_chosen_with_its_usual_values_and_undone(inspected_if: Read
         ({"kind": "size", "comparison": "=>"}, "no comparison"),
         ({"kind": "size", "value": "large"}, "no number"),
         ({"kind": "size", "value": -1}, "above 0"),
-        ({"kind": "size", "source": "color.output"}, "cannot inspect this of"),
-        ({"kind": "size", "source": "nothing"}, "cannot inspect this of"),
+        ({"kind": "size", "source": "color.output"}, "cannot ask this of"),
+        ({"kind": "size", "source": "nothing"}, "cannot ask this of"),
         ({"kind": "label", "classes": []}, "Choose 1 to 12"),
         ({"kind": "label", "classes": [0, "cat"]}, "'cat' is no class. Give numbers"),
         ({"kind": "label", "classes": [-1]}, "names class -1"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from workbench.graph import Graph, load_recipe
 from workbench.health import scan, scan_folder
 from workbench.roots import Roots
 from workbench.samples.records import write_shard
-from workbench.sources import Data, load_source, open_dataset
+from workbench.sources import load_source, open_dataset
 from workbench.sources.kinds.records import tfrecord
 from workbench.sources.kinds.tar import webdataset
 from workbench.ui.app.view_model import ViewModel
@@ -92,6 +91,7 @@ def test_a_count_that_is_closed_tells_nothing_more(held: Held) -> None:
 def test_pictures_are_provisional_until_the_index_is_there(
     kind: Any,
     write: Callable[[Photos, Path], Path],
+    make: Make,
     photos: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -111,9 +111,8 @@ def test_pictures_are_provisional_until_the_index_is_there(
         hear(count, number)
 
     monkeypatch.setattr(SampleCount, "_hear", held_back)
-    screen = Screen()
-    model = ViewModel(shards, small(), screen.publish)
     try:
+        _, screen = make(shards, small())
         screen.wait_ready()
         assert screen["bar", "status"]["text"].startswith("provisional")
         assert screen["data", "summary"]["provisional"]
@@ -128,7 +127,6 @@ def test_pictures_are_provisional_until_the_index_is_there(
         assert [tile["file"] for tile in screen.header["tiles"]] == names
     finally:
         allowed.set()
-        model.close()
 
 
 def test_data_that_go_while_they_are_counted_are_named(
@@ -184,7 +182,7 @@ def test_a_large_index_is_read_after_a_first_picture(
 
 
 def test_the_count_is_stopped_and_gone_on_with_in_the_panel(
-    photos: Path, told_of_each: None, monkeypatch: pytest.MonkeyPatch
+    make: Make, told_of_each: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = threading.Event()
     hear = SampleCount._hear
@@ -195,8 +193,7 @@ def test_the_count_is_stopped_and_gone_on_with_in_the_panel(
             assert seen.wait(60)
 
     monkeypatch.setattr(SampleCount, "_hear", slowly)
-    screen = Screen()
-    model = ViewModel(photos, small(), screen.publish)
+    model, screen = make(graph=small())
     try:
         screen.wait(lambda s: s["data", "summary"]["count"] == 5, "five")
         assert screen["bar", "folder"].endswith("5+ images")
@@ -209,7 +206,6 @@ def test_the_count_is_stopped_and_gone_on_with_in_the_panel(
         assert screen["bar", "folder"].endswith("120 images")
     finally:
         seen.set()
-        model.close()
 
 
 # Warnings in the fault list before the first preview: of the graph, then of the data.
@@ -221,61 +217,55 @@ def no_preview(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.ui.jobs.previewer.Previewer.ask", lambda self, request: None)
 
 
-def opened(data: Data, graph: Graph) -> Iterator[tuple[ViewModel, Screen]]:
-    screen = Screen()
-    with closing(ViewModel(data, graph, screen.publish)) as model:
-        yield model, screen
-
-
 def texts(screen: Screen) -> list[str]:
     return [fault["message"] for fault in screen["bar", "faults"]]
 
 
 @pytest.mark.usefixtures("no_preview")
-def test_warnings_about_the_graph_need_no_preview(photos: Path) -> None:
-    for model, screen in opened(photos, small_constants()):
-        assert any(WARNED in text for text in texts(screen))
-        assert model.state.preview is None
-        assert screen["bar", "status"]["state"] != "fault"
-        (warning,) = (each for each in screen["bar", "faults"] if WARNED in each["message"])
-        action = {"do": "fix", "node": warning["node"], "arg": warning["arg"]}
-        model.act("bar", {**action, "fix": warning["fixes"][0]})
-        assert not any(WARNED in text for text in texts(screen))
+def test_warnings_about_the_graph_need_no_preview(make: Make) -> None:
+    model, screen = make(graph=small_constants())
+    assert any(WARNED in text for text in texts(screen))
+    assert model.state.preview is None
+    assert screen["bar", "status"]["state"] != "fault"
+    (warning,) = (each for each in screen["bar", "faults"] if WARNED in each["message"])
+    action = {"do": "fix", "node": warning["node"], "arg": warning["arg"]}
+    model.act("bar", {**action, "fix": warning["fixes"][0]})
+    assert not any(WARNED in text for text in texts(screen))
 
 
 @pytest.mark.usefixtures("no_preview")
-def test_warnings_about_the_data_come_when_these_are_counted(tmp_path: Path) -> None:
+def test_warnings_about_the_data_come_when_these_are_counted(make: Make, tmp_path: Path) -> None:
     place = written("coco", tmp_path, [[60.0, 10.0, 20.3, 20.0]])
-    for model, screen in opened(place, cropping()):
-        screen.wait(lambda s: s["data", "summary"]["counted"], "the data counted")
-        assert any("1 image has boxes over the edge" in text for text in texts(screen))
-        assert model.state.preview is None
-        sound = tmp_path / "sound"
-        sound.mkdir()
-        model.act("data", {"do": "open", "path": written("coco", sound, [[1.0, 1.0, 5.0, 5.0]])})
-        screen.wait(lambda s: s["data", "summary"]["counted"], "the other data counted")
-        assert not any("over the edge" in text for text in texts(screen))
+    model, screen = make(place, cropping())
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the data counted")
+    assert any("1 image has boxes over the edge" in text for text in texts(screen))
+    assert model.state.preview is None
+    sound = tmp_path / "sound"
+    sound.mkdir()
+    model.act("data", {"do": "open", "path": written("coco", sound, [[1.0, 1.0, 5.0, 5.0]])})
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the other data counted")
+    assert not any("over the edge" in text for text in texts(screen))
 
 
 @pytest.mark.usefixtures("no_preview")
 def test_missing_boxes_are_a_fault_with_a_fix_and_the_panel_counts_as_the_check(
-    tmp_path: Path,
+    make: Make, tmp_path: Path
 ) -> None:
     """Boxes of the earlier data do not make every sample of an archive bad."""
     parts = [{"jpg": jpeg(), "cls": text, "json": b"{}"} for text in (b"1", b"2", b"dog")]
     write_shard(parts, tmp_path / "a.tar")
     place = written("coco", tmp_path, [[1.0, 1.0, 5.0, 5.0]])
-    for model, screen in opened(place, load_recipe("retinanet")):
-        model.act("data", {"do": "open", "path": str(tmp_path / "a.tar")})
-        screen.wait(lambda s: s["data", "summary"]["counted"], "the archive counted")
-        words = "the graph reads boxes, which the data do not have"
-        (fault,) = (each for each in screen["bar", "faults"] if words in each["message"])
-        assert screen["data", "summary"]["at_fault"].startswith("1 of 3 samples is at fault")
-        (fix,) = fault["fixes"]
-        action = {"do": "fix", "node": fault["node"], "arg": fault["arg"], "fix": fix}
-        model.act("bar", action)
-        assert "boxes" not in model.graph.outputs
-        assert not any("boxes" in text for text in texts(screen))
+    model, screen = make(place, load_recipe("retinanet"))
+    model.act("data", {"do": "open", "path": str(tmp_path / "a.tar")})
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the archive counted")
+    words = "the graph reads boxes, which the data do not have"
+    (fault,) = (each for each in screen["bar", "faults"] if words in each["message"])
+    assert screen["data", "summary"]["at_fault"].startswith("1 of 3 samples is at fault")
+    (fix,) = fault["fixes"]
+    action = {"do": "fix", "node": fault["node"], "arg": fault["arg"], "fix": fix}
+    model.act("bar", action)
+    assert "boxes" not in model.graph.outputs
+    assert not any("boxes" in text for text in texts(screen))
 
 
 # Images in memory behind the view-model: as in a kernel, and as in an app that keeps to roots.

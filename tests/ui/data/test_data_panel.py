@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,33 +12,19 @@ from PIL import Image
 from tests.sources.written import read_photos, write_coco
 from tests.sources.written_pixels import write_arrays
 from tests.ui.hosts import small
-from tests.ui.screen import Screen
+from tests.ui.screen import Make, edit
 from workbench.engine.reading.encoded_images import placeholder_jpeg
 from workbench.graph.model import Graph, Source
 from workbench.health import check_folder
 from workbench.roots import Roots
 from workbench.samples.records import write_shard
-from workbench.sources import Data
-from workbench.ui.app.view_model import ViewModel
 
 JPEG = placeholder_jpeg().tobytes()
-Make = Callable[..., tuple[ViewModel, Screen]]
 
 
 @pytest.fixture
-def make() -> Iterator[Make]:
-    made: list[ViewModel] = []
-
-    def make(
-        data: Data, graph: Graph | None = None, roots: Roots | None = None
-    ) -> tuple[ViewModel, Screen]:
-        screen = Screen()
-        made.append(ViewModel(data, graph or small(), screen.publish, roots=roots))
-        return made[-1], screen
-
-    yield make
-    for model in made:
-        model.close()
+def start_graph() -> Graph:
+    return small()
 
 
 @pytest.mark.parametrize("folder", ["missing", "empty", "textual", "file"])
@@ -80,7 +65,7 @@ def test_files_that_go_are_counted_anew_with_the_next_picture(
     model.act("data", {"do": "check"})
     screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
     files[0].unlink()
-    model.act("inspector", {"do": "set", "node": "rotate", "arg": "angle", "value": 3, "group": ""})
+    edit(model, "set", node="rotate", arg="angle", value=3, group="")
     screen.wait(lambda s: f"{len(files) - 1} images" in s["bar", "folder"], "the second count")
     screen.wait(lambda s: not s["data", "summary"]["checked"], "that the check is of the past")
 

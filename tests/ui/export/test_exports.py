@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.screen import Screen
+from tests.ui.screen import Make, Ready, Screen
 from workbench.emit import emit_script
 from workbench.emit.targets import export, target_names
 from workbench.errors import OverwriteError, SaveError
@@ -26,7 +26,7 @@ from workbench.ui.export.output_paths import OutputPath
 
 # The code panel without a toolkit: targets, their files, and what cannot go where.
 
-Pair = tuple[ViewModel, Screen]
+Pair = Ready
 
 
 @pytest.fixture
@@ -200,41 +200,37 @@ def test_the_same_files_make_the_same_archive() -> None:
 
 
 def test_the_list_of_usable_files_is_written_and_the_check_reported(
-    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make: Make, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "some" / "c"
     folder.mkdir(parents=True)
     shutil.copy(next(photos.rglob("*.jpg")), folder / "good.jpg")
     (folder / "bad.jpg").write_text("words")
-    screen = Screen()
     roots = Roots((str(tmp_path),))
-    model = ViewModel(folder.parent, None, screen.publish, roots=roots, connected=False)
-    try:
-        write = {"do": "save_file_list", "path": "good.txt", "overwrite": False}
-        model.act("code", write)
-        assert "check the files first" in screen["code", "message"]
-        model.act("data", {"do": "report"})
-        assert "check the files first" in screen["bar", "message"]
-        model.act("data", {"do": "check"})
-        screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
-        assert screen["code", "lists_files"]
-        model.act("code", write)
-        assert screen["code", "message"].endswith("good.txt with 1 of 2 files")
-        assert (tmp_path / "good.txt").read_text() == f"{folder / 'good.jpg'} 0\n"
-        (tmp_path / "good.txt").write_text("another")
-        model.act("code", write)
-        asked = screen["code", "overwrite"]
-        assert (asked["do"], asked["path"]) == ("save_file_list", "good.txt")
-        model.act("code", {**write, "overwrite": True})
-        assert (tmp_path / "good.txt").read_text() != "another"
-        model.act("code", {**write, "path": str(tmp_path.parent / "good.txt")})
-        assert "Saved" not in screen["code", "message"]
-        model.act("data", {"do": "report"})
-        screen.wait(lambda s: s["data", "report"]["number"], "the report")
-        assert "bad.jpg" in screen["data", "report"]["text"]
-    finally:
-        model.close()
+    model, screen = make(folder.parent, roots=roots, connected=False)
+    write = {"do": "save_file_list", "path": "good.txt", "overwrite": False}
+    model.act("code", write)
+    assert "check the files first" in screen["code", "message"]
+    model.act("data", {"do": "report"})
+    assert "check the files first" in screen["bar", "message"]
+    model.act("data", {"do": "check"})
+    screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
+    assert screen["code", "lists_files"]
+    model.act("code", write)
+    assert screen["code", "message"].endswith("good.txt with 1 of 2 files")
+    assert (tmp_path / "good.txt").read_text() == f"{folder / 'good.jpg'} 0\n"
+    (tmp_path / "good.txt").write_text("another")
+    model.act("code", write)
+    asked = screen["code", "overwrite"]
+    assert (asked["do"], asked["path"]) == ("save_file_list", "good.txt")
+    model.act("code", {**write, "overwrite": True})
+    assert (tmp_path / "good.txt").read_text() != "another"
+    model.act("code", {**write, "path": str(tmp_path.parent / "good.txt")})
+    assert "Saved" not in screen["code", "message"]
+    model.act("data", {"do": "report"})
+    screen.wait(lambda s: s["data", "report"]["number"], "the report")
+    assert "bad.jpg" in screen["data", "report"]["text"]
 
 
 def test_what_was_said_of_a_file_ends_with_the_graph_and_target_it_was_said_of(

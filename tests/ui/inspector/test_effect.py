@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.ui.hosts import small
-from tests.ui.preview.test_background_previews import until
-from tests.ui.screen import Make, Screen, edit
+from tests.ui.screen import Make, Ready, edit, unpack, until
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
 from workbench.graph.edits.edit import randomise_arg, set_arg
@@ -32,10 +27,6 @@ from workbench.ui.preview.effect_views import (
 # Which arguments can be varied, and that only they differ between the variants.
 
 CATALOG = load_catalog()
-
-
-def header(data: bytes) -> dict[str, Any]:
-    return dict(json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")]))
 
 
 def test_arguments_with_a_range_can_be_varied() -> None:
@@ -75,14 +66,8 @@ def test_the_present_value_is_among_them() -> None:
 def test_a_fault_stands_in_its_place() -> None:
     graph = small()
     variants = [Variant((0.0,), (0.0,), graph, "it cannot run"), Variant((1.0,), (1.0,), graph)]
-    found = header(
-        effect_bytes(
-            "color",
-            ["hue"],
-            variants,
-            Effect(((0, 0, 8, 8),), ("",), b"x", "image/jpeg", (8, 8), (0,)),
-        )
-    )
+    effect = Effect(((0, 0, 8, 8),), ("",), b"x", "image/jpeg", (8, 8), (0,))
+    found, _ = unpack(effect_bytes("color", ["hue"], variants, effect))
     assert [each["error"] for each in found["pictures"]] == ["it cannot run", ""]
     assert [each["box"] for each in found["pictures"]] == [[], [0, 0, 8, 8]]
 
@@ -148,9 +133,8 @@ def test_an_argument_that_changes_no_picture_is_named() -> None:
     for boxes in ((box, box, box, None), (None,) * 4):  # the cure of a failure has an effect
         failed = Effect(boxes, ("",) * 4, b"x", "image/jpeg", (8, 8), (0, 0, 2, 3))
         assert idle_names(["a", "b"], variants, failed) == []
-    assert header(effect_bytes("color", ["a", "b"], variants, effect))["note"].startswith(
-        "a changes nothing in this picture"
-    )
+    header, _ = unpack(effect_bytes("color", ["a", "b"], variants, effect))
+    assert header["note"].startswith("a changes nothing in this picture")
 
 
 # The effect sheet in the view-model: computed while it is open, after the pictures.
@@ -159,14 +143,11 @@ SHEET = "inspector", "effect"
 
 
 @pytest.fixture
-def ready(photos: Path) -> Iterator[tuple[ViewModel, Screen]]:
-    screen = Screen()
-    graph = set_arg(small(), load_catalog(), "color", "saturation", 1.25)
-    model = ViewModel(photos, graph, screen.publish, restore=False)
+def ready(make: Make) -> Ready:
+    model, screen = make(graph=set_arg(small(), CATALOG, "color", "saturation", 1.25))
     model.receive("canvas", "selected", ["color"])
     screen.wait_ready()
-    yield model, screen
-    model.close()
+    return model, screen
 
 
 def timer(model: ViewModel) -> threading.Timer | None:
@@ -178,7 +159,7 @@ def wanted(model: ViewModel) -> bool:
     return timer(model) is not None
 
 
-def test_a_click_adopts_a_value_in_one_step(ready: tuple[ViewModel, Screen]) -> None:
+def test_a_click_adopts_a_value_in_one_step(ready: Ready) -> None:
     model, screen = ready
     assert "saturation" in screen["inspector", "effect_choices"]
     assert screen[SHEET] == b""
@@ -214,7 +195,7 @@ def test_a_click_adopts_a_value_in_one_step(ready: tuple[ViewModel, Screen]) -> 
 
 
 def test_nothing_is_asked_while_a_value_is_dragged(
-    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+    ready: Ready, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, screen = ready
     monkeypatch.setattr("workbench.ui.jobs.debounced_job.DELAY", 3600)
@@ -230,7 +211,7 @@ def test_nothing_is_asked_while_a_value_is_dragged(
     assert screen[SHEET] == b""
 
 
-def test_what_changes_no_output_is_named_and_stays_offered(ready: tuple[ViewModel, Screen]) -> None:
+def test_what_changes_no_output_is_named_and_stays_offered(ready: Ready) -> None:
     model, screen = ready
     assert "image_type" in screen["inspector", "effect_choices"]
     model.receive("inspector", "effect_open", True)

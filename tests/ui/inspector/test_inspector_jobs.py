@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.bench.fakes import measured, report
 from tests.helpers import chain_graph, with_settings
-from tests.ui.preview.test_background_previews import until
-from tests.ui.screen import Make, edit
+from tests.ui.jobs.fake_run import FakeRun
+from tests.ui.screen import Make, edit, until
 from workbench.catalog import load_catalog
 from workbench.catalog.own_operators.auto_augment import learnt_policies
-from workbench.errors import CancelledError, DataError
+from workbench.errors import DataError
 from workbench.graph import load_recipe
 from workbench.graph.control_flow.chance import set_probability
 from workbench.graph.control_flow.regions import wrap_in_region
@@ -37,30 +38,6 @@ DONE = report(
 )
 
 
-class Fake:
-    """Stands in for ``FusedSpeedExperiment``: runs until it is told how to end."""
-
-    outcome: Any = None
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        self.ended = threading.Event()
-        self.cancelled = False
-        self.usable = type("Usable", (), {})()
-
-    def cancel(self) -> None:
-        self.cancelled = True
-        self.ended.set()
-
-    def run(self, progress: Any) -> Any:
-        progress(0.5, "round 2 of 3")
-        assert self.ended.wait(30)
-        if self.cancelled:
-            raise CancelledError("Cancelled.")
-        if isinstance(self.outcome, Exception):
-            raise self.outcome
-        return self.outcome
-
-
 @pytest.mark.parametrize(
     ("outcome", "state", "text"),
     [
@@ -72,8 +49,9 @@ class Fake:
 def test_figures_come_with_their_spread(
     monkeypatch: pytest.MonkeyPatch, outcome: Any, state: str, text: str
 ) -> None:
-    monkeypatch.setattr(Fake, "outcome", outcome)
-    monkeypatch.setattr(fused_speed_job, "FusedSpeedExperiment", Fake)
+    monkeypatch.setattr(FakeRun, "outcome", outcome)
+    monkeypatch.setattr(FakeRun, "usable", SimpleNamespace(), raising=False)
+    monkeypatch.setattr(fused_speed_job, "FusedSpeedExperiment", FakeRun)
     changed = threading.Semaphore(0)
     speed = FusedSpeed(threading.RLock(), changed.release)
     assert speed.entry(FLIPPED, {})["state"] == "none"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import json
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,8 @@ from PIL import Image
 
 from tests.engine import tasks
 from tests.helpers import chain_graph, with_settings
-from tests.ui.screen import Screen, edit
+from tests.ui.hosts import small
+from tests.ui.screen import Make, Ready, edit, unpack, until
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.protocol.call_handle import Caller
@@ -27,12 +26,11 @@ from workbench.errors import (
     WorkerLostError,
     WorkerTimeoutError,
 )
-from workbench.graph import load_recipe
+from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.storage.layout import Document
 from workbench.preview import Picture, Pixels, PreviewRequest, preview_statistics
 from workbench.preview.views.share import read_shared
-from workbench.ui.app.view_model import ViewModel
 from workbench.ui.jobs.background_results import KINDS
 from workbench.ui.jobs.share_image_job import ShareImageJob
 from workbench.ui.preview import background_previews
@@ -48,28 +46,12 @@ from workbench.ui.state.closeup import (
 # What is computed besides the sheet: only what is seen, and of the present graph.
 
 
-def read(data: bytes) -> tuple[dict[str, Any], bytes]:
-    length = int.from_bytes(data[:4], "little")
-    return json.loads(data[4 : 4 + length]), data[4 + length :]
-
-
 @pytest.fixture
-def ready(photos: Path) -> Iterator[tuple[ViewModel, Screen]]:
-    screen = Screen()
-    graph = set_setting(load_recipe("rotate-jitter"), batch_size=4)
-    model = ViewModel(photos, graph, screen.publish, restore=False)
-    screen.wait_ready()
-    yield model, screen
-    model.close()
+def start_graph() -> Graph:
+    return small()
 
 
-def until(screen: Screen, place: tuple[str, str], holds: Callable[[dict[str, Any]], Any]) -> Any:
-    """The header of a packed field, once it is as wanted."""
-    screen.wait(lambda s: s[place] and holds(read(s[place])[0]), " ".join(place))
-    return read(screen[place])
-
-
-def test_nothing_is_computed_that_nobody_looks_at(ready: tuple[ViewModel, Screen]) -> None:
+def test_nothing_is_computed_that_nobody_looks_at(ready: Ready) -> None:
     model, screen = ready
     model.receive("preview", "batch", 1)
     screen.wait(lambda s: s.header["batch"] == 1, "the next batch")
@@ -78,7 +60,7 @@ def test_nothing_is_computed_that_nobody_looks_at(ready: tuple[ViewModel, Screen
     assert not any(map(model.background.asked, KINDS))
 
 
-def test_cards_show_the_chosen_sample_live(ready: tuple[ViewModel, Screen]) -> None:
+def test_cards_show_the_chosen_sample_live(ready: Ready) -> None:
     model, screen = ready
     model.act("preview", {"do": "choose_sample", "index": 2})
     assert screen["canvas", "sample"] == screen["preview", "sample"] == 2
@@ -104,9 +86,7 @@ def test_cards_show_the_chosen_sample_live(ready: tuple[ViewModel, Screen]) -> N
     assert "blue" in screen["canvas", "stale"]
 
 
-def test_what_a_node_gives_is_there_at_once_and_its_time_soon(
-    ready: tuple[ViewModel, Screen],
-) -> None:
+def test_what_a_node_gives_is_there_at_once_and_its_time_soon(ready: Ready) -> None:
     model, screen = ready
     model.receive("canvas", "sample", 2)
     model.receive("canvas", "detail_of", "decode")
@@ -131,7 +111,7 @@ def test_what_a_node_gives_is_there_at_once_and_its_time_soon(
     assert screen["canvas", "detail"] == b""
 
 
-def test_a_close_up_follows_the_edits(ready: tuple[ViewModel, Screen]) -> None:
+def test_a_close_up_follows_the_edits(ready: Ready) -> None:
     model, screen = ready
     model.act("preview", {"do": "open_closeup", "index": 1, "of": ""})
     model.act("preview", {"do": "probe_pixel", "x": 100, "y": 50})
@@ -141,9 +121,8 @@ def test_a_close_up_follows_the_edits(ready: tuple[ViewModel, Screen]) -> None:
     header, data = until(screen, ("preview", "values"), lambda h: h["index"] == 1)
     before = np.frombuffer(data, np.uint8)
     assert before.size == 224 * 224 * 3
-    message = {"do": "set", "node": "color", "arg": "brightness", "value": 0.0, "group": ""}
-    model.act("inspector", message)
-    screen.wait(lambda s: not any(read(s["preview", "values"])[1]), "black values")
+    edit(model, "set", node="color", arg="brightness", value=0.0, group="")
+    screen.wait(lambda s: not any(unpack(s["preview", "values"])[1]), "black values")
     model.act("preview", {"do": "open_closeup", "index": 1, "of": "original"})
     header, _ = until(screen, ("preview", "closeup"), lambda h: h["of"] == "original")
     assert header["full"] != [224, 224]
@@ -151,29 +130,23 @@ def test_a_close_up_follows_the_edits(ready: tuple[ViewModel, Screen]) -> None:
     assert screen["preview", "closeup"] == screen["preview", "values"] == b""
 
 
-def test_statistics_show_a_wrong_mean(photos: Path) -> None:
-    screen = Screen()
-    graph = set_setting(load_recipe("imagenet-eval"), batch_size=16)
-    model = ViewModel(photos, graph, screen.publish, restore=False)
-    try:
-        model.receive("preview", "show_statistics", True)
-        screen.wait(lambda s: s["preview", "statistics"], "statistics")
-        (entry,) = screen["preview", "statistics"]
-        assert (entry["dtype"], entry["hint"], len(entry["channels"])) == ("float32", "", 3)
-        node = next(n.id for n in model.graph.nodes if n.op == "crop_mirror_normalize")
-        wrong = {"node": node, "arg": "mean", "value": [0.485, 0.456, 0.406], "group": ""}
-        model.act("inspector", {"do": "set", **wrong})
-        screen.wait(lambda s: s["preview", "statistics"][0]["hint"], "a hint")
-        assert "not 0.48" in screen["preview", "statistics"][0]["hint"]
-        model.receive("preview", "show_statistics", False)
-        assert screen["preview", "statistics"] == []
-    finally:
-        model.close()
+def test_statistics_show_a_wrong_mean(make: Make) -> None:
+    model, screen = make(graph=set_setting(load_recipe("imagenet-eval"), batch_size=16))
+    model.receive("preview", "tiles", 16)
+    model.receive("preview", "show_statistics", True)
+    screen.wait(lambda s: s["preview", "statistics"], "statistics")
+    (entry,) = screen["preview", "statistics"]
+    assert (entry["dtype"], entry["hint"], len(entry["channels"])) == ("float32", "", 3)
+    node = next(n.id for n in model.graph.nodes if n.op == "crop_mirror_normalize")
+    mean = [0.485, 0.456, 0.406]
+    edit(model, "set", node=node, arg="mean", value=mean, group="")
+    screen.wait(lambda s: s["preview", "statistics"][0]["hint"], "a hint")
+    assert "not 0.48" in screen["preview", "statistics"][0]["hint"]
+    model.receive("preview", "show_statistics", False)
+    assert screen["preview", "statistics"] == []
 
 
-def test_what_a_fault_keeps_from_opening_does_not_open_later(
-    ready: tuple[ViewModel, Screen],
-) -> None:
+def test_what_a_fault_keeps_from_opening_does_not_open_later(ready: Ready) -> None:
     model, screen = ready
     model.act("canvas", {"do": "disconnect", "edges": ["flip:data"]})
     assert screen["bar", "status"]["state"] == "fault"
@@ -193,14 +166,14 @@ def test_what_a_fault_keeps_from_opening_does_not_open_later(
     assert "Sample 2 was not opened" in screen["bar", "message"]
     assert model.state.closeup == CloseupSample(1, "images")
     model.act("preview", {"do": "probe_pixel", "x": 3, "y": 4})
-    header, _ = read(screen["preview", "values"])
+    header, _ = unpack(screen["preview", "values"])
     assert "earlier graph" in header["error"]
     model.act("preview", {"do": "open_closeup", "index": -1, "of": ""})
     assert screen["preview", "closeup"] == screen["preview", "values"] == b""
 
 
 def test_values_that_could_not_be_had_say_why(
-    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+    ready: Ready, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, screen = ready
     model.act("preview", {"do": "open_closeup", "index": 1, "of": ""})
@@ -219,9 +192,7 @@ def test_values_that_could_not_be_had_say_why(
     assert len(data) == 224 * 224 * 3
 
 
-def test_a_photo_that_a_smaller_batch_lacks_is_not_said_to_be_repeated(
-    ready: tuple[ViewModel, Screen],
-) -> None:
+def test_a_photo_that_a_smaller_batch_lacks_is_not_said_to_be_repeated(ready: Ready) -> None:
     model, screen = ready
     model.receive("preview", "repeat", 3)
     screen.wait(lambda s: s.header["repeat"] == 3, "one photo")
@@ -234,7 +205,7 @@ def test_a_photo_that_a_smaller_batch_lacks_is_not_said_to_be_repeated(
     assert screen["preview", "repeat"] == -1
 
 
-def test_one_photo_many_times_and_the_difference(ready: tuple[ViewModel, Screen]) -> None:
+def test_one_photo_many_times_and_the_difference(ready: Ready) -> None:
     model, screen = ready
     file = screen.header["tiles"][3]["file"]
     model.receive("preview", "repeat", 3)
@@ -250,13 +221,12 @@ def test_one_photo_many_times_and_the_difference(ready: tuple[ViewModel, Screen]
 
 
 def test_figures_of_another_graph_go_and_an_error_is_told(
-    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+    ready: Ready, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, screen = ready
 
     def brighten(value: float) -> None:
-        set_to = {"node": "color", "arg": "brightness", "value": value, "group": ""}
-        model.act("inspector", {"do": "set", **set_to})
+        edit(model, "set", node="color", arg="brightness", value=value, group="")
 
     brighten(1.5)
     model.receive("preview", "show_statistics", True)
@@ -302,14 +272,15 @@ def test_figures_of_another_graph_go_and_an_error_is_told(
     screen.wait(lambda s: s["preview", "statistics"], "statistics")
 
 
-def test_targets_come_on_the_cards_between_and_go_where_they_are_hidden(shapes: Path) -> None:
-    screen = Screen()
+def test_targets_come_on_the_cards_between_and_go_where_they_are_hidden(
+    make: Make, shapes: Path
+) -> None:
     graph = set_setting(load_recipe("segmentation"), batch_size=4)
-    model = ViewModel(shapes / "segmentation", graph, screen.publish, restore=False)
+    model, screen = make(shapes / "segmentation", graph)
     screen.wait_ready()
 
     def card() -> np.ndarray[Any, Any]:
-        header, image = read(screen["canvas", "pictures"])
+        header, image = unpack(screen["canvas", "pictures"])
         cards = {each["id"]: each["box"] for each in header["cards"]}
         x, y, width, height = cards["flip"]
         with Image.open(io.BytesIO(image)) as sheet:
@@ -321,10 +292,9 @@ def test_targets_come_on_the_cards_between_and_go_where_they_are_hidden(shapes: 
     hidden = card()
     model.receive("preview", "show_targets", True)
     until(screen, ("canvas", "pictures"), lambda h: np.abs(card() - hidden).max() > 60)
-    assert read(screen["canvas", "pictures"])[0]["samples"] == 4
+    assert unpack(screen["canvas", "pictures"])[0]["samples"] == 4
     model.receive("canvas", "show_targets", False)
     until(screen, ("canvas", "pictures"), lambda h: np.abs(card() - hidden).max() < 30)
-    model.close()
 
 
 # One tile's picture and values, as the browser takes them.
@@ -347,7 +317,7 @@ LOOK = CloseupSample(2, "images")
 )
 def test_values_keep_their_numbers(dtype: str, store: str) -> None:
     values = np.array([[[0, 1], [1, 0], [1, 1]]], dtype)
-    header, data = read(values_bytes(LOOK, Pixels(values, 4, 5, (9, 9), dtype, "HWC")))
+    header, data = unpack(values_bytes(LOOK, Pixels(values, 4, 5, (9, 9), dtype, "HWC")))
     assert (header["store"], header["dtype"], header["channels"]) == (store, dtype, 2)
     assert (header["x"], header["y"], header["region"]) == (4, 5, [3, 1])
     assert np.frombuffer(data, f"<{store}").tolist() == [0, 1, 1, 0, 1, 1]
@@ -355,17 +325,17 @@ def test_values_keep_their_numbers(dtype: str, store: str) -> None:
 
 def test_a_picture_or_why_there_is_none() -> None:
     picture = Picture(b"PNG", (2, 3), (20, 30), "shown de-normalised", Sample("a.jpg"))
-    header, data = read(closeup_bytes(LOOK, ["images", "original"], picture))
+    header, data = unpack(closeup_bytes(LOOK, ["images", "original"], picture))
     assert (header["full"], header["note"], data) == ([20, 30], "shown de-normalised", b"PNG")
     bad = Picture(b"PNG", (2, 3), (2, 3), "", Sample("a.jpg", "not an image"))
-    header, data = read(closeup_bytes(LOOK, ["images"], bad))
+    header, data = unpack(closeup_bytes(LOOK, ["images"], bad))
     assert (header["error"], data) == ("not an image", b"")
-    header, data = read(closeup_bytes(LOOK, ["images"], GraphError("no picture")))
+    header, data = unpack(closeup_bytes(LOOK, ["images"], GraphError("no picture")))
     assert (header["error"], data) == ("no picture", b"")
 
 
 def test_why_there_are_no_values() -> None:
-    header, data = read(no_values_bytes(LOOK, (4, 5), "The worker was ended."))
+    header, data = unpack(no_values_bytes(LOOK, (4, 5), "The worker was ended."))
     assert (header["error"], header["region"], data) == ("The worker was ended.", [0, 0], b"")
     assert (header["index"], header["of"], header["x"], header["y"]) == (2, "images", 4, 5)
 

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.ui.screen import Make, Screen, edit, read_picture
+from tests.ui.screen import Make, Ready, Screen, edit, read_picture, unpack
 from workbench.errors import GraphEditError
 from workbench.graph import dump_graph, load_recipe
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.storage.layout import Document
 from workbench.roots import Roots
-from workbench.ui.app.view_model import ViewModel
 from workbench.ui.state.compared_graph import MOST_STEPS, ComparedGraphs
 from workbench.ui.state.history import History
 
@@ -83,7 +82,7 @@ def test_what_is_not_there_says_so(graphs: ComparedGraphs, choice: str, reason: 
 
 
 @pytest.fixture
-def compared(make: Make) -> tuple[ViewModel, Screen]:
+def compared(make: Make) -> Ready:
     model, screen = make(graph=set_setting(load_recipe("rotate-jitter"), batch_size=4))
     screen.wait_ready()
     edit(model, "set", node="rotate", arg="fill_value", value=255.0, group="")
@@ -99,7 +98,7 @@ def wait_both(screen: Screen) -> None:
     screen.wait(lambda s: s["preview", "compared"] and found(s)["distances"], "both graphs")
 
 
-def test_the_graph_before_the_last_edit(compared: tuple[ViewModel, Screen]) -> None:
+def test_the_graph_before_the_last_edit(compared: Ready) -> None:
     model, screen = compared
     wait_both(screen)
     (row,) = found(screen)["rows"]
@@ -121,9 +120,7 @@ def test_the_graph_before_the_last_edit(compared: tuple[ViewModel, Screen]) -> N
 
 
 @pytest.mark.thorough
-def test_other_graphs_take_the_seeds_and_say_where_draws_are_apart(
-    compared: tuple[ViewModel, Screen],
-) -> None:
+def test_other_graphs_take_the_seeds_and_say_where_draws_are_apart(compared: Ready) -> None:
     model, screen = compared
     other = set_setting(load_recipe("rotate-jitter"), seed=7, batch_size=9)
     model.act(
@@ -145,9 +142,7 @@ def test_other_graphs_take_the_seeds_and_say_where_draws_are_apart(
     assert model.graph.name == "rotate-jitter", "nothing was opened"
 
 
-def test_what_cannot_run_says_why_and_the_pictures_stay(
-    compared: tuple[ViewModel, Screen], photos: Path
-) -> None:
+def test_what_cannot_run_says_why_and_the_pictures_stay(compared: Ready, photos: Path) -> None:
     model, screen = compared
     wait_both(screen)
     before = screen.picture
@@ -174,7 +169,7 @@ def test_a_graph_that_names_files_outside_the_roots_is_not_run(make: Make, photo
 
 
 @pytest.mark.thorough
-def test_a_drag_asks_for_the_other_graph_once(compared: tuple[ViewModel, Screen]) -> None:
+def test_a_drag_asks_for_the_other_graph_once(compared: Ready) -> None:
     model, screen = compared
     model.receive("preview", "against", "opened")
     wait_both(screen)
@@ -208,9 +203,7 @@ def test_what_fails_is_not_said_to_be_computed(make: Make) -> None:
     assert found(screen)["name"] == "cut.json", "what was compared with stays"
 
 
-def test_a_graph_for_the_gpu_is_compared_on_the_cpu_and_it_is_said(
-    compared: tuple[ViewModel, Screen],
-) -> None:
+def test_a_graph_for_the_gpu_is_compared_on_the_cpu_and_it_is_said(compared: Ready) -> None:
     model, screen = compared
     model.comparison._machine = replace(model.machine, gpu="", no_gpu="there is none here")
     mixed = set_setting(load_recipe("rotate-jitter"), device="mixed")
@@ -232,21 +225,13 @@ def test_a_graph_for_the_gpu_is_compared_on_the_cpu_and_it_is_said(
     assert screen["preview", "compared"] == b""
 
 
-def closeup(screen: Screen, name: str) -> tuple[dict[str, Any], bytes]:
-    data = screen["preview", name]
-    length = int.from_bytes(data[:4], "little")
-    return json.loads(data[4 : 4 + length]), data[4 + length :]
-
-
-def test_the_closeup_has_the_other_graphs_picture_of_the_same_photo(
-    compared: tuple[ViewModel, Screen],
-) -> None:
+def test_the_closeup_has_the_other_graphs_picture_of_the_same_photo(compared: Ready) -> None:
     model, screen = compared
     wait_both(screen)
     model.act("preview", {"do": "open_closeup", "index": 2, "of": ""})
     screen.wait(lambda s: s["preview", "compared_closeup"] and s["preview", "closeup"], "both")
-    ours, picture = closeup(screen, "closeup")
-    theirs, other = closeup(screen, "compared_closeup")
+    ours, picture = unpack(screen["preview", "closeup"])
+    theirs, other = unpack(screen["preview", "compared_closeup"])
     assert (theirs["index"], theirs["of"], theirs["full"]) == (2, ours["of"], ours["full"])
     assert (theirs["note"], theirs["error"], other[:4]) == ("", "", b"\x89PNG")
     assert picture != other
@@ -254,14 +239,12 @@ def test_the_closeup_has_the_other_graphs_picture_of_the_same_photo(
     assert screen["preview", "compared_closeup"] == b"", "the original is the same in both"
     model.act("preview", {"do": "open_closeup", "index": 1, "of": ""})
     screen.wait(lambda s: s["preview", "compared_closeup"], "the next sample")
-    assert closeup(screen, "compared_closeup")[0]["index"] == 1
+    assert unpack(screen["preview", "compared_closeup"])[0]["index"] == 1
     model.act("preview", {"do": "open_closeup", "index": -1, "of": ""})
     assert screen["preview", "compared_closeup"] == b""
 
 
-def test_a_graph_of_other_data_or_without_a_picture_says_so(
-    compared: tuple[ViewModel, Screen],
-) -> None:
+def test_a_graph_of_other_data_or_without_a_picture_says_so(compared: Ready) -> None:
     model, screen = compared
     wait_both(screen)
     graph = load_recipe("rotate-jitter")
@@ -275,10 +258,10 @@ def test_a_graph_of_other_data_or_without_a_picture_says_so(
     labels = replace(graph, outputs={"labels": graph.outputs["labels"]})
     model.act("preview", {"do": "compare_with_file", "name": "labels", "text": dump_graph(labels)})
     screen.wait(lambda s: found(s)["error"].startswith("It did not run"), "why not")
-    assert "no picture to compare" in closeup(screen, "compared_closeup")[0]["error"]
+    assert "no picture to compare" in unpack(screen["preview", "compared_closeup"])[0]["error"]
 
 
-def test_another_photo_is_named_in_the_closeup(compared: tuple[ViewModel, Screen]) -> None:
+def test_another_photo_is_named_in_the_closeup(compared: Ready) -> None:
     model, screen = compared
     wait_both(screen)
     graph = load_recipe("rotate-jitter")
@@ -287,4 +270,4 @@ def test_another_photo_is_named_in_the_closeup(compared: tuple[ViewModel, Screen
     model.act("preview", {"do": "open_closeup", "index": 0, "of": ""})
     model.act("preview", {"do": "compare_with_file", "name": "order", "text": dump_graph(ordered)})
     screen.wait(lambda s: s["preview", "compared_closeup"], "the other graph's picture")
-    assert closeup(screen, "compared_closeup")[0]["note"].startswith("another photo: ")
+    assert unpack(screen["preview", "compared_closeup"])[0]["note"].startswith("another photo: ")

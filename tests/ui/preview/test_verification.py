@@ -6,21 +6,20 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.ui.screen import Screen
+from tests.ui.jobs.fake_run import FakeRun
+from tests.ui.screen import Make, edit
 from workbench.catalog import Catalog
 from workbench.engine.reading.findings import CheckedFile, Finding
-from workbench.errors import CancelledError, DataError
+from workbench.errors import DataError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.builder.function_node import FunctionNode, node
 from workbench.graph.edits.edit import set_setting
 from workbench.preview.verification.verify import Deviation, Verification
 from workbench.roots import Roots
-from workbench.ui.app.view_model import ViewModel
 from workbench.ui.inspector.argument_rows import NOTHING_SELECTED, inspector_view
 from workbench.ui.inspector.own_code_views import caution_note, caution_of
 from workbench.ui.preview import verification_job
@@ -29,34 +28,10 @@ from workbench.ui.preview.verification_job import VERIFICATION_JOBS, SessionVeri
 # The comparison with the exported script, as the preview shows it.
 
 
-class Fake:
-    """Stands in for ``Verifier``: runs until it is told how to end."""
-
-    outcome: Any = None
-
-    def __init__(self, graph: Graph, data: str, batches: int, roots: Roots | None) -> None:
-        self.ended = threading.Event()
-        self.roots = roots
-        self.cancelled = False
-
-    def cancel(self) -> None:
-        self.cancelled = True
-        self.ended.set()
-
-    def run(self, progress: Any) -> Any:
-        progress(0.5, "batch 2 of 3")
-        assert self.ended.wait(30)
-        if self.cancelled:
-            raise CancelledError("Cancelled.")
-        if isinstance(self.outcome, Exception):
-            raise self.outcome
-        return self.outcome
-
-
 def run(monkeypatch: pytest.MonkeyPatch, outcome: Any) -> Any:
     """The entry after a comparison with this outcome."""
-    monkeypatch.setattr(Fake, "outcome", outcome)
-    monkeypatch.setattr(verification_job, "Verifier", Fake)
+    monkeypatch.setattr(FakeRun, "outcome", outcome)
+    monkeypatch.setattr(verification_job, "Verifier", FakeRun)
     changed = threading.Semaphore(0)
     roots = Roots.of(["photos"])
     verifying = SessionVerification(threading.RLock(), changed.release, roots=roots)
@@ -68,7 +43,7 @@ def run(monkeypatch: pytest.MonkeyPatch, outcome: Any) -> Any:
     assert (entry["state"], entry["text"], entry["share"]) == ("running", "batch 2 of 3", 0.5)
     assert verifying._job is not None
     running: Any = verifying._job.measurement
-    assert running.roots is roots
+    assert running.options["roots"] is roots
     running.ended.set()
     assert changed.acquire(timeout=30)
     assert verifying.entry(set_setting(graph, seed=9), "d")["stale"]
@@ -106,7 +81,7 @@ def test_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_edit_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verification_job, "Verifier", Fake)
+    monkeypatch.setattr(verification_job, "Verifier", FakeRun)
     changed = threading.Semaphore(0)
     verifying = SessionVerification(threading.RLock(), changed.release)
     graph = load_recipe("simclr")
@@ -122,7 +97,7 @@ def test_an_edit_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_stop_and_another_folder_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verification_job, "Verifier", Fake)
+    monkeypatch.setattr(verification_job, "Verifier", FakeRun)
     changed = threading.Semaphore(0)
     verifying = SessionVerification(threading.RLock(), changed.release)
     graph = load_recipe("simclr")
@@ -148,9 +123,9 @@ def no_job() -> Iterator[None]:
     VERIFICATION_JOBS._jobs.clear()
 
 
-def began(monkeypatch: pytest.MonkeyPatch, graph: Graph) -> tuple[SessionVerification, Fake]:
+def began(monkeypatch: pytest.MonkeyPatch, graph: Graph) -> tuple[SessionVerification, FakeRun]:
     """A page that compares, and what it runs."""
-    monkeypatch.setattr(verification_job, "Verifier", Fake)
+    monkeypatch.setattr(verification_job, "Verifier", FakeRun)
     changed = threading.Semaphore(0)
     page = SessionVerification(threading.RLock(), changed.release)
     page.own(OWNER)
@@ -164,7 +139,7 @@ def began(monkeypatch: pytest.MonkeyPatch, graph: Graph) -> tuple[SessionVerific
 @pytest.mark.parametrize("first", ["leave", "come"])
 def test_the_next_page_finds_it(monkeypatch: pytest.MonkeyPatch, no_job: None, first: str) -> None:
     graph = load_recipe("simclr")
-    monkeypatch.setattr(Fake, "outcome", Verification(12, 12, 3, "cpu", ()))
+    monkeypatch.setattr(FakeRun, "outcome", Verification(12, 12, 3, "cpu", ()))
     page, running = began(monkeypatch, graph)
     changed = threading.Semaphore(0)
     after = SessionVerification(threading.RLock(), changed.release)
@@ -183,7 +158,7 @@ def test_the_next_page_finds_it(monkeypatch: pytest.MonkeyPatch, no_job: None, f
 
 def test_what_ended_meanwhile_is_found(monkeypatch: pytest.MonkeyPatch, no_job: None) -> None:
     graph = load_recipe("simclr")
-    monkeypatch.setattr(Fake, "outcome", Verification(12, 12, 3, "cpu", ()))
+    monkeypatch.setattr(FakeRun, "outcome", Verification(12, 12, 3, "cpu", ()))
     page, running = began(monkeypatch, graph)
     page.leave()
     running.ended.set()
@@ -204,7 +179,7 @@ def test_what_ended_meanwhile_is_found(monkeypatch: pytest.MonkeyPatch, no_job: 
 
 
 def test_without_a_session_it_ends_with_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verification_job, "Verifier", Fake)
+    monkeypatch.setattr(verification_job, "Verifier", FakeRun)
     changed = threading.Semaphore(0)
     page = SessionVerification(threading.RLock(), changed.release)
     page.start(load_recipe("simclr"), "d")
@@ -215,55 +190,43 @@ def test_without_a_session_it_ends_with_its_page(monkeypatch: pytest.MonkeyPatch
 
 
 def test_it_goes_on_through_a_reload(
-    monkeypatch: pytest.MonkeyPatch, no_job: None, photos: Path
+    monkeypatch: pytest.MonkeyPatch, no_job: None, make: Make
 ) -> None:
-    monkeypatch.setattr(verification_job, "Verifier", Fake)
-    monkeypatch.setattr(Fake, "outcome", Verification(12, 12, 3, "cpu", ()))
-    screens = Screen(), Screen()
-    graph = load_recipe("rotate-jitter")
-    first = ViewModel(photos, graph, screens[0].publish, connected=False)
+    monkeypatch.setattr(verification_job, "Verifier", FakeRun)
+    monkeypatch.setattr(FakeRun, "outcome", Verification(12, 12, 3, "cpu", ()))
+    first, _ = make(connected=False)
     first.act("bar", {"do": "attach", "tab": OWNER, "kept": []})
-    turned = {"do": "set", "node": "rotate", "arg": "angle", "value": 3, "group": ""}
-    first.act("inspector", turned)
+    edit(first, "set", node="rotate", arg="angle", value=3, group="")
     first.act("preview", {"do": "verify"})
     first.close(leave_measurement=True)
-    second = ViewModel(photos, graph, screens[1].publish, connected=False)
-    try:
-        second.act("bar", {"do": "attach", "tab": OWNER, "kept": []})
-        assert screens[1]["preview", "verification"]["state"] == "running"
-        assert second.verification._job is not None
-        running: Any = second.verification._job.measurement
-        running.ended.set()
-        shows = "identical to export"
-        screens[1].wait(lambda s: s["preview", "verification"]["text"] == shows, "the end")
-        assert not screens[1]["preview", "verification"]["stale"]
-    finally:
-        second.close()
+    second, screen = make(connected=False)
+    second.act("bar", {"do": "attach", "tab": OWNER, "kept": []})
+    assert screen["preview", "verification"]["state"] == "running"
+    assert second.verification._job is not None
+    running: Any = second.verification._job.measurement
+    running.ended.set()
+    shows = "identical to export"
+    screen.wait(lambda s: s["preview", "verification"]["text"] == shows, "the end")
+    assert not screen["preview", "verification"]["stale"]
 
 
-def test_for_real(photos: Path) -> None:
-    screen = Screen()
-    graph = set_setting(load_recipe("rotate-jitter"), batch_size=4)
-    model = ViewModel(photos, graph, screen.publish, restore=False)
-    try:
-        screen.wait_ready()
-        model.act("preview", {"do": "verify"})
-        assert screen["preview", "verification"]["state"] == "running"
-        screen.wait(lambda s: s["preview", "verification"]["state"] == "identical", "identical")
-        assert "12 of 12" in screen["preview", "verification"]["detail"][0]
-        model.receive("preview", "mode", "augmented")
-        assert not screen["preview", "verification"]["stale"]
-        model.act("bar", {"do": "title", "name": "another name"})
-        assert not screen["preview", "verification"]["stale"]
-        edit = {"do": "set", "node": "rotate", "arg": "angle", "value": 3, "group": ""}
-        model.act("inspector", edit)
-        assert screen["preview", "verification"]["stale"]
-        model.act("bar", {"do": "undo"})
-        assert not screen["preview", "verification"]["stale"]
-        model.act("canvas", {"do": "recipe", "name": "simclr"})
-        assert screen["preview", "verification"]["state"] == "none"
-    finally:
-        model.close()
+def test_for_real(make: Make) -> None:
+    model, screen = make(graph=set_setting(load_recipe("rotate-jitter"), batch_size=4))
+    screen.wait_ready()
+    model.act("preview", {"do": "verify"})
+    assert screen["preview", "verification"]["state"] == "running"
+    screen.wait(lambda s: s["preview", "verification"]["state"] == "identical", "identical")
+    assert "12 of 12" in screen["preview", "verification"]["detail"][0]
+    model.receive("preview", "mode", "augmented")
+    assert not screen["preview", "verification"]["stale"]
+    model.act("bar", {"do": "title", "name": "another name"})
+    assert not screen["preview", "verification"]["stale"]
+    edit(model, "set", node="rotate", arg="angle", value=3, group="")
+    assert screen["preview", "verification"]["stale"]
+    model.act("bar", {"do": "undo"})
+    assert not screen["preview", "verification"]["stale"]
+    model.act("canvas", {"do": "recipe", "name": "simclr"})
+    assert screen["preview", "verification"]["state"] == "none"
 
 
 def test_bad_files_that_were_left_out_are_beside_the_verdict(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.bench.fakes import MACHINE, measured, report, rounds
+from tests.ui.screen import unpack
 from tests.ui.speed.conftest import Bed, Fake
 from workbench.bench import Measurement, Report
 from workbench.bench.measuring.config import Config, config_of
@@ -268,29 +269,19 @@ def test_files_for_the_browser(bed: Bed) -> None:
         bed.do("export", kind=kind, ids=[key], view="v")
 
         def made(bed: Bed, count: int = count) -> bool:
-            return bool(bed["file"]) and header(bed)["n"] == count
+            return bool(bed["file"]) and unpack(bed["file"])[0]["n"] == count
 
         bed.wait(made, kind)
-        assert header(bed)["name"].endswith(f".{kind}")
-        assert header(bed)["view"] == "v"
-        assert payload(bed).startswith(starts)
+        header, data = unpack(bed["file"])
+        assert header["name"].endswith(f".{kind}")
+        assert header["view"] == "v"
+        assert data.startswith(starts)
     bed.do("export", kind="json", ids=[key], view="v")
-    bed.wait(lambda bed: header(bed)["n"] == 5, "the record")
-    assert load_report(payload(bed).decode()) == bed.speed.store.require(key)
+    bed.wait(lambda bed: unpack(bed["file"])[0]["n"] == 5, "the record")
+    assert load_report(unpack(bed["file"])[1].decode()) == bed.speed.store.require(key)
     bed.do("export", kind="gif", ids=[key])
     bed.wait(lambda bed: bed["failed"], "the refusal")
     assert "csv, json, png, svg" in bed["message"]
-
-
-def header(bed: Bed) -> dict[str, object]:
-    file = bed["file"]
-    found: dict[str, object] = json.loads(file[4 : 4 + int.from_bytes(file[:4], "little")])
-    return found
-
-
-def payload(bed: Bed) -> bytes:
-    file: bytes = bed["file"]
-    return file[4 + int.from_bytes(file[:4], "little") :]
 
 
 def test_adopting_from_a_gpu_keeps_the_cpu_where_there_is_none(bed: Bed) -> None:

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 
 from tests.helpers import GRAPHS, chain_graph
-from tests.ui.screen import Screen, edit, read_picture
+from tests.ui.screen import Ready, edit, read_picture
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, Settings, load_recipe
 from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
 from workbench.graph.storage.layout import Document, Layout, dump_document, load_document
-from workbench.ui.app.view_model import ViewModel
 from workbench.ui.canvas.canvas_actions import apply_canvas_edit
 from workbench.ui.contract.actions import canvas, parse_action
 from workbench.ui.contract.components import ACTIONS
@@ -273,9 +272,7 @@ def test_the_history_names_its_steps_in_order() -> None:
 # Steps back and forth: what is one step, what it takes along, where it leads.
 
 
-def test_an_edit_is_a_picture_and_undo_brings_the_old_one_back(
-    ready: tuple[ViewModel, Screen],
-) -> None:
+def test_an_edit_is_a_picture_and_undo_brings_the_old_one_back(ready: Ready) -> None:
     model, screen = ready
     first = screen.picture
     edit(model, "set", node="rotate", arg="angle", value=90, group="")
@@ -289,7 +286,7 @@ def test_an_edit_is_a_picture_and_undo_brings_the_old_one_back(
     assert (before == after).all()
 
 
-def test_a_drag_is_one_step_of_undo(ready: tuple[ViewModel, Screen]) -> None:
+def test_a_drag_is_one_step_of_undo(ready: Ready) -> None:
     model, screen = ready
     start = model.graph
     for high in range(11, 40):
@@ -301,7 +298,7 @@ def test_a_drag_is_one_step_of_undo(ready: tuple[ViewModel, Screen]) -> None:
     assert not screen["bar", "can_undo"]
 
 
-def test_settings_of_the_graph_can_be_undone(ready: tuple[ViewModel, Screen]) -> None:
+def test_settings_of_the_graph_can_be_undone(ready: Ready) -> None:
     model, screen = ready
     model.receive("preview", "seed", 7)
     model.receive("speed", "threads", 2)
@@ -315,7 +312,7 @@ def test_settings_of_the_graph_can_be_undone(ready: tuple[ViewModel, Screen]) ->
     assert screen["speed", "batch_size"] == 64
 
 
-def test_undo_leaves_pinned_draws(ready: tuple[ViewModel, Screen]) -> None:
+def test_undo_leaves_pinned_draws(ready: Ready) -> None:
     model, screen = ready
     model.receive("preview", "seed", 7)
     model.receive("preview", "pinned", True)
@@ -330,7 +327,7 @@ def test_undo_leaves_pinned_draws(ready: tuple[ViewModel, Screen]) -> None:
     assert screen["preview", "seed"] == 42
 
 
-def test_undo_takes_a_replayed_draw_back_as_a_whole(ready: tuple[ViewModel, Screen]) -> None:
+def test_undo_takes_a_replayed_draw_back_as_a_whole(ready: Ready) -> None:
     model, screen = ready
 
     def seen() -> tuple[Any, ...]:
@@ -350,7 +347,7 @@ def test_undo_takes_a_replayed_draw_back_as_a_whole(ready: tuple[ViewModel, Scre
     assert seen() == (42, 0, 2)
 
 
-def test_the_history_is_listed_and_gone_back_in(ready: tuple[ViewModel, Screen]) -> None:
+def test_the_history_is_listed_and_gone_back_in(ready: Ready) -> None:
     model, screen = ready
     for angle in (10, 20, 30):
         edit(model, "set", node="rotate", arg="angle", value=angle, group="")
@@ -368,9 +365,7 @@ def test_the_history_is_listed_and_gone_back_in(ready: tuple[ViewModel, Screen])
     assert screen.row("angle")["value"] == 30
 
 
-def test_after_an_undo_the_selection_stays_or_goes_where_the_step_was(
-    ready: tuple[ViewModel, Screen],
-) -> None:
+def test_after_an_undo_the_selection_stays_or_goes_where_the_step_was(ready: Ready) -> None:
     model, screen = ready
     edit(model, "set", node="rotate", arg="angle", value=10, group="")
     model.act("bar", {"do": "select", "node": "color"})

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.ui.screen import Screen
+from tests.ui.screen import Ready, unpack
 from workbench.catalog import load_catalog
 from workbench.engine.reading.undecodable_samples import Sample
 from workbench.engine.resources.machine import describe_machine
@@ -22,7 +22,6 @@ from workbench.graph.storage.layout import Layout
 from workbench.graph.types.devices import infer_devices
 from workbench.preview import PreviewRequest, PreviewResult, Tile
 from workbench.ui.app import field_values
-from workbench.ui.app.view_model import ViewModel
 from workbench.ui.canvas.canvas_views import node_entries
 from workbench.ui.contract.components import COMPONENTS
 from workbench.ui.inspector.argument_rows import inspector_view
@@ -99,9 +98,8 @@ def test_the_picture_carries_its_header() -> None:
     )  # fmt: skip
     request = PreviewRequest(load_recipe("simclr"), "data", tiles=2, tile_size=9)
     picture = presenters.picture_bytes(preview, request)
-    length = int.from_bytes(picture[:4], "little")
-    header = json.loads(picture[4 : 4 + length])
-    assert picture[4 + length :] == b"JPEG"
+    header, image = unpack(picture)
+    assert image == b"JPEG"
     assert header["sheet"] == [18, 18]
     assert header["tiles"][0]["augmented"] == [[9, 0, 9, 9]]
     assert header["tiles"][1]["error"] == "not an image"
@@ -155,7 +153,7 @@ COSTLY = (
 
 
 def test_a_tick_of_progress_computes_nothing_anew(
-    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+    ready: Ready, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, screen = ready
     computed: list[str] = []
@@ -184,7 +182,7 @@ def test_a_tick_of_progress_computes_nothing_anew(
     assert set(computed) == set(COSTLY)
 
 
-def test_two_components_may_have_a_field_of_one_name(ready: tuple[ViewModel, Screen]) -> None:
+def test_two_components_may_have_a_field_of_one_name(ready: Ready) -> None:
     model, screen = ready
     having = [of.name for of in COMPONENTS if any(f.name == "in_view" for f in of.fields)]
     assert having == ["canvas", "code"]
