@@ -215,7 +215,7 @@ def test_a_recipe_for_other_data_names_the_samples_to_open(make: Make, shapes: P
     assert "`workbench samples shapes --targets`" in screen["bar", "message"]
     assert model.graph == load_recipe("ssd")
     model.open_data(str(shapes / "coco" / "annotations.json"))
-    model.receive("preview", "tiles", 4)
+    model.receive("preview", "tiles", 8)
     screen.wait(
         lambda s: s.picture and any(any(tile["marks"]) for tile in s.header["tiles"]), "boxes"
     )
