@@ -15,8 +15,7 @@ from workbench.errors import CancelledError, GraphError
 from workbench.ui.app import page_heartbeat
 from workbench.ui.app.page_heartbeat import LEASE, PageHeartbeat
 from workbench.ui.jobs.background_results import BackgroundResults
-from workbench.ui.jobs.previewer import BackgroundJob, Previewer
-from workbench.ui.jobs.previewer import SlowAlarm
+from workbench.ui.jobs.previewer import BackgroundJob, Previewer, SlowAlarm
 
 # Each result is asked for once, and taken only where it is still wanted.
 

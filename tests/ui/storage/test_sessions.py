@@ -34,10 +34,9 @@ from workbench.ui.state.owner import (
     running_cell,
 )
 from workbench.ui.state.view_state import ViewState, check_before_run
-from workbench.ui.storage.autosave import Autosave, sessions_folder
+from workbench.ui.storage.autosave import Autosave, holding_lock, sessions_folder, take_lock
 from workbench.ui.storage.recent_work import SHOWN, recent_folders, recent_work
 from workbench.ui.storage.session_file import STEPS, Session, SessionSerializer, load_session
-from workbench.ui.storage.autosave import holding_lock, take_lock
 
 # A reload is the same owner; a duplicated tab, another notebook or another cell is not.
 
