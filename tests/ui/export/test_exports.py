@@ -8,12 +8,11 @@ import os
 import shutil
 import stat
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.ui.screen import Make, Ready, Screen
+from tests.ui.screen import Make, Ready, Screen, edit
 from workbench.emit import emit_script
 from workbench.emit.targets import export, target_names
 from workbench.errors import OverwriteError, SaveError
@@ -26,18 +25,14 @@ from workbench.ui.export.output_paths import OutputPath
 
 # The code panel without a toolkit: targets, their files, and what cannot go where.
 
-Pair = Ready
-
 
 @pytest.fixture
-def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
+def shown(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ready:
     """A model whose code panel is on the screen. It has no photos: nothing runs."""
     monkeypatch.chdir(tmp_path)
-    screen = Screen()
-    model = ViewModel(tmp_path, None, screen.publish)
+    model, screen = make(tmp_path)
     model.receive("code", "in_view", True)
-    yield model, screen
-    model.close()
+    return model, screen
 
 
 def paths(screen: Screen) -> list[str]:
@@ -45,11 +40,10 @@ def paths(screen: Screen) -> list[str]:
 
 
 def break_it(model: ViewModel) -> None:
-    message = {"do": "set", "node": "rotate", "arg": "fill_value", "value": "blue", "group": ""}
-    model.act("inspector", message)
+    edit(model, "set", node="rotate", arg="fill_value", value="blue", group="")
 
 
-def test_every_target_has_a_row_and_code(shown: Pair) -> None:
+def test_every_target_has_a_row_and_code(shown: Ready) -> None:
     model, screen = shown
     rows = screen["code", "targets"]
     names = [name for name in (row["name"] for row in rows) if " with " not in name]
@@ -67,7 +61,7 @@ def test_every_target_has_a_row_and_code(shown: Pair) -> None:
     )  # the script, whatever is shown
 
 
-def test_training_is_a_row_of_its_own(shown: Pair) -> None:
+def test_training_is_a_row_of_its_own(shown: Ready) -> None:
     model, screen = shown
     model.receive("code", "target", "pytorch with training")
     (file,) = screen["code", "files"]
@@ -78,14 +72,14 @@ def test_training_is_a_row_of_its_own(shown: Pair) -> None:
     assert "script cannot be exported with 'training'" in screen["bar", "message"]
 
 
-def test_code_is_for_the_data_that_are_open(shown: Pair, photos: Path) -> None:
+def test_code_is_for_the_data_that_are_open(shown: Ready, photos: Path) -> None:
     model, screen = shown
     assert "file_root=data" in screen["code", "files"][0]["text"]
     model.act("data", {"do": "open", "path": str(photos / "coffee")})
     assert "find_files(data)" in screen["code", "files"][0]["text"]
 
 
-def test_a_target_that_there_is_not_is_refused(shown: Pair) -> None:
+def test_a_target_that_there_is_not_is_refused(shown: Ready) -> None:
     model, screen = shown
     model.receive("code", "target", "pytorhc")
     assert "Did you mean pytorch?" in screen["bar", "message"]
@@ -94,7 +88,7 @@ def test_a_target_that_there_is_not_is_refused(shown: Pair) -> None:
 
 @pytest.mark.parametrize("target", ["script", "pytorch", "triton", "notebook"])
 def test_the_lines_of_the_selected_node_are_lit_where_they_are_known(
-    shown: Pair, target: str
+    shown: Ready, target: str
 ) -> None:
     model, screen = shown
     model.receive("code", "target", target)
@@ -110,24 +104,24 @@ def test_the_lines_of_the_selected_node_are_lit_where_they_are_known(
     assert "fn.random.uniform(" in text  # what feeds its angle
 
 
-def test_nothing_is_sent_while_nobody_looks(shown: Pair) -> None:
+def test_nothing_is_sent_while_nobody_looks(shown: Ready) -> None:
     model, screen = shown
     model.receive("code", "in_view", False)
     screen.published.clear()
-    model.act("inspector", {"do": "set", "node": "rotate", "arg": "angle", "value": 3, "group": ""})
+    edit(model, "set", node="rotate", arg="angle", value=3, group="")
     sent = {field for component, field in screen.published if component == "code"}
     assert sent == {"source", "files", "highlighted"}  # the first is for cells, the others empty
     assert screen["code", "files"] == []
     screen.published.clear()
-    model.act("inspector", {"do": "set", "node": "rotate", "arg": "angle", "value": 2, "group": ""})
+    edit(model, "set", node="rotate", arg="angle", value=2, group="")
     sent = {field for component, field in screen.published if component == "code"}
     assert sent == {"source"}
-    model.act("inspector", {"do": "set", "node": "rotate", "arg": "angle", "value": 3, "group": ""})
+    edit(model, "set", node="rotate", arg="angle", value=3, group="")
     model.receive("code", "in_view", True)
     assert "angle=3" in screen["code", "files"][0]["text"]
 
 
-def test_a_fault_is_named_and_no_code_of_an_earlier_graph_is_left(shown: Pair) -> None:
+def test_a_fault_is_named_and_no_code_of_an_earlier_graph_is_left(shown: Ready) -> None:
     model, screen = shown
     break_it(model)
     fault = screen["code", "fault"]
@@ -146,7 +140,7 @@ def test_a_fault_is_named_and_no_code_of_an_earlier_graph_is_left(shown: Pair) -
     assert screen["code", "fault"]["message"] == ""
 
 
-def test_what_cannot_go_to_a_target_says_which_node_and_why(shown: Pair) -> None:
+def test_what_cannot_go_to_a_target_says_which_node_and_why(shown: Ready) -> None:
     model, screen = shown
     model.receive("code", "target", "triton")
     assert len(screen["code", "files"]) > 1
@@ -164,7 +158,7 @@ def test_what_cannot_go_to_a_target_says_which_node_and_why(shown: Pair) -> None
     assert screen["code", "fault"]["message"] == ""
 
 
-def test_files_are_saved_one_alone_several_in_a_new_folder(shown: Pair) -> None:
+def test_files_are_saved_one_alone_several_in_a_new_folder(shown: Ready) -> None:
     model, screen = shown
     model.receive("code", "target", "pytorch")
     model.act("code", {"do": "save", "path": "train"})
@@ -182,7 +176,7 @@ def test_files_are_saved_one_alone_several_in_a_new_folder(shown: Pair) -> None:
         assert packed.infolist()[0].external_attr >> 16 == 0o644
 
 
-def test_a_name_under_which_the_code_could_not_run_is_refused(shown: Pair) -> None:
+def test_a_name_under_which_the_code_could_not_run_is_refused(shown: Ready) -> None:
     model, screen = shown
     for target, name, words in (
         ("pytorch", "torch", "hide the module torch"),
@@ -234,7 +228,7 @@ def test_the_list_of_usable_files_is_written_and_the_check_reported(
 
 
 def test_what_was_said_of_a_file_ends_with_the_graph_and_target_it_was_said_of(
-    shown: Pair, tmp_path: Path
+    shown: Ready, tmp_path: Path
 ) -> None:
     model, screen = shown
 
@@ -259,7 +253,7 @@ def test_what_was_said_of_a_file_ends_with_the_graph_and_target_it_was_said_of(
 
 @pytest.mark.parametrize("component", ["bar", "code"])
 def test_a_file_is_not_overwritten_with_a_graph_that_was_opened_since_the_question(
-    shown: Pair, tmp_path: Path, component: str
+    shown: Ready, tmp_path: Path, component: str
 ) -> None:
     model, screen = shown
     (tmp_path / "mine.py").write_text("mine")

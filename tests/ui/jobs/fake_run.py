@@ -1,4 +1,4 @@
-"""A measurement or comparison that runs until it is told how to end."""
+"""What a job runs, ended by the test, and what a job has told."""
 
 from __future__ import annotations
 
@@ -30,3 +30,20 @@ class FakeRun:
         if isinstance(self.outcome, Exception):
             raise self.outcome
         return self.outcome
+
+
+class Outcomes:
+    """A callback of a job that keeps each outcome."""
+
+    def __init__(self) -> None:
+        self.found: list[Any] = []
+        self._there = threading.Semaphore(0)
+
+    def __call__(self, of: object, outcome: Any) -> None:
+        self.found.append(outcome)
+        self._there.release()
+
+    def wait(self, count: int = 1) -> None:
+        """Wait for so many more outcomes."""
+        for _ in range(count):
+            assert self._there.acquire(timeout=60)

@@ -14,6 +14,7 @@ from PIL import Image
 from tests.engine import tasks
 from tests.helpers import chain_graph, with_settings
 from tests.ui.hosts import small
+from tests.ui.jobs.fake_run import Outcomes
 from tests.ui.screen import Make, Ready, edit, unpack, until
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
@@ -361,24 +362,12 @@ def document() -> Document:
     return Document(with_settings(chain_graph("resize"), batch_size=2))
 
 
-class Outcomes:
-    """What a job gave, once it is there."""
-
-    def __init__(self) -> None:
-        self.found: list[Any] = []
-        self.there = threading.Semaphore(0)
-
-    def __call__(self, document: Document, outcome: Any) -> None:
-        self.found.append(outcome)
-        self.there.release()
-
-
 def test_a_picture_is_drawn_with_the_graph_in_it(
     engine: Engine, document: Document, photos: Path
 ) -> None:
     outcomes = Outcomes()
     ShareImageJob(engine, outcomes).start(document, request_of(document, photos), "")
-    assert outcomes.there.acquire(timeout=60)
+    outcomes.wait()
     assert '"op": "resize"' in read_shared(outcomes.found[0])
 
 
@@ -400,7 +389,7 @@ def test_a_reason_is_drawn_but_no_cancellation(
     monkeypatch.setattr("workbench.ui.jobs.share_image_job.share_sheet", fail)
     outcomes = Outcomes()
     ShareImageJob(engine, outcomes).start(document, request_of(document, photos), "")
-    assert outcomes.there.acquire(timeout=60)
+    outcomes.wait()
     assert isinstance(outcomes.found[0], bytes) is drawn
     assert (outcomes.found[0] is error) is not drawn
 

@@ -1,12 +1,14 @@
 """Of what waits, the latest wins."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
 from tests.engine import tasks
+from tests.ui.jobs.fake_run import Outcomes
 from workbench.engine.protocol.call_handle import Caller, CallHandle
 from workbench.engine.protocol.process import Engine
 from workbench.errors import CancelledError, PipelineError
@@ -110,46 +112,46 @@ def request(batch: int) -> PreviewRequest:
     return PreviewRequest(Graph(), "data", batch)
 
 
-def end(previewer: Previewer, fake: FakeEngine) -> None:
-    """Let nothing of it reach into the next test."""
-    previewer.close()
-    for _ in range(4):
-        fake.open.release()
-    previewer._thread.join(30)
-    assert not previewer._thread.is_alive()
+Start = Callable[..., Previewer]
 
 
-def test_the_newest_request_replaces_the_one_that_waits(fake: Any) -> None:
-    done: list[Any] = []
-    finished = threading.Semaphore(0)
+@pytest.fixture
+def start(fake: Any) -> Iterator[Start]:
+    """Makes a previewer of the fake engine; its end lets nothing reach into the next test."""
+    made: list[Previewer] = []
 
-    def on_done(request: PreviewRequest, outcome: Outcome) -> None:
-        done.append(outcome)
-        finished.release()
+    def start(on_done: Any, on_slow: Callable[[], None] = lambda: None) -> Previewer:
+        made.append(Previewer(fake, on_done, on_slow))
+        return made[-1]
 
-    previewer = Previewer(fake, on_done, lambda: None)
+    yield start
+    for previewer in made:
+        previewer.close()
+        for _ in range(4):
+            fake.open.release()
+        previewer._thread.join(30)
+        assert not previewer._thread.is_alive()
+
+
+def test_the_newest_request_replaces_the_one_that_waits(fake: Any, start: Start) -> None:
+    done = Outcomes()
+    previewer = start(done)
     previewer.ask(request(0))
     assert fake.entered.acquire(timeout=30)
     for batch in (1, 2, 3):
         previewer.ask(request(batch))
     fake.open.release()
     fake.open.release()
-    assert finished.acquire(timeout=30)
-    assert finished.acquire(timeout=30)
-    assert fake.asked == done == [0, 3]
-    end(previewer, fake)
+    done.wait(2)
+    assert fake.asked == done.found == [0, 3]
 
 
-def test_a_burst_shows_a_picture_for_every_rendering_that_its_time_allows(fake: Any) -> None:
+def test_a_burst_shows_a_picture_for_every_rendering_that_its_time_allows(
+    fake: Any, start: Start
+) -> None:
     keys, keys_a_rendering = 60, 3
-    done: list[Any] = []
-    finished = threading.Semaphore(0)
-
-    def on_done(request: PreviewRequest, outcome: Outcome) -> None:
-        done.append(outcome)
-        finished.release()
-
-    previewer = Previewer(fake, on_done, lambda: None)
+    done = Outcomes()
+    previewer = start(done)
     previewer.ask(request(0))
     for key in range(1, keys):
         if key % keys_a_rendering == 1:
@@ -157,23 +159,16 @@ def test_a_burst_shows_a_picture_for_every_rendering_that_its_time_allows(fake: 
         previewer.ask(request(key))
         if key % keys_a_rendering == 0:
             fake.open.release()
-            assert finished.acquire(timeout=30)
+            done.wait()
     for _ in ("the one that runs", "the newest"):
         fake.open.release()
-        assert finished.acquire(timeout=30)
-    assert done == [*range(0, keys, keys_a_rendering), keys - 1]
-    end(previewer, fake)
+        done.wait()
+    assert done.found == [*range(0, keys, keys_a_rendering), keys - 1]
 
 
-def test_what_waits_can_be_dropped_and_errors_are_handed_on(fake: Any) -> None:
-    done: list[Any] = []
-    finished, slow = threading.Event(), threading.Event()
-
-    def on_done(request: PreviewRequest, outcome: Outcome) -> None:
-        done.append(outcome)
-        finished.set()
-
-    previewer = Previewer(fake, on_done, slow.set)
+def test_what_waits_can_be_dropped_and_errors_are_handed_on(fake: Any, start: Start) -> None:
+    done, slow = Outcomes(), threading.Event()
+    previewer = start(done, slow.set)
     previewer.ask(request(0))
     assert fake.entered.acquire(timeout=30)
     assert previewer.running == request(0)
@@ -183,13 +178,12 @@ def test_what_waits_can_be_dropped_and_errors_are_handed_on(fake: Any) -> None:
     assert slow.is_set()
     fake.error = PipelineError("refused", "rotate")
     fake.open.release()
-    assert finished.wait(30)
-    assert done == [fake.error]
+    done.wait()
+    assert done.found == [fake.error]
     assert fake.asked == [0]
-    end(previewer, fake)
 
 
-def test_a_slow_one_gives_way_but_not_two_in_a_row(fake: Any) -> None:
+def test_a_slow_one_gives_way_but_not_two_in_a_row(fake: Any, start: Start) -> None:
     done: list[Any] = []
     finished = threading.Semaphore(0)
 
@@ -197,7 +191,7 @@ def test_a_slow_one_gives_way_but_not_two_in_a_row(fake: Any) -> None:
         done.append((request.batch, isinstance(outcome, CancelledError)))
         finished.release()
 
-    previewer = Previewer(fake, on_done, lambda: None)
+    previewer = start(on_done)
     previewer.ask(request(0))
     assert fake.entered.acquire(timeout=30)
     previewer.ask(request(1))
@@ -214,29 +208,29 @@ def test_a_slow_one_gives_way_but_not_two_in_a_row(fake: Any) -> None:
     assert finished.acquire(timeout=30)
     assert finished.acquire(timeout=30)
     assert done == [(0, True), (1, False), (3, False)]
-    end(previewer, fake)
 
 
 def test_one_that_does_not_give_way_loses_its_worker(
-    fake: Any, monkeypatch: pytest.MonkeyPatch
+    fake: Any, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("workbench.ui.jobs.previewer.GRACE", 0.01)
-    finished = threading.Event()
+    done = Outcomes()
     fake.deaf = True
-    previewer = Previewer(fake, lambda request, outcome: finished.set(), lambda: None)
+    previewer = start(done)
     previewer.ask(request(0))
     assert fake.entered.acquire(timeout=30)
     previewer.ask(request(1))
     grow_slow(previewer)
-    assert finished.wait(30)
+    done.wait()
     assert fake.given_up == ["interrupt", "cancel"]
-    end(previewer, fake)
 
 
-def test_a_worker_that_starts_has_its_time(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_starts_has_its_time(
+    fake: Any, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("workbench.ui.jobs.previewer.GRACE", 0.0)
     fake.deaf, fake.pid = True, 4711
-    previewer = Previewer(fake, lambda request, outcome: None, lambda: None)
+    previewer = start(Outcomes())
     previewer.ask(request(0))
     assert fake.entered.acquire(timeout=30)
     previewer.ask(request(1))
@@ -246,10 +240,9 @@ def test_a_worker_that_starts_has_its_time(fake: Any, monkeypatch: pytest.Monkey
     assert fake.entered.acquire(timeout=30)  # the next one, with the same worker
     fake.open.release()
     assert fake.given_up == ["interrupt"]
-    end(previewer, fake)
 
 
-def test_asides_wait_for_pictures_and_live_ones_take_turns(fake: Any) -> None:
+def test_asides_wait_for_pictures_and_live_ones_take_turns(fake: Any, start: Start) -> None:
     order: list[str] = []
     finished = threading.Semaphore(0)
     held = threading.Event()
@@ -274,7 +267,7 @@ def test_asides_wait_for_pictures_and_live_ones_take_turns(fake: Any) -> None:
             previewer.drop_background("dropped")
         finished.release()
 
-    previewer = Previewer(fake, on_done, lambda: None)
+    previewer = start(on_done)
     held.set()
     previewer.ask(request(0))
     assert fake.entered.acquire(timeout=30)
@@ -284,30 +277,24 @@ def test_asides_wait_for_pictures_and_live_ones_take_turns(fake: Any) -> None:
     for _ in range(4):
         assert finished.acquire(timeout=30)
     assert order == ["0", "live", "1", "late"]
-    end(previewer, fake)
 
 
-def test_a_job_that_gave_way_runs_again(fake: Any) -> None:
-    outcomes: list[Any] = []
-    finished = threading.Event()
-
-    def told(outcome: Any) -> None:
-        outcomes.append(outcome)
-        finished.set()
-
-    previewer = Previewer(fake, lambda request, outcome: None, lambda: None)
-    job = BackgroundJob("steps", 0, False, lambda engine: engine.call(tasks.echo, "job"), told)
+def test_a_job_that_gave_way_runs_again(fake: Any, start: Start) -> None:
+    done = Outcomes()
+    previewer = start(Outcomes())
+    job = BackgroundJob(
+        "steps", 0, False, lambda engine: engine.call(tasks.echo, "job"), partial(done, None)
+    )
     previewer.submit_background(job)
     assert fake.entered.acquire(timeout=30)
     previewer.ask(request(0))
     for _ in range(2):
         assert fake.entered.acquire(timeout=30)
         fake.open.release()
-    assert finished.wait(30)
-    assert outcomes == ["job"]
+    done.wait()
+    assert done.found == ["job"]
     assert fake.asked == ["job", 0, "job"]
     assert fake.given_up == ["interrupt"]
-    end(previewer, fake)
 
 
 def test_two_requests_do_not_end_a_third_callers_call(
@@ -315,9 +302,8 @@ def test_two_requests_do_not_end_a_third_callers_call(
 ) -> None:
     """A1, with a real worker."""
     monkeypatch.setattr("workbench.ui.jobs.previewer.render_batch", batch_number)
-    done: list[Any] = []
-    raised: list[BaseException] = []
-    running, slow, finished = threading.Event(), threading.Event(), threading.Semaphore(0)
+    done, raised = Outcomes(), list[BaseException]()
+    running, slow = threading.Event(), threading.Event()
     third = engine.handle()
 
     def share() -> None:
@@ -326,24 +312,20 @@ def test_two_requests_do_not_end_a_third_callers_call(
         except CancelledError as error:
             raised.append(error)
 
-    def on_done(request: PreviewRequest, outcome: Any) -> None:
-        done.append(outcome)
-        finished.release()
-
     thread = threading.Thread(target=share)
     thread.start()
     assert running.wait(30)
-    previewer = Previewer(engine, on_done, slow.set)
+    previewer = Previewer(engine, done, slow.set)
     previewer.ask(request(0))
     assert slow.wait(30)
     previewer.ask(request(1))
-    assert finished.acquire(timeout=30)
-    assert isinstance(done[0], CancelledError), "the first request gives way to the second"
+    done.wait()
+    assert isinstance(done.found[0], CancelledError), "the first request gives way to the second"
     assert thread.is_alive(), "the third caller's call goes on"
     third.interrupt()
     thread.join(30)
     assert len(raised) == 1
-    assert finished.acquire(timeout=30)
-    assert done[1:] == [1]
+    done.wait()
+    assert done.found[1:] == [1]
     previewer.close()
     previewer._thread.join(30)
