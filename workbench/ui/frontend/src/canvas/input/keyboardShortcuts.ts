@@ -10,6 +10,7 @@ import {
   chooseOneOf,
   chooseSomeOf,
   connect,
+  copyCode,
   duplicate,
   enter,
   frame,
@@ -26,7 +27,6 @@ import {
   wrap,
 } from "../state/actions";
 import { chooseAlignment } from "../state/alignment";
-import { copyCode } from "../menus/codeCopy";
 import { isOutput } from "../layout/geometry";
 import type { LayoutCache } from "../layout/layoutCache";
 import { showPalette } from "../state/paletteVisibility";

@@ -2,7 +2,6 @@
 
 import type { EdgeEntry, NodeEntry, PortEntry } from "../../views";
 import { beside, drawWords } from "./nodeLabels";
-import { textWidth } from "./textWidth";
 
 export const CARD = { width: 228, most: 340, height: 62, line: 114, fault: 18, bodies: 42 };
 export const DRAW = { height: 24, least: 84, most: 200, letter: 6.4 };
@@ -142,4 +141,21 @@ function rung(node: DrawnNode, names: readonly string[], name: string): number {
 export function rim(box: Point, socket: Socket): Point {
   const out = PORT.size / 2;
   return { x: box.x + socket.x, y: box.y + socket.y + (socket.side === "top" ? -out : out) };
+}
+
+/** Widths that were measured before, by font and text. */
+const widths = new Map<string, number>();
+let context: CanvasRenderingContext2D | null = null;
+
+/** In pixels; `font` as in CSS. */
+function textWidth(text: string, font: string): number {
+  const key = `${font} ${text}`;
+  const found = widths.get(key);
+  if (found !== undefined) return found;
+  context ??= document.createElement("canvas").getContext("2d");
+  if (!context) return text.length * 8;
+  context.font = font;
+  const { width } = context.measureText(text);
+  widths.set(key, width);
+  return width;
 }

@@ -3,14 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { copyText } from "../../lib/files";
 import { Icon } from "../../lib/icons";
-import type { CanvasStore } from "../state/canvasStore";
 import { useCanvasStore } from "../state/context";
-
-/** Asks for the lines of the selected nodes, or of all where none is. */
-export function copyCode(store: CanvasStore): void {
-  const nodes = store.get().selected.filter((id) => store.node(id)?.op);
-  store.wantsCode = store.link.ask("copy_code", { nodes });
-}
 
 /** Takes what Python answers. */
 export function CodeCopy() {

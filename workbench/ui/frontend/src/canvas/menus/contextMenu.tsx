@@ -9,6 +9,7 @@ import {
   chooseSomeOf,
   collapse,
   connect,
+  copyCode,
   duplicate,
   frame,
   mute,
@@ -22,7 +23,6 @@ import {
   wrap,
 } from "../state/actions";
 import { chooseAlignment } from "../state/alignment";
-import { copyCode } from "./codeCopy";
 import { showPalette } from "../state/paletteVisibility";
 import { NONE } from "../state/canvasState";
 import type { CanvasStore } from "../state/canvasStore";

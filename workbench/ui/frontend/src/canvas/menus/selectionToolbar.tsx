@@ -2,9 +2,8 @@
 
 import { Panel } from "@xyflow/react";
 import { memo } from "preact/compat";
-import { duplicate, frame, mute, remove } from "../state/actions";
+import { copyCode, duplicate, frame, mute, remove } from "../state/actions";
 import { align, ALIGNMENTS } from "../state/alignment";
-import { copyCode } from "./codeCopy";
 import { useCanvasState, useCanvasStore } from "../state/context";
 import { isOutput } from "../layout/geometry";
 import { Icon } from "../../lib/icons";

@@ -3,9 +3,21 @@
 
 import { controlOf } from "../../lib/siblings";
 import { align, ALIGNMENTS } from "../state/alignment";
-import { copyCode } from "../menus/codeCopy";
 import { showPalette } from "../state/paletteVisibility";
-import { addElif, chooseChain, chooseOneOf, chooseSomeOf, duplicate, remove, repeat, saveBlock, showTargets, unwrap, wrap } from "../state/actions";
+import {
+  addElif,
+  chooseChain,
+  chooseOneOf,
+  chooseSomeOf,
+  copyCode,
+  duplicate,
+  remove,
+  repeat,
+  saveBlock,
+  showTargets,
+  unwrap,
+  wrap,
+} from "../state/actions";
 import type { CanvasStore } from "../state/canvasStore";
 import type { Command } from "./searchItems";
 

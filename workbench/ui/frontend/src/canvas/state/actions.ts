@@ -184,3 +184,9 @@ export function connect(store: CanvasStore): void {
   const output = node.outputs.length === 1 ? node.outputs[0]!.name : "";
   store.set({ popup: { kind: "connect", node: node.id, output } });
 }
+
+/** Asks for the lines of the selected nodes, or of all where none is. */
+export function copyCode(store: CanvasStore): void {
+  const nodes = store.get().selected.filter((id) => store.node(id)?.op);
+  store.wantsCode = store.link.ask("copy_code", { nodes });
+}
