@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.ui.screen import Ready, Screen
+from tests.ui.screen import Ready
 from workbench.emit import emit_script
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, dump_graph, load_graph, load_recipe
@@ -20,7 +20,6 @@ from workbench.graph.edits.edit import set_setting
 from workbench.graph.edits.fragment import copy_fragment
 from workbench.graph.user_functions.own_code import trust_graph
 from workbench.preview.views.share import write_shared
-from workbench.ui.app.view_model import ViewModel
 from workbench.ui.state.owner import new_owner
 
 Make = Callable[..., Ready]
@@ -47,17 +46,8 @@ def mark(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def make(photos: Path) -> Iterator[Make]:
-    made: list[ViewModel] = []
-
-    def make(graph: Any = SMALL, **options: Any) -> Ready:
-        screen = Screen()
-        made.append(ViewModel(photos, graph, screen.publish, **options))
-        return made[-1], screen
-
-    yield make
-    for model in made:
-        model.close()
+def start_graph() -> Graph:
+    return SMALL
 
 
 def picture(text: str) -> str:
@@ -122,12 +112,12 @@ def test_what_was_kept_comes_back_without_trust(make: Make, mark: Path) -> None:
 
 def test_a_page_that_begins_with_it_does_not_run_it(make: Make, mark: Path) -> None:
     graph: Graph = load_graph(leaving(mark))
-    model, screen = make(graph)
+    model, screen = make(graph=graph)
     screen.wait(lambda s: s["bar", "status"]["state"] == "fault", "a fault")
     assert "not trusted" in str(screen["bar", "faults"])
     assert not mark.exists()
     changed = dump_graph(graph).replace("return image", "return  image")
-    _, trusting = make(trust_graph(graph))
+    _, trusting = make(graph=trust_graph(graph))
     trusting.wait_ready()
     assert mark.exists()
     with pytest.raises(GraphFaultsError, match="not trusted"):

@@ -58,10 +58,8 @@ def pane(page: Page, name: str) -> Locator:
 def test_card_slider_and_pictures_are_in_sight_while_a_value_is_moved(
     host: Host, photos: Path
 ) -> None:
-    page = host.page
-    page.set_viewport_size({"width": 1280, "height": 720})
-    host.open(photos, fixed(1.0))
-    await_picture(page)
+    host.page.set_viewport_size({"width": 1280, "height": 720})
+    page = open_page(host, photos, fixed(1.0))
     page.locator(".wb-screen").scroll_into_view_if_needed()
     screen = page.locator(".wb-screen")
     expect(screen).to_have_attribute(
@@ -138,10 +136,8 @@ def test_a_key_gives_one_pane_the_whole_screen_and_back(panel: PanelHost, photos
 def test_a_narrow_window_keeps_the_pictures_in_sight(
     size: tuple[int, int], panel: PanelHost, photos: Path
 ) -> None:
-    page = panel.page
-    page.set_viewport_size({"width": size[0], "height": size[1]})
-    panel.open(photos, small())
-    await_picture(page)
+    panel.page.set_viewport_size({"width": size[0], "height": size[1]})
+    page = open_page(panel, photos, small())
     screen = page.locator(".wb-screen")
     expect(screen).to_have_attribute("data-form", "narrow" if size[0] < 640 else "medium")
     slider = part(page, "inspector").locator("[data-arg=angle]").get_by_role("slider").first
