@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.emit.test_box_clipping import cropping, jpeg, written
 from tests.emit.core.test_comments import WARNED, small_constants
+from tests.emit.test_box_clipping import cropping, jpeg, written
 from tests.sources.written import Photos, read_photos, write_tfrecord, write_webdataset
 from tests.ui.hosts import small
 from tests.ui.screen import Make, Screen
