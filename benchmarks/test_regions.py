@@ -27,8 +27,7 @@ from workbench.catalog import Value, load_catalog
 from workbench.emit import emit_script
 from workbench.engine.run.worker import Worker
 from workbench.graph import Graph
-from workbench.graph.control_flow.one_of import choose_one_of
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
 from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest
 from workbench.preview.views.render import render
@@ -62,7 +61,7 @@ def apply_with_p() -> Graph:
 
 def one_of_four() -> Graph:
     ops = ("rotate", "gaussian_blur", "brightness_contrast", "noise.gaussian")
-    return choose_one_of(augmented(*ops), CATALOG, [*map(_name, ops)])[0]
+    return wrap_as_options(augmented(*ops), CATALOG, [*map(_name, ops)])[0]
 
 
 def nested() -> Graph:

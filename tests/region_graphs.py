@@ -12,9 +12,13 @@ from hypothesis import strategies as st
 from tests.helpers import CATALOG
 from workbench.catalog import Catalog, Value
 from workbench.graph import Graph, Node, Port, Settings, load_recipe
-from workbench.graph.control_flow.chance import set_probability
-from workbench.graph.control_flow.one_of import add_option, choose_one_of, set_weights
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.options import (
+    add_option,
+    fit_generator,
+    set_probability,
+    set_weights,
+)
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
 from workbench.graph.edits.edit import start_graph
 from workbench.graph.model import Body, Source
 from workbench.sources import Dataset, Datasets, open_datasets
@@ -129,10 +133,21 @@ REGION_GRAPHS = st.lists(st.integers(0, 1000), min_size=8, max_size=40).map(_mad
 
 def several(catalog: Catalog) -> Graph:
     """The recipe ``rotate-jitter`` with one of three: turned at times, recoloured, as it is."""
-    graph, region = choose_one_of(load_recipe("rotate-jitter"), catalog, ["rotate", "color"])
+    graph, region = wrap_as_options(load_recipe("rotate-jitter"), catalog, ["rotate", "color"])
     graph = set_weights(add_option(graph, catalog, region), catalog, region, [5, 3, 2])
     graph, inner = wrap_in_region(graph, catalog, ["rotate"])
     return set_probability(graph, catalog, inner, 0.8)
+
+
+def set_count(
+    graph: Graph, catalog: Catalog, region: str, count: int, *, shuffled: bool | None = None
+) -> Graph:
+    """Let this number of the bodies of a ``some_of`` run."""
+    inside = graph.at_scope(graph.scope_of(region))
+    node = inside.node(region)
+    in_any_order = node.args["shuffled"] if shuffled is None else shuffled
+    node = replace(node, args={**node.args, "count": count, "shuffled": in_any_order})
+    return fit_generator(inside.replace_node(node).whole, catalog, region)
 
 
 def two_datasets(photos: Path) -> Datasets:

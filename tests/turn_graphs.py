@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.region_graphs import BATCH, CATALOG, GraphMaker
 from workbench.catalog import Value
 from workbench.graph import Graph, Node, Port, Settings
-from workbench.graph.control_flow.some_of import order_count
+from workbench.graph.control_flow.kinds import SOME_OF
 from workbench.graph.edits.edit import start_graph
 
 
@@ -34,7 +34,7 @@ class _TurnMaker(GraphMaker):
         names = CATALOG["some_of"].body_names(options)
         bodies = {name: self.body(region.scope(name), list(images), depth) for name in names}
         region = replace(region, bodies=bodies)
-        draw = self.node("random.choice", {"population": order_count(region)})
+        draw = self.node("random.choice", {"population": SOME_OF.order_count(region)})
         return [draw, replace(region, inputs={"choice": Port(draw.id, "output"), **images})]
 
     def repeat(self, images: Mapping[str, Port], depth: int) -> list[Node]:

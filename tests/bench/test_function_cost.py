@@ -23,7 +23,7 @@ from workbench.bench.records.record import WHOLE
 from workbench.bench.records.stage_report import FunctionCost, StageReport, stages_of
 from workbench.catalog import Catalog
 from workbench.graph import Graph
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_region
 
 
 @wb.node(layouts="HWC")

@@ -15,7 +15,7 @@ from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
 from workbench.errors import EngineError
 from workbench.graph import Graph
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_region
 
 SHORT = MeasurementConfig(0.05, 2, 2, warm_up_rounds=1, budget=0.0)
 

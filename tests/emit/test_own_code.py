@@ -15,7 +15,7 @@ from workbench.catalog import Catalog
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError
 from workbench.graph import Graph, load_recipe
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_region
 
 GOLDEN = Path(__file__).parent / "own_code" / "golden" / "script.py"
 CARRY = (

@@ -8,12 +8,10 @@ from textwrap import dedent
 
 from hypothesis import given
 
-from tests.region_graphs import CATALOG, REGION_GRAPHS, branching_graph, several
+from tests.region_graphs import CATALOG, REGION_GRAPHS, branching_graph, set_count, several
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
-from workbench.graph.control_flow.regions import wrap_in_region
-from workbench.graph.control_flow.repeat import repeat
-from workbench.graph.control_flow.some_of import choose_some_of, set_count
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.rename import rename_node
 from workbench.graph.model import Body
@@ -194,9 +192,11 @@ def test_what_decides_is_on_the_cpu_also_with_mixed_decoding() -> None:
 
 def test_what_is_looked_up_takes_no_name_of_a_draw_of_turns() -> None:
     """Read as ``some_of_option[i]``, it was taken for another name and overwritten."""
-    graph, region = choose_some_of(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])
+    graph, region = wrap_as_options(
+        load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"], "some_of"
+    )
     graph = set_count(graph, CATALOG, region, 2, shuffled=True)
-    graph, _ = repeat(graph, CATALOG, [region])
+    graph, _ = wrap_in_region(graph, CATALOG, [region], "repeat")
     graph = rename_node(graph, "angle", "some_of_option")
     text = emit_script(graph, CATALOG).text
     assert "angle=some_of_option[i]" in text
@@ -206,7 +206,7 @@ def test_what_is_looked_up_takes_no_name_of_a_draw_of_turns() -> None:
 
 def test_a_draw_of_each_turn_is_read_so_inside_another_region() -> None:
     graph = connect(load_recipe("rotate-jitter"), CATALOG, Port("angle", "output"), "color", "hue")
-    graph, _ = repeat(graph, CATALOG, ["rotate", "color"])
+    graph, _ = wrap_in_region(graph, CATALOG, ["rotate", "color"], "repeat")
     graph, _ = wrap_in_region(graph, CATALOG, ["rotate"])
     text = pipeline_of(graph)
     assert "    if chance[i]:\n        images = fn.rotate(" in text

@@ -10,7 +10,7 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.engine.importing import from_file
 from workbench.graph import Node, Port
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_region
 
 CATALOG = load_catalog()
 

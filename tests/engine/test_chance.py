@@ -13,13 +13,12 @@ from PIL import Image
 from tests.engine.test_regions import BATCHES, script_outputs
 from tests.engine.test_some_of import DRAWING, chain
 from tests.helpers import chain_graph, same
-from tests.region_graphs import CATALOG, several
+from tests.region_graphs import CATALOG, set_count, several
 from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, Node, Port, check_graph
-from workbench.graph.control_flow.chance import set_probability
-from workbench.graph.control_flow.one_of import add_option, choose_one_of, set_weights
-from workbench.graph.control_flow.regions import wrap_in_region
-from workbench.graph.control_flow.some_of import choose_some_of, orders, set_count
+from workbench.graph.control_flow.kinds import SOME_OF
+from workbench.graph.control_flow.options import add_option, set_probability, set_weights
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
 from workbench.graph.edits.edit import set_setting
 from workbench.sources import open_datasets
 
@@ -49,7 +48,7 @@ def augmented() -> Graph:
         graph = replace(graph, nodes=(*graph.nodes, node))
         before = Port(name, "output")
     graph = replace(graph, outputs={**graph.outputs, "images": before})
-    graph, region = choose_one_of(
+    graph, region = wrap_as_options(
         graph, CATALOG, ["rotate", "brightness_contrast", "noise_gaussian"]
     )
     graph = set_weights(add_option(graph, CATALOG, region), CATALOG, region, [2, 3, 4, 1])
@@ -113,7 +112,7 @@ def test_bodies_run_as_often_as_their_weights_say_and_apart(dots: Path) -> None:
 
 @pytest.mark.thorough
 def test_options_run_equally_often_and_in_every_order(dots: Path) -> None:
-    graph, region = choose_some_of(chain(), CATALOG, DRAWING)
+    graph, region = wrap_as_options(chain(), CATALOG, DRAWING, "some_of")
     graph = set_count(graph, CATALOG, region, 2)
     graph = set_setting(graph, batch_size=BATCH)
     found = _orders_drawn(graph, region, dots)
@@ -123,7 +122,7 @@ def test_options_run_equally_often_and_in_every_order(dots: Path) -> None:
         assert abs(came / SAMPLES - 2 / 3) < margin, option
 
     graph = set_count(graph, CATALOG, region, 2, shuffled=True)
-    table = orders(graph.node(region))
+    table = SOME_OF.orders(graph.node(region))
     found = _orders_drawn(graph, region, dots)
     expected = SAMPLES / len(table)
     assert set(found) == set(table)
@@ -132,7 +131,7 @@ def test_options_run_equally_often_and_in_every_order(dots: Path) -> None:
 
 def _orders_drawn(graph: Graph, region: str, folder: Path) -> Counter[tuple[int, ...]]:
     """How often each order of a region was drawn."""
-    port, table = Port("choice", "output"), orders(graph.node(region))
+    port, table = Port("choice", "output"), SOME_OF.orders(graph.node(region))
     drawn = replace(graph, outputs={"choice": port})
     runner, data = Runner(CATALOG), open_datasets(folder)
     found: Counter[tuple[int, ...]] = Counter()

@@ -24,8 +24,8 @@ from workbench.graph.control_flow.conditions import (
     condition_of,
 )
 from workbench.graph.control_flow.else_if import add_elif, elif_of
-from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.graph.control_flow.set_condition import set_condition
+from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.graph.edits.edit import insert_node, randomise_arg, set_setting
 
 CATALOG = load_catalog()

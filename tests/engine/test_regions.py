@@ -13,7 +13,7 @@ from workbench.emit import emit_script
 from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.graph.edits.rename import rename_node
 from workbench.graph.model import Body

@@ -12,14 +12,12 @@ from hypothesis import given
 from tests.engine.test_regions import BATCHES, script_outputs
 from tests.helpers import chain_graph, same
 from tests.region_graphs import BATCH as BATCH_OF_ANY
-from tests.region_graphs import CATALOG
+from tests.region_graphs import CATALOG, set_count
 from tests.thorough import examples, one_in
 from tests.turn_graphs import TURN_GRAPHS
 from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
-from workbench.graph.control_flow.regions import wrap_in_region
-from workbench.graph.control_flow.repeat import repeat
-from workbench.graph.control_flow.some_of import choose_some_of, set_count
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
 from workbench.graph.edits.edit import new_node, set_setting
 from workbench.sources import open_datasets
 
@@ -49,22 +47,22 @@ def chain() -> Graph:
 
 
 def in_order(count: int = 2) -> Graph:
-    graph, region = choose_some_of(chain(), CATALOG, DRAWING)
+    graph, region = wrap_as_options(chain(), CATALOG, DRAWING, "some_of")
     return set_count(graph, CATALOG, region, count)
 
 
 def shuffled(count: int = 2) -> Graph:
-    graph, region = choose_some_of(chain(), CATALOG, DRAWING)
+    graph, region = wrap_as_options(chain(), CATALOG, DRAWING, "some_of")
     return set_count(graph, CATALOG, region, count, shuffled=True)
 
 
 def repeated(times: int = 3) -> Graph:
-    graph, region = repeat(chain(), CATALOG, DRAWING)
+    graph, region = wrap_in_region(chain(), CATALOG, DRAWING, "repeat")
     return graph.replace_node(replace(graph.node(region), args={"times": times}))
 
 
 def repeated_as_drawn() -> Graph:
-    graph, region = repeat(chain(), CATALOG, DRAWING)
+    graph, region = wrap_in_region(chain(), CATALOG, DRAWING, "repeat")
     draw = new_node(graph, CATALOG, "random.uniform", "times")
     draw = replace(draw, args={"range": (0.0, 4.0), "dtype": "INT32"})
     node = graph.node(region)
@@ -78,20 +76,20 @@ def nested() -> Graph:
     """Any two of three, one of them by chance, twice over, and all of that by chance."""
     graph = shuffled()
     graph, _ = wrap_in_region(graph, CATALOG, ["noise_gaussian"])
-    graph, twice = repeat(graph, CATALOG, ["some_of"])
+    graph, twice = wrap_in_region(graph, CATALOG, ["some_of"], "repeat")
     graph, _ = wrap_in_region(graph, CATALOG, [twice])
     return graph
 
 
 def repeated_in_a_repeat() -> Graph:
-    graph, inner = repeat(chain(), CATALOG, ["rotate"])
-    graph, _ = repeat(graph, CATALOG, [inner, "noise_gaussian"])
+    graph, inner = wrap_in_region(chain(), CATALOG, ["rotate"], "repeat")
+    graph, _ = wrap_in_region(graph, CATALOG, [inner, "noise_gaussian"], "repeat")
     return graph
 
 
 def repeated_subsets() -> Graph:
     """Any two of three, twice over."""
-    graph, _ = repeat(shuffled(), CATALOG, ["some_of"])
+    graph, _ = wrap_in_region(shuffled(), CATALOG, ["some_of"], "repeat")
     return graph
 
 

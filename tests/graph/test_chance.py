@@ -5,8 +5,9 @@ import pytest
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import check_graph, load_recipe
-from workbench.graph.control_flow.chance import probability_of, set_probability
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.kinds import IF
+from workbench.graph.control_flow.options import set_probability
+from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.graph.edits.connect import connect
 from workbench.graph.model import Port
 
@@ -15,10 +16,10 @@ BRANCHED, REGION = wrap_in_region(load_recipe("rotate-jitter"), CATALOG, ["rotat
 
 
 def test_the_probability_is_that_of_the_coin_flip() -> None:
-    assert probability_of(BRANCHED, BRANCHED.node(REGION)) == 0.5
+    assert IF.probability(BRANCHED, BRANCHED.node(REGION)) == 0.5
     graph = set_probability(BRANCHED, CATALOG, REGION, 0.8)
     assert graph.node("chance").args["probability"] == 0.8
-    assert probability_of(graph, graph.node(REGION)) == 0.8
+    assert IF.probability(graph, graph.node(REGION)) == 0.8
     assert not check_graph(graph, CATALOG)
 
 
@@ -26,8 +27,8 @@ def test_so_it_is_inside_a_region() -> None:
     graph, inner = wrap_in_region(BRANCHED, CATALOG, ["rotate"])
     graph = set_probability(graph, CATALOG, inner, 0.25)
     body = graph.at_scope(graph.scope_of(inner))
-    assert probability_of(body, body.node(inner)) == 0.25
-    assert probability_of(graph, graph.node(REGION)) == 0.5
+    assert IF.probability(body, body.node(inner)) == 0.25
+    assert IF.probability(graph, graph.node(REGION)) == 0.5
 
 
 @pytest.mark.parametrize("probability", [-0.1, 1.01, float("nan"), float("inf")])
@@ -38,6 +39,6 @@ def test_no_probability_is_refused(probability: float) -> None:
 
 def test_what_no_coin_flip_decides_has_none() -> None:
     graph = connect(BRANCHED, CATALOG, Port("reader", "labels"), REGION, "condition")
-    assert probability_of(graph, graph.node(REGION)) is None
+    assert IF.probability(graph, graph.node(REGION)) is None
     with pytest.raises(GraphEditError, match=r"reader\.labels decides"):
         set_probability(graph, CATALOG, REGION, 0.5)

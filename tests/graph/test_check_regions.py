@@ -13,8 +13,8 @@ from tests.helpers import chain_graph
 from tests.region_graphs import CATALOG, branching_graph
 from workbench.errors import GraphFormatError
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph, load_recipe
-from workbench.graph.control_flow.one_of import add_option, choose_one_of
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.options import add_option
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Body
@@ -270,7 +270,7 @@ def test_too_many_nodes_are_refused_in_one_sentence() -> None:
 
 @pytest.mark.parametrize("odd", [0, 1, 2])
 def test_the_one_of_three_bodies_that_differs_is_named(odd: int) -> None:
-    graph, region = choose_one_of(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])
+    graph, region = wrap_as_options(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])
     graph = add_option(graph, CATALOG, region)
     node = graph.node(region)
     scope = node.scope(f"option_{odd}")
@@ -290,7 +290,7 @@ def test_the_one_of_three_bodies_that_differs_is_named(odd: int) -> None:
 def test_grey_beside_colour_is_converted_at_a_click() -> None:
     args: dict[str, Any] = {"image_type": "RGB", "output_type": "GRAY"}
     graph = chain_graph("resize", "color_space_conversion", color_space_conversion=args)
-    graph, region = choose_one_of(graph, CATALOG, ["color_space_conversion"])
+    graph, region = wrap_as_options(graph, CATALOG, ["color_space_conversion"])
     (fault,) = check_graph(graph, CATALOG)
     assert (fault.about, fault.arg) == (f"{region}.option_0", "images")
     offered = {fix.label: fix.graph for fix in fixes(graph, CATALOG, fault)}

@@ -21,9 +21,8 @@ from workbench.graph.control_flow.conditions import (
     condition_of,
 )
 from workbench.graph.control_flow.else_if import add_elif, elif_of
-from workbench.graph.control_flow.regions import wrap_in_region
-from workbench.graph.control_flow.repeat import repeat
 from workbench.graph.control_flow.set_condition import set_condition
+from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.graph.edits.edit import insert_node
 from workbench.graph.edits.rename import rename_node
 from workbench.ui.inspector.condition_actions import condition_words
@@ -110,7 +109,7 @@ def test_what_others_read_stays() -> None:
 
 
 def test_in_a_loop_it_is_asked_of_what_was_changed() -> None:
-    repeated, _ = repeat(NESTED, CATALOG, [REGION])
+    repeated, _ = wrap_in_region(NESTED, CATALOG, [REGION], "repeat")
     graph = set_condition(repeated, CATALOG, INNER, LabelIs((1,)))
     assert not check_graph(graph, CATALOG)
     assert asked(graph, INNER) == LabelIs((1,))

@@ -15,25 +15,16 @@ from workbench.catalog import Value, load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, dump_graph, load_graph, load_recipe
-from workbench.graph.control_flow.one_of import (
-    MOST,
-    add_option,
-    choose_chain,
-    choose_one_of,
-    draw_of,
-    remove_option,
-    set_weights,
-    shares,
-    weights_of,
-)
-from workbench.graph.control_flow.regions import unwrap_region, wrap_in_region
+from workbench.graph.control_flow.kinds import MOST_OPTIONS, ONE_OF, shares
+from workbench.graph.control_flow.options import add_option, remove_option, set_weights
+from workbench.graph.control_flow.wrap import unwrap_region, wrap_as_options, wrap_in_region
 from workbench.graph.edits.edit import new_node
 from workbench.graph.fixes import fixes
 from workbench.graph.types.shapes import infer_types
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")
-BOTH, REGION = choose_one_of(JITTER, CATALOG, ["rotate", "color"])
+BOTH, REGION = wrap_as_options(JITTER, CATALOG, ["rotate", "color"])
 
 
 def bodies(graph: Graph) -> list[list[str]]:
@@ -41,7 +32,7 @@ def bodies(graph: Graph) -> list[list[str]]:
 
 
 def weights(graph: Graph) -> tuple[float, ...] | None:
-    return weights_of(graph, graph.node(REGION))
+    return ONE_OF.weights(graph, graph.node(REGION))
 
 
 def test_each_node_of_a_chain_is_an_option_with_its_draws() -> None:
@@ -63,7 +54,7 @@ def test_each_node_of_a_chain_is_an_option_with_its_draws() -> None:
 
 
 def test_a_single_node_stands_beside_nothing() -> None:
-    graph, region = choose_one_of(JITTER, CATALOG, ["rotate"])
+    graph, region = wrap_as_options(JITTER, CATALOG, ["rotate"])
     passes = graph.node(region).bodies["option_1"]
     assert passes.nodes == ()
     assert dict(passes.outputs) == {"images": Port(f"{region}.option_1", "images")}
@@ -71,12 +62,12 @@ def test_a_single_node_stands_beside_nothing() -> None:
 
 
 def test_a_chain_is_one_option_beside_nothing() -> None:
-    graph, region = choose_chain(JITTER, CATALOG, ["rotate", "color"])
+    graph, region = wrap_in_region(JITTER, CATALOG, ["rotate", "color"], "one_of")
     first, second = graph.node(region).bodies.values()
     assert {"angle", "rotate", "color"} <= {node.id for node in first.nodes}
     assert second.nodes == ()
     assert graph.node("choice").args == {"population": 2}
-    assert weights_of(graph, graph.node(region)) == (0.5, 0.5)
+    assert ONE_OF.weights(graph, graph.node(region)) == (0.5, 0.5)
     assert not check_graph(graph, CATALOG)
 
 
@@ -89,11 +80,11 @@ def test_one_option_is_kept_and_the_draw_goes() -> None:
 
 
 def test_a_region_stands_inside_an_option() -> None:
-    graph, inner = choose_one_of(BOTH, CATALOG, ["color"])
+    graph, inner = wrap_as_options(BOTH, CATALOG, ["color"])
     assert graph.scope_of(inner) == f"{REGION}.option_1"
     graph = set_weights(graph, CATALOG, inner, [1, 3])
     inside = graph.at_scope(graph.scope_of(inner))
-    assert weights_of(inside, inside.node(inner)) == (0.25, 0.75)
+    assert ONE_OF.weights(inside, inside.node(inner)) == (0.25, 0.75)
     assert not check_graph(graph, CATALOG)
 
 
@@ -107,7 +98,7 @@ def test_a_region_stands_inside_an_option() -> None:
 )
 def test_what_is_no_chain_is_refused(nodes: Sequence[str], reason: str) -> None:
     with pytest.raises(GraphEditError, match=reason):
-        choose_one_of(JITTER, CATALOG, nodes)
+        wrap_as_options(JITTER, CATALOG, nodes)
 
 
 def test_weights_become_shares_that_sum_to_one() -> None:
@@ -166,8 +157,8 @@ def test_another_draw_has_no_weights() -> None:
     region = BOTH.node(REGION)
     labels = replace(region, inputs={**region.inputs, "choice": Port("reader", "labels")})
     graph = BOTH.replace_node(labels)
-    assert draw_of(graph, labels) is None
-    assert weights_of(graph, labels) is None
+    assert ONE_OF.generator_of(graph, labels) is None
+    assert ONE_OF.weights(graph, labels) is None
     with pytest.raises(GraphEditError, match=r"reader\.labels decides"):
         set_weights(graph, CATALOG, REGION, [1, 1])
     with pytest.raises(GraphEditError, match="only one_of has options"):
@@ -189,7 +180,7 @@ def scaled_angle() -> Graph:
 
 def test_the_draw_that_all_options_begin_with_stays_outside() -> None:
     """It went into the first one, and the region was fed from inside itself."""
-    graph, region = choose_one_of(scaled_angle(), CATALOG, ["mul"])
+    graph, region = wrap_as_options(scaled_angle(), CATALOG, ["mul"])
     assert graph.node(region).inputs["numbers"] == Port("angle", "output")
     assert graph.scope_of("angle") == ""
     assert check_graph(graph, CATALOG) == ()
@@ -197,7 +188,7 @@ def test_the_draw_that_all_options_begin_with_stays_outside() -> None:
 
 def test_a_draw_that_is_given_out_stays_outside() -> None:
     graph = replace(JITTER, outputs={**JITTER.outputs, "angles": Port("angle", "output")})
-    for wrap in (choose_one_of, wrap_in_region):
+    for wrap in (wrap_as_options, wrap_in_region):
         wrapped, _ = wrap(graph, CATALOG, ["rotate"])
         assert check_graph(wrapped, CATALOG) == ()
         assert wrapped.scope_of("angle") == ""
@@ -215,15 +206,15 @@ def test_a_file_with_bodies_and_weights_of_no_meaning_is_refused_in_one_sentence
 
 
 def test_more_options_than_can_be_told_apart_are_refused() -> None:
-    graph = chain_graph(*["flip"] * (MOST + 1))
+    graph = chain_graph(*["flip"] * (MOST_OPTIONS + 1))
     flips = [node.id for node in graph.nodes if node.op == "flip"]
     with pytest.raises(GraphEditError, match="33 nodes are selected"):
-        choose_one_of(graph, CATALOG, flips)
+        wrap_as_options(graph, CATALOG, flips)
 
 
 def test_options_of_two_kinds_are_refused() -> None:
     with pytest.raises(GraphEditError, match="rotate gives image, and mul number"):
-        choose_one_of(scaled_angle(), CATALOG, ["mul", "rotate"])
+        wrap_as_options(scaled_angle(), CATALOG, ["mul", "rotate"])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.control_flow.regions import unwrap_region, wrap_in_region
+from workbench.graph.control_flow.wrap import unwrap_region, wrap_in_region
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.connect import connect, set_output
 from workbench.graph.edits.edit import chain, insert_node, is_movable

@@ -8,13 +8,13 @@ import pytest
 
 from workbench.catalog import Value, load_catalog
 from workbench.graph import Port, check_graph, dump_graph, load_graph, load_recipe
-from workbench.graph.control_flow.regions import unwrap_region
-from workbench.graph.control_flow.repeat import most_turns, repeat
+from workbench.graph.control_flow.kinds import REPEAT
+from workbench.graph.control_flow.wrap import unwrap_region, wrap_in_region
 from workbench.graph.edits.edit import new_node
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")
-TWICE, REGION = repeat(JITTER, CATALOG, ["rotate", "color"])
+TWICE, REGION = wrap_in_region(JITTER, CATALOG, ["rotate", "color"], "repeat")
 
 
 def test_what_is_selected_runs_twice_with_its_draws() -> None:
@@ -39,7 +39,7 @@ def test_turns_of_turns_are_limited() -> None:
     """Three times 32 were built one by one: 32,768 operators."""
     graph, regions = TWICE, [REGION]
     for _ in range(2):
-        graph, region = repeat(graph, CATALOG, regions[-1:])
+        graph, region = wrap_in_region(graph, CATALOG, regions[-1:], "repeat")
         regions.append(region)
     for region, times in zip(regions, (1, 32, 32), strict=True):
         graph = graph.replace_node(replace(graph.node(region), args={"times": times}))
@@ -51,10 +51,10 @@ def test_turns_of_turns_are_limited() -> None:
 
 def test_what_is_drawn_is_cut_to_the_most() -> None:
     node = TWICE.node(REGION)
-    assert most_turns(node) == 2
+    assert REPEAT.repetitions(node) == 2
     drawn = replace(node, args={}, inputs={**node.inputs, "times": Port("reader", "labels")})
-    assert most_turns(drawn) == 3
-    assert most_turns(replace(drawn, args={"most": 5})) == 5
+    assert REPEAT.repetitions(drawn) == 3
+    assert REPEAT.repetitions(replace(drawn, args={"most": 5})) == 5
 
 
 def test_turns_that_are_drawn_for_two_stay_those_of_the_inner_one() -> None:
@@ -64,7 +64,7 @@ def test_turns_that_are_drawn_for_two_stay_those_of_the_inner_one() -> None:
     drawn = replace(node, args={}, inputs={**node.inputs, "times": Port("turns", "output")})
     graph = replace(TWICE.replace_node(drawn), nodes=(draw, *TWICE.replace_node(drawn).nodes))
     graph = replace(graph, outputs={**graph.outputs, "turns_taken": Port("turns", "output")})
-    outer, region = repeat(graph, CATALOG, [REGION])
+    outer, region = wrap_in_region(graph, CATALOG, [REGION], "repeat")
     assert outer.node(region).inputs.keys() == {"images", "times_2"}
     assert outer.node(REGION).inputs["times"] == Port(f"{region}.body", "times_2")
     assert check_graph(outer, CATALOG) == ()

@@ -6,31 +6,25 @@ from dataclasses import replace
 
 import pytest
 
+from tests.region_graphs import set_count
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph, dump_graph, load_graph, load_recipe
-from workbench.graph.control_flow.one_of import (
+from workbench.graph.control_flow.kinds import MOST_ORDERS, ONE_OF, SOME_OF
+from workbench.graph.control_flow.options import (
     add_option,
-    choose_one_of,
+    fit_generator,
     move_option,
-    set_weights,
-    weights_of,
-)
-from workbench.graph.control_flow.some_of import (
-    MOST_ORDERS,
-    choose_some_of,
-    order_count,
-    orders,
     remove_option,
-    set_count,
-    with_fitting_draw,
+    set_weights,
 )
+from workbench.graph.control_flow.wrap import wrap_as_options
 from workbench.graph.edits.fragment import copy_fragment, paste_fragment
 from workbench.graph.fixes import fixes
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")
-TWO, REGION = choose_some_of(JITTER, CATALOG, ["rotate", "color"])
+TWO, REGION = wrap_as_options(JITTER, CATALOG, ["rotate", "color"], "some_of")
 
 
 def of(count: int, options: int, *, shuffled: bool = False) -> Graph:
@@ -40,7 +34,7 @@ def of(count: int, options: int, *, shuffled: bool = False) -> Graph:
         graph = add_option(graph, CATALOG, REGION)
     node = graph.node(REGION)
     graph = graph.replace_node(replace(node, args={"count": count, "shuffled": shuffled}))
-    return with_fitting_draw(graph, CATALOG, REGION)
+    return fit_generator(graph, CATALOG, REGION)
 
 
 def test_a_chain_becomes_options_of_which_some_run() -> None:
@@ -60,7 +54,11 @@ def test_the_draw_has_a_number_for_each_order(
     count: int, options: int, shuffled: bool, expected: int
 ) -> None:
     graph = of(count, options, shuffled=shuffled)
-    assert order_count(graph.node(REGION)) == len(set(orders(graph.node(REGION)))) == expected
+    assert (
+        SOME_OF.order_count(graph.node(REGION))
+        == len(set(SOME_OF.orders(graph.node(REGION))))
+        == expected
+    )
     assert graph.node("choice").args == {"population": expected}
     assert check_graph(graph, CATALOG) == ()
 
@@ -98,23 +96,13 @@ def test_a_draw_of_other_numbers_is_a_fault() -> None:
 
 def test_the_limit_is_that_of_the_table_in_the_code() -> None:
     graph = of(4, 12)
-    assert order_count(graph.node(REGION)) == 495 < MOST_ORDERS
+    assert SOME_OF.order_count(graph.node(REGION)) == 495 < MOST_ORDERS
     assert check_graph(graph, CATALOG) == ()
 
 
-def test_a_count_that_is_not_there_is_refused() -> None:
-    with pytest.raises(GraphEditError, match="has 2 bodies, and 3 were to run"):
-        set_count(TWO, CATALOG, REGION, 3)
-    for count in (1.5, True, "1"):
-        with pytest.raises(
-            GraphEditError, match=f"{count} were to run. Give a whole number, 1 to 2"
-        ):
-            set_count(TWO, CATALOG, REGION, count)  # type: ignore[arg-type]
+def test_weights_are_refused() -> None:
     with pytest.raises(GraphEditError, match="bodies run equally often"):
         set_weights(TWO, CATALOG, REGION, [1, 2])
-    other, one_of = choose_one_of(JITTER, CATALOG, ["rotate"])
-    with pytest.raises(GraphEditError, match="one_of is one_of, and only some_of"):
-        set_count(other, CATALOG, one_of, 1)
 
 
 def test_of_fewer_options_no_more_than_all_run() -> None:
@@ -124,11 +112,11 @@ def test_of_fewer_options_no_more_than_all_run() -> None:
 
 
 def test_an_option_moves_with_its_weight() -> None:
-    graph, region = choose_one_of(JITTER, CATALOG, ["rotate", "color"])
+    graph, region = wrap_as_options(JITTER, CATALOG, ["rotate", "color"])
     graph = set_weights(graph, CATALOG, region, [3, 1])
     moved = move_option(graph, CATALOG, region, "option_0", 1)
     assert [b.nodes[-1].id for b in moved.node(region).bodies.values()] == ["color", "rotate"]
-    assert weights_of(moved, moved.node(region)) == (0.25, 0.75)
+    assert ONE_OF.weights(moved, moved.node(region)) == (0.25, 0.75)
     assert check_graph(moved, CATALOG) == ()
     assert move_option(moved, CATALOG, region, "option_1", -1) == graph
     with pytest.raises(GraphEditError, match="no body"):

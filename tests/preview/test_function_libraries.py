@@ -14,12 +14,13 @@ try:
 except ImportError:
     cuda = None
 
+
 import workbench as wb
 from tests.helpers import chain_graph, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.graph import Graph
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verification.verify import Verifier
 from workbench.sources import open_datasets

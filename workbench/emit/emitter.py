@@ -13,6 +13,7 @@ from typing import Literal
 from workbench.catalog.spec import ArgSpec, Device, OpSpec, Value
 from workbench.emit.annotations.box_clipping import clip_names, clip_sources, clipped
 from workbench.emit.annotations.followers import follower_lines, ports_read
+from workbench.emit.blocks import block_lines
 from workbench.emit.core import policies
 from workbench.emit.core.code import Lines
 from workbench.emit.core.constants import Constants, is_named
@@ -41,7 +42,6 @@ from workbench.emit.core.own_code import (
     own_arguments,
 )
 from workbench.emit.core.python import INDENT, LINE, assigned, call, identifier, written
-from workbench.emit.regions import load_region
 from workbench.graph.annotations.box_layout import clip_function
 from workbench.graph.execution.dataset_parameters import parameter_of, parameters, reader_name
 from workbench.graph.execution.pipelines import SHARD_SEED
@@ -192,7 +192,7 @@ class Emitter:
     def node_lines(self, node: Node) -> Lines:
         """The lines of one node: its call, assigned to variables, or a region's statements."""
         if node.bodies:
-            return load_region(node.op)(self, node)
+            return block_lines(self, node)
         if isinstance(node, ViewCall):
             seeds = [self._seed_of(node)] if node.seed is not None else []
             given = [self.names[node.inputs[IMAGES]], *seeds]

@@ -24,6 +24,7 @@ from tests.engine.test_some_of import (
     shuffled,
 )
 from tests.helpers import CATALOG, arrays_of, import_script, same, with_nodes
+from tests.region_graphs import set_count
 from tests.thorough import examples, one_in
 from tests.turn_graphs import TURN_GRAPHS, turn_graph
 from workbench.emit import emit_script
@@ -38,8 +39,8 @@ from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 from workbench.engine.importing import from_file, from_pipeline
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
-from workbench.graph.control_flow.one_of import weights_of
-from workbench.graph.control_flow.some_of import choose_some_of, set_count
+from workbench.graph.control_flow.kinds import ONE_OF
+from workbench.graph.control_flow.wrap import wrap_as_options
 
 BATCHES = 3
 
@@ -115,7 +116,7 @@ def test_so_is_an_if_over_a_choice_of_two() -> None:
     graph = brought(written.choice_of_two)
     (region,) = regions(graph)
     assert (region.op, len(region.bodies)) == ("one_of", 2)
-    assert weights_of(graph, region) == (0.75, 0.25)
+    assert ONE_OF.weights(graph, region) == (0.75, 0.25)
 
 
 def test_a_choice_of_more_numbers_than_branches_stays_comparisons() -> None:
@@ -268,7 +269,9 @@ def test_as_many_run_as_before(count: int, photos: Path, scripts: Path) -> None:
 
 
 def test_two_in_any_order_come_back(photos: Path, scripts: Path) -> None:
-    graph, region = choose_some_of(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])
+    graph, region = wrap_as_options(
+        load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"], "some_of"
+    )
     graph = set_count(graph, CATALOG, region, 2, shuffled=True)
     found = brought_back(graph, photos, scripts)
     assert told(found) == told(graph)

@@ -13,7 +13,7 @@ from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
 from workbench.emit.targets import export
 from workbench.engine.importing import from_file
 from workbench.graph import load_recipe
-from workbench.graph.control_flow.one_of import choose_one_of
+from workbench.graph.control_flow.wrap import wrap_as_options
 from workbench.graph.model.body_titles import set_body_title
 from workbench.graph.storage.layout import Document, dump_document, load_document
 
@@ -137,7 +137,7 @@ def test_all_of_it() -> None:
 
 @pytest.mark.parametrize("op", ["one_of", "some_of"])
 def test_names_of_bodies_come_back(op: str, photos: Path, tmp_path: Path) -> None:
-    plain, region = choose_one_of(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"], op)
+    plain, region = wrap_as_options(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"], op)
     graph = plain
     for body, title in (("option_0", "a turn: 'large'"), ("option_1", "if # colour")):
         graph = set_body_title(graph, CATALOG, region, body, title)

@@ -19,6 +19,7 @@ from tests.helpers import (
     same,
     torchvision_transforms,
 )
+from tests.region_graphs import set_count
 from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
 from workbench.catalog.own_operators.auto_augment import POLICIES, SUITE, SubPolicies
@@ -29,10 +30,7 @@ from workbench.engine.build.stage_pipeline import Stage
 from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.control_flow.one_of import choose_one_of
-from workbench.graph.control_flow.regions import wrap_in_region
-from workbench.graph.control_flow.repeat import repeat
-from workbench.graph.control_flow.some_of import choose_some_of, set_count
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
@@ -138,7 +136,7 @@ def in_an_if() -> Graph:
 
 def in_one_of() -> Graph:
     ops = ["rand_augment", "apply_auto_augment", "auto_augment"]
-    graph, _ = choose_one_of(small(*ops, "rotate"), CATALOG, ops)
+    graph, _ = wrap_as_options(small(*ops, "rotate"), CATALOG, ops)
     return graph
 
 
@@ -146,21 +144,23 @@ def in_some_of() -> Graph:
     ops = ["rand_augment", "trivial_augment_wide", "noise.gaussian"]
     graph = small(*ops)
     ids = [node.id for node in graph.nodes[-3:]]
-    graph, region = choose_some_of(graph, CATALOG, ids)
+    graph, region = wrap_as_options(graph, CATALOG, ids, "some_of")
     return set_count(graph, CATALOG, region, 2, shuffled=True)
 
 
 def drawn_often() -> Graph:
     """So often as is drawn, for some of the samples alone."""
-    graph, region = repeat(small("trivial_augment_wide"), CATALOG, ["trivial_augment_wide"])
+    graph, region = wrap_in_region(
+        small("trivial_augment_wide"), CATALOG, ["trivial_augment_wide"], "repeat"
+    )
     graph = randomise_arg(graph, CATALOG, region, "times", "random.uniform")
     graph, _ = wrap_in_region(graph, CATALOG, [region])
     return graph
 
 
 def repeated_twice() -> Graph:
-    graph, inner = repeat(small("rand_augment"), CATALOG, ["rand_augment"])
-    graph, _ = repeat(graph, CATALOG, [inner])
+    graph, inner = wrap_in_region(small("rand_augment"), CATALOG, ["rand_augment"], "repeat")
+    graph, _ = wrap_in_region(graph, CATALOG, [inner], "repeat")
     return graph
 
 
@@ -296,7 +296,9 @@ def test_what_each_sample_gets_is_told(photos: Path) -> None:
 @pytest.mark.parametrize("times", ["fixed", "drawn"])
 def test_what_each_sample_gets_in_each_turn_is_told(times: str, photos: Path) -> None:
     args: Args = {"n": 1, "m": 9, "excluded": all_but("rotate", "identity")}
-    graph, region = repeat(small("rand_augment", rand_augment=args), CATALOG, ["rand_augment"])
+    graph, region = wrap_in_region(
+        small("rand_augment", rand_augment=args), CATALOG, ["rand_augment"], "repeat"
+    )
     if times == "drawn":
         graph = randomise_arg(graph, CATALOG, region, "times", "random.uniform")
     before, after = Port("resize", "output"), Port(region, "images")

@@ -14,8 +14,8 @@ from workbench.catalog import Value
 from workbench.catalog.own_operators.fused import FUSED_FORMS
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph
-from workbench.graph.control_flow.chance import set_probability
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.options import set_probability
+from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.graph.edits.edit import randomise_arg, set_arg, set_setting
 from workbench.graph.variants.fused import fuse, fused_refusal
 

@@ -35,13 +35,11 @@ from tests.graph.annotations.ramps import (
     write_ramps,
 )
 from tests.helpers import with_args
+from tests.region_graphs import set_count
 from workbench.catalog import load_catalog
 from workbench.catalog.geometry import geometry_rules
 from workbench.catalog.spec import Catalog, Value
-from workbench.graph.control_flow.one_of import choose_one_of
-from workbench.graph.control_flow.regions import wrap_in_region
-from workbench.graph.control_flow.repeat import repeat
-from workbench.graph.control_flow.some_of import choose_some_of, set_count
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
 from workbench.graph.model import Graph, Node, Port
 
 
@@ -90,7 +88,9 @@ def region_chain(folder: Path, seed: int) -> Graph:
         elif geometry_rules().moves(node.op):
             runs[-1].append(node.id)
     moving = max(runs, key=len)
-    put = chance.choice((_in_if, _in_repeat, _in_nested, choose_one_of, choose_some_of, _in_order))
+    put = chance.choice(
+        (_in_if, _in_repeat, _in_nested, wrap_as_options, _some_as_numbered, _in_order)
+    )
     first = chance.randrange(len(moving))
     count = chance.randint(1, len(moving) - first)
     return put(graph, catalog, moving[first : first + count])[0]
@@ -100,8 +100,14 @@ def _in_if(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> tuple[Graph,
     return wrap_in_region(graph, catalog, nodes)
 
 
+def _some_as_numbered(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> tuple[Graph, str]:
+    return wrap_as_options(graph, catalog, nodes, "some_of")
+
+
 def _in_repeat(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> tuple[Graph, str]:
-    return repeat(graph, catalog, nodes[:2])  # more would leave nothing to be seen
+    return wrap_in_region(
+        graph, catalog, nodes[:2], "repeat"
+    )  # more would leave nothing to be seen
 
 
 def _in_nested(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> tuple[Graph, str]:
@@ -110,7 +116,7 @@ def _in_nested(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> tuple[Gr
 
 
 def _in_order(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> tuple[Graph, str]:
-    graph, region = choose_some_of(graph, catalog, nodes)
+    graph, region = wrap_as_options(graph, catalog, nodes, "some_of")
     if len(nodes) < 3:  # of two with targets an import makes an ``if`` in each turn
         return graph, region
     count = len(graph.node(region).bodies)

@@ -24,7 +24,7 @@ from workbench.catalog.templates import load_templates
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.annotations.mixes import mix_of
 from workbench.graph.checks.check import check_graph
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.graph.edits.edit import insert_node
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.snippets.templates import insert_template

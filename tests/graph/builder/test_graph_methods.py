@@ -18,9 +18,8 @@ from workbench.errors import GraphEditError, GraphFaultsError, WorkbenchError
 from workbench.graph.builder.graph_drawing import graph_svg, graph_text
 from workbench.graph.builder.graph_methods import METHODS
 from workbench.graph.checks.check import check_graph
-from workbench.graph.control_flow.chance import set_probability
-from workbench.graph.control_flow.one_of import choose_one_of, set_weights
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.options import set_probability, set_weights
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
 from workbench.graph.edits.compose import append_node
 from workbench.graph.edits.edit import randomise_arg, set_arg, start_graph
 from workbench.graph.model import Graph, Node
@@ -275,7 +274,7 @@ def test_code_and_mouse_make_the_same_graph(steps: list[tuple[str, tuple[int, in
                 mouse = set_arg(mouse, catalog, first, "sigma", 1.0)
                 mouse, second = append_node(mouse, catalog, "gaussian_blur")
                 mouse = set_arg(mouse, catalog, second, "sigma", 3.0)
-                mouse, region = choose_one_of(mouse, catalog, [first, second])
+                mouse, region = wrap_as_options(mouse, catalog, [first, second])
                 mouse = set_weights(mouse, catalog, region, (2, 1))
     assert script_of(code) == script_of(mouse)
 

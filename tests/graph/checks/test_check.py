@@ -33,8 +33,7 @@ from workbench.graph import (
     load_recipes,
     require_sound,
 )
-from workbench.graph.control_flow.one_of import choose_one_of
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.edit import insert_node, randomise_arg, set_arg, set_setting
 from workbench.graph.fixes import fixes
@@ -440,7 +439,7 @@ JITTER = load_recipe("rotate-jitter")
     ],
 )
 def test_probabilities_that_dali_refuses(given: Value, words: str) -> None:
-    graph, _ = choose_one_of(JITTER, CATALOG, ["rotate", "color"])
+    graph, _ = wrap_as_options(JITTER, CATALOG, ["rotate", "color"])
     faulty = with_args(graph, "choice", p=given)
     (fault,) = check_graph(faulty, CATALOG)
     assert (fault.node, fault.arg) == ("choice", "p")
@@ -449,7 +448,7 @@ def test_probabilities_that_dali_refuses(given: Value, words: str) -> None:
 
 @pytest.mark.parametrize("given", [(0.3, 0.7), (1.0, 0.0), (0.50005, 0.5), 0.5])
 def test_probabilities_that_dali_takes(given: Value) -> None:
-    graph, _ = choose_one_of(JITTER, CATALOG, ["rotate", "color"])
+    graph, _ = wrap_as_options(JITTER, CATALOG, ["rotate", "color"])
     assert not check_graph(with_args(graph, "choice", p=given), CATALOG)
 
 

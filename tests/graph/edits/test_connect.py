@@ -14,8 +14,7 @@ from tests.thorough import examples
 from workbench.catalog.templates import load_templates
 from workbench.errors import CatalogError, GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.control_flow.one_of import choose_one_of
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
 from workbench.graph.edits.compatible_ops import (
     NEEDS_SOURCE,
     incompatible_ops,
@@ -328,7 +327,7 @@ def test_an_empty_graph_begins_with_what_needs_nothing() -> None:
 
 
 def test_an_empty_body_has_what_it_takes_in() -> None:
-    graph, region = choose_one_of(JITTER, CATALOG, ["rotate"])
+    graph, region = wrap_as_options(JITTER, CATALOG, ["rotate"])
     body = graph.at_scope(f"{region}.option_1")
     assert not body.nodes
     place = body.outputs["images"]

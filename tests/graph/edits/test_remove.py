@@ -18,7 +18,7 @@ from workbench.catalog import ArgSpec, Value, load_catalog
 from workbench.engine import Engine
 from workbench.errors import DataError, GraphEditError, GraphFormatError
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.graph.edits.edit import insert_node, is_movable, new_node, randomise_arg, set_arg
 from workbench.graph.edits.exchange import exchanged
 from workbench.graph.edits.fragment import copy_fragment, duplicate, paste_fragment

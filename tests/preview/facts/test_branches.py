@@ -9,14 +9,12 @@ import pytest
 
 from tests.damaged import make_folder
 from tests.helpers import chain_graph, with_settings
-from tests.region_graphs import CATALOG, branching_graph, decided_by_light, several
+from tests.region_graphs import CATALOG, branching_graph, decided_by_light, set_count, several
 from workbench.engine import Engine
 from workbench.graph import Graph
-from workbench.graph.control_flow.chance import set_probability
-from workbench.graph.control_flow.one_of import add_option
-from workbench.graph.control_flow.regions import wrap_in_region
-from workbench.graph.control_flow.repeat import repeat
-from workbench.graph.control_flow.some_of import choose_some_of, set_count
+from workbench.graph.control_flow.kinds import IF
+from workbench.graph.control_flow.options import add_option, set_probability
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.storage.recipes import load_recipe
@@ -28,7 +26,7 @@ from workbench.preview import (
     preview_branch_shares,
     preview_card_pictures,
 )
-from workbench.preview.facts.branch_shares import asked_shares, wilson_interval
+from workbench.preview.facts.branch_shares import wilson_interval
 from workbench.preview.facts.branches import branches_of
 from workbench.preview.views.batch_search import SampleFilter, find_batch
 
@@ -97,7 +95,9 @@ def test_they_are_those_of_the_tiles(engine: Engine, photos: Path) -> None:
 def test_what_runs_in_any_turn_of_its_own_counts_once(
     engine: Engine, photos: Path, shuffled: bool
 ) -> None:
-    graph, region = choose_some_of(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])
+    graph, region = wrap_as_options(
+        load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"], "some_of"
+    )
     graph = add_option(graph, CATALOG, region)
     graph = set_count(graph, CATALOG, region, 2, shuffled=shuffled)
     request = request_of(graph, photos, 6)
@@ -120,10 +120,12 @@ def test_what_draws_anew_in_each_turn_counts_in_each(
     engine: Engine, photos: Path, shuffled: bool
 ) -> None:
     """Of two turns with one half each it said three quarters, and that one half lay outside."""
-    graph, region = choose_some_of(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])
+    graph, region = wrap_as_options(
+        load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"], "some_of"
+    )
     graph = set_count(graph, CATALOG, region, 2 if shuffled else 1, shuffled=shuffled)
     graph, inner = wrap_in_region(graph, CATALOG, ["rotate"])
-    graph, around = repeat(graph, CATALOG, [region])
+    graph, around = wrap_in_region(graph, CATALOG, [region], "repeat")
     outer, some, chance = counted(engine, request_of(graph, photos, 100), 20).regions
     assert (outer.region, outer.samples, outer.in_turns) == (around, 2000, False)
     assert [(body.count, body.asked) for body in outer.bodies] == [(2000, 1.0)]
@@ -147,8 +149,8 @@ def test_a_graph_without_regions_has_none(engine: Engine, photos: Path) -> None:
 
 def test_of_what_data_decide_nothing_was_asked_for(engine: Engine, photos: Path) -> None:
     drawn, graph = branching_graph(), decided_by_light()
-    assert asked_shares(drawn, drawn.node("outer")) == (0.5, 0.5)
-    assert asked_shares(graph, graph.node("outer")) is None
+    assert IF.shares(drawn, drawn.node("outer")) == (0.5, 0.5)
+    assert IF.shares(graph, graph.node("outer")) is None
     found = counted(engine, request_of(graph, photos, 4), 3)
     assert found.reads
     assert found.regions[0].samples == 12
@@ -195,7 +197,9 @@ def test_branch_and_class_hold_for_the_same_sample(engine: Engine, photos: Path)
 
 
 def test_a_body_that_runs_in_a_later_turn_is_found(engine: Engine, photos: Path) -> None:
-    graph, region = choose_some_of(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])
+    graph, region = wrap_as_options(
+        load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"], "some_of"
+    )
     graph = set_count(add_option(graph, CATALOG, region), CATALOG, region, 2, shuffled=True)
     request = PreviewRequest(with_settings(graph, batch_size=1), str(photos), tile_size=32)
     scope = f"{region}.option_2"
@@ -213,7 +217,7 @@ def test_an_augmentation_is_found_where_a_tile_tells_of_it(
     )
     graph, region = wrap_in_region(chain, CATALOG, ["trivial_augment_wide"])
     if turns > 1:
-        graph, _ = repeat(graph, CATALOG, [region])
+        graph, _ = wrap_in_region(graph, CATALOG, [region], "repeat")
     graph = set_probability(graph, CATALOG, region, 0.3)
     request = PreviewRequest(with_settings(graph, batch_size=4), str(photos), tiles=3, tile_size=32)
     first, second = ("rotate", "equalize", "color", "solarize"), ("color", "identity")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
-from tests.region_graphs import CATALOG, branching_graph
+from tests.region_graphs import CATALOG, branching_graph, set_count
 from tests.ui.hosts import (
     PATIENCE,
     Host,
@@ -23,9 +23,8 @@ from tests.ui.hosts import (
 )
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, Settings, load_recipe
-from workbench.graph.control_flow.one_of import add_option, choose_one_of
-from workbench.graph.control_flow.regions import wrap_in_region
-from workbench.graph.control_flow.some_of import set_count, with_fitting_draw
+from workbench.graph.control_flow.options import add_option, fit_generator
+from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region
 
 pytestmark = pytest.mark.browser
 
@@ -341,10 +340,10 @@ def test_a_card_is_moved_within_its_frame(panel: PanelHost, photos: Path) -> Non
 
 @pytest.mark.thorough
 def test_bodies_are_lit_named_and_counted(host: Host, photos: Path) -> None:
-    graph, region = choose_one_of(
+    graph, region = wrap_as_options(
         load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"], "some_of"
     )
-    graph = with_fitting_draw(add_option(graph, CATALOG, region), CATALOG, region)
+    graph = fit_generator(add_option(graph, CATALOG, region), CATALOG, region)
     graph = set_count(graph, CATALOG, region, 2, shuffled=True)
     page = open_page(host, photos, replace(graph, settings=replace(Settings(), batch_size=4)))
     canvas, inspector = part(page, "canvas"), part(page, "inspector")

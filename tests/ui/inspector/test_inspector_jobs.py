@@ -17,8 +17,8 @@ from workbench.catalog import load_catalog
 from workbench.catalog.own_operators.auto_augment import learnt_policies
 from workbench.errors import DataError
 from workbench.graph import load_recipe
-from workbench.graph.control_flow.chance import set_probability
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.options import set_probability
+from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.ui.inspector.random_views import json_value
 from workbench.ui.jobs import fused_speed_job

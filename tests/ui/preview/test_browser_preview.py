@@ -33,7 +33,7 @@ from tests.ui.preview.test_filters import AUGMENTED
 from tests.ui.preview_page import fixed, preview, show, slide
 from workbench.catalog import load_catalog
 from workbench.errors import WorkerTimeoutError
-from workbench.graph.control_flow.chance import set_probability
+from workbench.graph.control_flow.options import set_probability
 from workbench.graph.edits.edit import set_arg
 from workbench.ui.preview import background_previews
 

@@ -15,7 +15,7 @@ from workbench.catalog import load_catalog
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
-from workbench.graph.control_flow.chance import set_probability
+from workbench.graph.control_flow.options import set_probability
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.storage.layout import Document
 from workbench.ui.app.view_actions import apply_view_action, set_view

@@ -2,7 +2,8 @@
 
 Each is an ``OpSpec`` with ``bodies``. Its inputs are those that decide what runs; whatever else a
 node of it takes in goes to the bodies by name, and its outputs are those of its bodies. How it is
-written in code is a module of ``emit.regions``.
+written in code is a function of ``emit.blocks``, and all else about a kind is an object of
+``graph.control_flow.kinds``.
 """
 
 from __future__ import annotations

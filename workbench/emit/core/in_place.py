@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from workbench.catalog.spec import Catalog, Device, OpSpec
 from workbench.emit.core.python import INDENT, LINE
-from workbench.graph.model import Body, Node, Port, edges_of
+from workbench.graph.control_flow.kinds import kind_of
+from workbench.graph.model import Body, Port, edges_of
 from workbench.graph.types.devices import device_of
 
-_DECIDES = {"if": "condition"}
 _CHAINED = frozenset({"math.bitor", "math.bitand"})
 """Operators of which several in a row need no brackets."""
 
@@ -35,7 +35,9 @@ def written_in_place(
     for region in body.nodes:
         for inner in region.bodies.values():
             found |= written_in_place(inner, catalog, devices)
-        waiting = [port for port in [region.inputs.get(_DECIDES.get(region.op, ""))] if port]
+        kind = kind_of(region)
+        control = region.inputs.get(kind.control) if kind.decides_in_place else None
+        waiting = [control] if control else []
         while waiting:
             port = waiting.pop()
             node = nodes.get(port.node)
@@ -91,8 +93,3 @@ def condition_lines(head: str, text: str, comment: str, indent: str) -> list[str
 
 def _balanced(parts: Collection[str]) -> bool:
     return all(part.count("(") == part.count(")") for part in parts)
-
-
-def nodes_in_condition(node: Node, in_place: Mapping[str, str]) -> list[str]:
-    """Ids of the nodes that stand in a region's condition."""
-    return [inner for inner, region in in_place.items() if region == node.id]

@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.catalog.spec import Catalog, OpSpec, PortSpec
-from workbench.graph.control_flow.repeat import OP as REPEAT
-from workbench.graph.control_flow.repeat import most_turns
+from workbench.graph.control_flow.kinds import kind_of
 from workbench.graph.model import Body, Graph, Node, Port, Source
 from workbench.graph.model.node_order import running_order
 from workbench.graph.model.ports import output_ports, outputs_of, variables_read
@@ -237,7 +236,8 @@ def hoisted_generators(node: Node, catalog: Catalog) -> list[Node]:
 
 def hoisted_with_turns(node: Node, catalog: Catalog) -> list[tuple[Node, tuple[int, ...]]]:
     """The same, each with how often the regions around it repeat it, the outermost first."""
-    turns = (most_turns(node),) if node.op == REPEAT else ()
+    repetitions = kind_of(node).repetitions(node)
+    turns = () if repetitions is None else (repetitions,)
     found = []
     for body in node.bodies.values():
         for each in body.nodes:

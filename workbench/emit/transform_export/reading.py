@@ -9,8 +9,7 @@ from typing import Any
 
 from workbench.emit.transform_export.steps import OTHERWISE, Chain, Choice, Drawn, Step, View
 from workbench.errors import GraphExportError
-from workbench.graph.control_flow.repeat import TIMES, most_turns
-from workbench.graph.control_flow.some_of import count_of, is_shuffled
+from workbench.graph.control_flow.kinds import CHOICE, CONDITION, IF, ONE_OF, REPEAT, SOME_OF, TIMES
 from workbench.graph.model import Node, Port, Source
 from workbench.graph.model.values import elements
 from workbench.graph.resolved import ResolvedGraph
@@ -151,14 +150,17 @@ class Reading:
                 f"{len(taken)}. {OTHERWISE}"
             )
         source = node.inputs[taken.pop()]
-        if node.op == "if":
-            p = self._probability(node, "condition")
+        if node.op == IF.op:
+            p = self._probability(node, CONDITION)
             return Choice(node, chains, (p, 1 - p)), source
-        if node.op == "repeat":
+        if node.op == REPEAT.op:
             return Choice(node, chains, times=self._times(node)), source
-        drawn = self._deciding(node, "choice")
-        if node.op == "some_of":
-            return Choice(node, chains, count=count_of(node), shuffled=is_shuffled(node)), source
+        if node.op not in (ONE_OF.op, SOME_OF.op):
+            raise GraphExportError(f"{node.id}: {self.target} has no {node.op}. {OTHERWISE}")
+        drawn = self._deciding(node, CHOICE)
+        if node.op == SOME_OF.op:
+            count, shuffled = SOME_OF.count(node), SOME_OF.is_shuffled(node)
+            return Choice(node, chains, count=count, shuffled=shuffled), source
         weights = elements(drawn.args.get("p", 1 / len(chains)))
         if len(weights) == 1:  # for all, as DALI repeats it
             weights *= len(chains)
@@ -192,7 +194,7 @@ class Reading:
         )
 
     def _times(self, region: Node) -> tuple[int, int]:
-        most = most_turns(region)
+        most = REPEAT.repetitions(region)
         if TIMES not in region.inputs:
             return most, most
         drawn = self.drawn(region, TIMES)

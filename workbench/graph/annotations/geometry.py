@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from workbench.catalog.geometry import GeometryRule, geometry_rules
 from workbench.catalog.spec import Catalog, OpSpec, Value
 from workbench.graph.annotations.mixes import Mix, mix_of
-from workbench.graph.control_flow.repeat import OP as REPEAT
-from workbench.graph.control_flow.repeat import most_turns
+from workbench.graph.control_flow.kinds import kind_of
 from workbench.graph.model import Graph, Node, Port, region_of
 from workbench.graph.types.devices import decodes, is_decoder, port_kind
 
@@ -82,10 +81,10 @@ class GeometryPath:
         count = 0
         for step in self.steps:
             inner = [path.resamplings for path in step.bodies.values()]
-            if step.node.op == REPEAT:
-                count += most_turns(step.node) * sum(inner)
+            if inner:
+                count += (kind_of(step.node).repetitions(step.node) or 1) * sum(inner)
             else:
-                count += sum(inner) if inner else not step.rule.exact
+                count += not step.rule.exact
         return count
 
     @property

@@ -9,7 +9,7 @@ from pprint import pformat
 from textwrap import indent
 
 from workbench.catalog.spec import Value
-from workbench.graph.control_flow.one_of import shares
+from workbench.graph.control_flow.kinds import shares
 from workbench.graph.model import Graph, Settings
 
 WIDTH = 96
@@ -35,7 +35,7 @@ def whole_weights(p: Value) -> str:
     least = min((share for share in numbers if share), default=1.0)
     for scale in range(1, 21):
         whole = tuple(round(share / least * scale) for share in numbers)
-        if any(whole) and shares(whole) == p:
+        if len(set(whole)) > 1 and shares(whole) == p:
             return literal(whole)
     return literal(p)
 

@@ -27,8 +27,16 @@ from workbench.graph.builder.data_node import (
 )
 from workbench.graph.builder.graph_drawing import graph_svg, graph_text
 from workbench.graph.builder.node_handle import NodeHandle
-from workbench.graph.builder.region_methods import if_else, one_of, repeat, some_of, with_p
+from workbench.graph.builder.region_methods import (
+    block_method,
+    if_else,
+    one_of,
+    repeat,
+    some_of,
+    with_p,
+)
 from workbench.graph.checks.check import check_graph
+from workbench.graph.control_flow.kinds import KINDS
 from workbench.graph.edits.edit import free_id, set_setting
 from workbench.graph.model import Graph, Port, is_name
 from workbench.graph.model.operators import Operator, OperatorGroup, Operators, register
@@ -168,12 +176,11 @@ def _led_on(graph: Graph, name: str, made: DataNode) -> dict[str, Port]:
     return {free_id(made.graph, "images"): made.port, **given}
 
 
-METHODS: dict[str, Callable[..., Any]] = {
-    method.__name__: method
-    for method in (
-        with_p, if_else, one_of, some_of, repeat, decode, named, with_settings,
-    )
-}  # fmt: skip
+_WRITTEN = (with_p, if_else, one_of, some_of, repeat, decode, named, with_settings)
+METHODS: Mapping[str, Callable[..., Any]] = {
+    **{op: block_method(kind) for op, kind in KINDS.items() if is_name(op)},
+    **{method.__name__: method for method in _WRITTEN},
+}
 
 
 _ELSEWHERE = {

@@ -7,7 +7,7 @@ name first. ``code_of`` reads the text back and compares the graph that it build
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import indent
 
@@ -19,9 +19,7 @@ from workbench.graph.builder.call_text import (
     statement,
     whole_weights,
 )
-from workbench.graph.control_flow.chance import CONDITION, DRAW
-from workbench.graph.control_flow.one_of import CHOICE
-from workbench.graph.control_flow.one_of import DRAW as CHOICE_DRAW
+from workbench.graph.control_flow.kinds import IF, KINDS, BlockKind
 from workbench.graph.edits.edit import new_node
 from workbench.graph.model import Body, Graph, Node, Port, Source, is_name
 from workbench.graph.model.node_order import running_order
@@ -318,51 +316,38 @@ class _Block:
 
     def region(self, node: Node) -> str:
         """A region as a method of the graph."""
-        options = [self.option(node, name) for name in node.bodies]
-        taken = _taken(node, self.catalog[node.op])
-        control = node.inputs.get({"if": CONDITION, "repeat": "times"}.get(node.op, CHOICE))
-        match node.op:
-            case "if":
-                assert control is not None
-                started = node.bodies["else"].outputs == {taken: Port(node.scope("else"), taken)}
-                given = options[:1] if started else options
-                chance = self.draw(
-                    control, DRAW, lambda a: {"probability": a["probability"], "dtype": "BOOL"}
-                )
-                if chance is not None and len(given) == 1:
-                    return method_call("with_p", [literal(chance["probability"]), *given])
-                return method_call("if_else", [self.value(control), *given])
-            case "one_of" | "some_of":
-                population = {} if node.op == "some_of" else {"population": len(options)}
-                drawn = control and self.draw(control, CHOICE_DRAW, lambda a: {**a, **population})
-                if drawn is None:
-                    raise NotWritableError(
-                        f"{node.id} is decided by {control}, not by a draw of its own"
-                    )
-                if node.op == "some_of":
-                    shuffled = ["shuffled=True"] * bool(node.args.get("shuffled"))
-                    return method_call(
-                        "some_of", [literal(node.args["count"]), *options, *shuffled]
-                    )
-                weights = [f"weights={whole_weights(drawn['p'])}"] if "p" in drawn else []
-                return method_call("one_of", [*options, *weights])
-            case "repeat":
-                times = self.value(control) if control else literal(node.args["times"])
-                most = [f"most={literal(node.args['most'])}"] if "most" in node.args else []
-                return method_call("repeat", [times, *options, *most])
-        raise NotWritableError(f"{node.id} is {node.op}, which no method makes")
+        options = {name: self.option(node, name) for name in node.bodies}
+        if node.op not in KINDS:
+            raise NotWritableError(f"{node.id} is {node.op}, which no method makes")
+        kind = KINDS[node.op]
+        control = node.inputs.get(kind.control)
+        made = kind.call(node, self.own_generator(kind, node, control) if control else None)
+        if made is None:
+            raise NotWritableError(f"{node.id} is decided by {control}, not by a draw of its own")
+        first = [
+            self.value(each) if isinstance(each, Port) else literal(each) for each in made.first
+        ]
+        bodies = [options[name] for name in made.bodies or options]
+        more = [f"{name}={_keyword(name, value)}" for name, value in made.more.items()]
+        return method_call(made.method, [*first, *bodies, *more])
 
-    def draw(
-        self, port: Port, op: str, wanted: Callable[[Mapping[str, Value]], Mapping[str, Value]]
+    def own_generator(
+        self, kind: BlockKind, region: Node, port: Port
     ) -> Mapping[str, Value] | None:
-        """The arguments of the draw that decides, where the method itself makes such a one."""
+        """The arguments of the generator that decides, if the method makes such a one itself."""
         node = self.nodes.get(port.node)
-        if node is None or node.op != op or node.inputs or self.uses[port] > 1 or node.device:
+        if node is None or node.op != kind.random_op or node.inputs or self.uses[port] > 1:
             return None
-        if op == DRAW and {node.id} & {*self.spelled.names, *self.spelled.seeds}:
+        if node.device:
             return None
-        usual = {**new_node(Graph(), self.catalog, op).args, **node.args}
-        return node.args if node.args == wanted(usual) else None
+        if kind is IF and {node.id} & {*self.spelled.names, *self.spelled.seeds}:
+            return None  # if_else takes a generator with any id and seed
+        start = new_node(Graph(), self.catalog, node.op).args
+        return node.args if node.args == {**start, **kind.random_args(region, node.args)} else None
+
+
+def _keyword(name: str, value: Value) -> str:
+    return whole_weights(value) if name == "weights" else literal(value)
 
 
 def scope_depth(graph: Graph, scope: str) -> int:

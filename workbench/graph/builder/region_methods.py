@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from workbench.arguments import APPLY, checked, shown
 from workbench.catalog import load_catalog
-from workbench.catalog.spec import Catalog
+from workbench.catalog.own_operators.regions import REGIONS
+from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.builder.data_node import (
@@ -19,10 +21,15 @@ from workbench.graph.builder.data_node import (
     plain_value,
     require_sound_node,
 )
-from workbench.graph.control_flow.chance import CONDITION, DRAW
-from workbench.graph.control_flow.one_of import CHOICE, shares
-from workbench.graph.control_flow.one_of import DRAW as CHOICE_DRAW
-from workbench.graph.control_flow.some_of import MOST_ORDERS, order_count
+from workbench.graph.control_flow.kinds import (
+    IF,
+    MOST_ORDERS,
+    ONE_OF,
+    REPEAT,
+    SOME_OF,
+    BlockKind,
+    weight_args,
+)
 from workbench.graph.edits.compose import kind_name
 from workbench.graph.edits.edit import new_node
 from workbench.graph.model import Body, Graph, Node, Port
@@ -48,12 +55,7 @@ def with_p(graph: Graph, p: float | DataNode, apply: Apply) -> Graph:
         return if_else(graph, p, apply)
     if isinstance(p, bool) or not isinstance(p, int | float) or not 0 <= p <= 1:
         raise GraphEditError(f"p is {p!r}. Give a number from 0 to 1.")
-
-    def decide(inside: Graph, catalog: Catalog) -> Node:
-        drawn = new_node(inside, catalog, DRAW, "chance")
-        return replace(drawn, args={**drawn.args, "probability": p, "dtype": "BOOL"})
-
-    return _region(graph, "if", [apply, None], CONDITION, decide)
+    return _block(graph, IF, [apply, None], {"probability": p})
 
 
 @checked(then=APPLY, otherwise=APPLY)
@@ -73,7 +75,7 @@ def if_else(
             f"The condition is {condition!r}. Give a value of each sample, such as "
             "graph.labels[0] == 3, or with_p for a probability."
         )
-    return _region(graph, "if", [then, otherwise], CONDITION, condition)
+    return _block(graph, IF, [then, otherwise], condition)
 
 
 @checked(options=APPLY)
@@ -95,17 +97,7 @@ def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None
         raise GraphEditError(
             f"one_of has {len(options)} options and {len(weights)} weights. Give one for each."
         )
-    given = shares(weights) if weights is not None else None
-
-    def decide(inside: Graph, catalog: Catalog) -> Node:
-        drawn = new_node(inside, catalog, CHOICE_DRAW, CHOICE)
-        args = {name: value for name, value in drawn.args.items() if name != "p"}
-        args["population"] = len(options)
-        if given is not None and len(set(given)) > 1:
-            args["p"] = given
-        return replace(drawn, args=args)
-
-    return _region(graph, "one_of", options, CHOICE, decide)
+    return _block(graph, ONE_OF, options, {} if weights is None else weight_args(weights))
 
 
 @checked(options=APPLY)
@@ -126,21 +118,15 @@ def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -
             f"{len(options)} options. Give a whole number from 1 to {len(options)}, then the "
             "options."
         )
-
-    def decide(inside: Graph, catalog: Catalog) -> Node:
-        drawn = new_node(inside, catalog, CHOICE_DRAW, CHOICE)
-        region = Node("", "some_of", args, bodies={str(i): Body() for i in range(len(options))})
-        orders = order_count(region)
-        if orders > MOST_ORDERS:
-            raise GraphEditError(
-                f"There are {orders:,} orders of {count} of {len(options)}, and {MOST_ORDERS:,} at "
-                "most. Give fewer options."
-            )
-        rest = {name: value for name, value in drawn.args.items() if name != "p"}
-        return replace(drawn, args={**rest, "population": orders})
-
     args = {"count": count, "shuffled": shuffled}
-    return _region(graph, "some_of", options, CHOICE, decide, args)
+    region = Node("", SOME_OF.op, args, bodies={str(i): Body() for i in range(len(options))})
+    orders = SOME_OF.order_count(region)
+    if orders > MOST_ORDERS:
+        raise GraphEditError(
+            f"There are {orders:,} orders of {count} of {len(options)}, and {MOST_ORDERS:,} at "
+            "most. Give fewer options."
+        )
+    return _block(graph, SOME_OF, options, {}, args)
 
 
 @checked(apply=APPLY)
@@ -155,27 +141,47 @@ def repeat(graph: Graph, times: int | DataNode, apply: Apply, *, most: int | Non
     """
     given: dict[str, Any] = {} if most is None else {"most": most}
     if not isinstance(times, DataNode):
-        return _region(graph, "repeat", [apply], "", None, {**given, "times": plain_value(times)})
-    return _region(graph, "repeat", [apply], "times", times, given)
+        return _block(graph, REPEAT, [apply], {}, {**given, "times": plain_value(times)})
+    return _block(graph, REPEAT, [apply], times, given)
 
 
-def _region(
+def block_method(kind: BlockKind) -> Callable[..., Graph]:
+    """A method of a graph that makes a block of a kind without a method of its own above.
+
+    It has a function for each body, and the arguments of the block by name.
+    """
+
+    def make(graph: Graph, *options: Apply, **args: Any) -> Graph:
+        names = REGIONS[kind.op].body_names(len(options))
+        if len(options) != len(names):
+            raise GraphEditError(
+                f"{kind.op} has {len(options)} functions. Give {len(names)}: {', '.join(names)}."
+            )
+        given = args.get(kind.control)
+        decides = args.pop(kind.control) if isinstance(given, DataNode) else {}
+        plain = {name: plain_value(value) for name, value in args.items()}
+        return _block(graph, kind, options, decides, plain)
+
+    make.__name__, make.__doc__ = kind.op, REGIONS[kind.op].summary
+    return make
+
+
+def _block(
     graph: Graph,
-    op: str,
+    kind: BlockKind,
     options: Sequence[Apply | None],
-    control: str,
-    decided: Callable[[Graph, Catalog], Node] | DataNode | None,
-    args: dict[str, Any] | None = None,
+    decides: DataNode | Mapping[str, Value],
+    args: Mapping[str, Any] = MappingProxyType({}),
 ) -> Graph:
-    """The graph with a region along its image, a body for each option.
+    """The graph with a block along its image, a body for each option.
 
-    ``decided`` feeds ``control``: a value, or what makes the draw once the bodies are there.
+    ``decides`` is the value that feeds its control, or the chances of the generator that does.
     """
     catalog = load_catalog()
     name, start = flow(graph, catalog)
-    spec = catalog[op]
+    spec = catalog[kind.op]
     taken = kind_name(port_kind(graph, catalog, start.port))
-    region = replace(new_node(graph, catalog, op), args=args or {}, inputs={taken: start.port})
+    region = replace(new_node(graph, catalog, kind.op), args=args, inputs={taken: start.port})
     bodies = {}
     for body in spec.body_names(len(options)):
         bodies[body] = Body((), {taken: Port(region.scope(body), taken)}, (taken,))
@@ -185,15 +191,16 @@ def _region(
         if apply is not None:
             edited = _applied(edited, region.scope(body), taken, apply, catalog)
     edited = edited.at_scope(graph.scope)
-    if isinstance(decided, DataNode):
-        edited, port = joined(edited, catalog, decided, control)
-    elif decided is not None:
-        draw = decided(edited, catalog)
-        port = Port(draw.id, "output")
-        edited = replace(edited, nodes=(*edited.nodes, draw))
     made = edited.node(region.id)
-    if decided is not None:
-        made = replace(made, inputs={control: port, **made.inputs})
+    port = None
+    if isinstance(decides, DataNode):
+        edited, port = joined(edited, catalog, decides, kind.control)
+        made = edited.node(region.id)
+    elif generator := kind.new_generator(edited, catalog, made, decides):
+        port = Port(generator.id, "output")
+        edited = replace(edited, nodes=(*edited.nodes, generator))
+    if port is not None:
+        made = replace(made, inputs={kind.control: port, **made.inputs})
     others = [each for each in edited.nodes if each.id != made.id]
     given = {**edited.outputs, name: Port(made.id, taken)}
     after = replace(edited, nodes=(*others, made), outputs=given)

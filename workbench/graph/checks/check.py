@@ -16,7 +16,6 @@ from workbench.graph.checks.check_auto_augment import auto_augment_faults
 from workbench.graph.checks.check_nodes import argument_faults, input_faults, port_problem
 from workbench.graph.checks.check_regions import region_faults
 from workbench.graph.checks.check_types import NORMALIZES, per_channel_faults, type_faults
-from workbench.graph.control_flow.some_of import order_faults
 from workbench.graph.execution.active import active_graph, muted_nodes, set_muted, without_muted
 from workbench.graph.execution.dataset_parameters import decoder_faults, parameter_faults
 from workbench.graph.execution.pipelines import executor_faults, pipeline_faults
@@ -111,7 +110,6 @@ def _faults_of(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
             faults.append(_unusable(node, spec))
         if spec.bodies or node.bodies:
             faults += region_faults(node, spec, graph, catalog, flows)
-            faults += order_faults(node, graph)
         if spec.module:
             data = node.inputs.get("data")
             on_gpu = data is not None and device_of(devices, data) == "gpu"

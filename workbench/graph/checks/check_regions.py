@@ -6,12 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from workbench.catalog.spec import Catalog, OpSpec
 from workbench.graph.checks.check_nodes import port_problem
-from workbench.graph.control_flow.one_of import CHOICE, draw_of
-from workbench.graph.control_flow.one_of import OP as ONE_OF
-from workbench.graph.control_flow.repeat import OP as REPEAT
-from workbench.graph.control_flow.repeat import TIMES, most_turns
-from workbench.graph.control_flow.some_of import OP as SOME_OF
-from workbench.graph.control_flow.some_of import count_of, is_shuffled
+from workbench.graph.control_flow.kinds import kind_of
 from workbench.graph.model import Graph, Node, Port, is_name, region_of
 from workbench.graph.model.bounds import MOST_NESTED, MOST_TURNS_IN_ALL
 from workbench.graph.model.faults import Fault
@@ -55,8 +50,7 @@ def region_faults(
     yield from _too_many_turns(node, graph)
     for port in spec.inputs:
         yield from _control(node, port.name, types)
-    if node.op == ONE_OF and node.bodies:
-        yield from _draw(node, graph)
+    yield from kind_of(node).faults(graph.at_scope(graph.scope_of(node.id)), node)
     for name in node.bodies:
         yield from _body(node, spec, name, graph, catalog)
     yield from _outputs(node, spec, types)
@@ -68,9 +62,10 @@ def _too_many_turns(node: Node, graph: Graph) -> Iterator[Fault]:
     """That of the outermost region in which so many turns come together."""
     around, scope = 1, graph.scope_of(node.id)
     while scope:
-        around *= _turns(graph.node(region_of(scope)))
+        region = graph.node(region_of(scope))
+        around *= kind_of(region).iterations(region)
         scope = graph.scope_of(region_of(scope))
-    turns = around * _turns(node)
+    turns = around * kind_of(node).iterations(node)
     if turns > MOST_TURNS_IN_ALL >= around:
         yield Fault(
             node.id,
@@ -79,13 +74,6 @@ def _too_many_turns(node: Node, graph: Graph) -> Iterator[Fault]:
             f"There may be {MOST_TURNS_IN_ALL}: repeat it, or what is around it, less often.",
             "bodies",
         )
-
-
-def _turns(region: Node) -> int:
-    """How often a region writes its bodies."""
-    if region.op == REPEAT:
-        return max(1, most_turns(region))
-    return max(1, count_of(region)) if region.op == SOME_OF and is_shuffled(region) else 1
 
 
 def _control(node: Node, name: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
@@ -101,24 +89,6 @@ def _control(node: Node, name: str, types: Mapping[Port, TensorType]) -> Iterato
             "Take one of its numbers with subscript, or make one of them with reductions.",
             "control",
         )
-
-
-def _draw(node: Node, graph: Graph) -> Iterator[Fault]:
-    """A draw of more numbers than there are bodies, or fewer."""
-    draw = draw_of(graph.at_scope(graph.scope_of(node.id)), node)
-    numbers = None if draw is None else draw.args.get("population")
-    count, names = len(node.bodies), list(node.bodies)
-    if draw is None or not isinstance(numbers, int) or numbers == count:
-        return
-    idle = ", ".join(names[max(numbers, 0) :])
-    yield Fault(
-        node.id,
-        CHOICE,
-        f"{draw.id} draws one of {numbers} numbers, and it has {count} bodies: "
-        + (f"{idle} would never run" if idle else f"{names[-1]} would run for all the others"),
-        f"Set {draw.id}.population to {count}.",
-        "draw",
-    )
 
 
 def _body(node: Node, spec: OpSpec, name: str, graph: Graph, catalog: Catalog) -> Iterator[Fault]:
@@ -182,7 +152,9 @@ def _outputs(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iter
                 "bodies",
                 scope,
             )
-        if not (spec.consecutive and _may_stay(node)):  # else each is compared with what stays
+        if not (
+            spec.consecutive and kind_of(node).may_skip(node)
+        ):  # else each is compared with what stays
             yield from _unlike(node, output, types)
 
 
@@ -232,7 +204,7 @@ def _passed_on(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> It
                 )
                 continue
             difference = _difference(types.get(source), types.get(port))
-            if difference and _may_stay(node):
+            if difference and kind_of(node).may_skip(node):
                 what, remedy = difference
                 yield Fault(
                     node.id,
@@ -243,13 +215,6 @@ def _passed_on(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> It
                     "branches",
                     node.scope(name),
                 )
-
-
-def _may_stay(node: Node) -> bool:
-    """Whether bodies that run one after another are left out for some samples."""
-    if node.op == REPEAT:
-        return TIMES in node.inputs
-    return not (is_shuffled(node) and count_of(node) > 1)  # else one of them runs in each turn
 
 
 def _difference(

@@ -12,12 +12,11 @@ from typing import Literal, get_args
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
-from workbench.graph.control_flow.chance import CONDITION, coin_of
+from workbench.graph.control_flow.kinds import CONDITION, IF
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.types.devices import is_generator, port_kind
 from workbench.graph.types.shapes import TensorType, infer_types
 
-OP = "if"
 MOST_CLASSES = 12
 """Of one condition: each is written out."""
 LARGEST_CLASS = 2**31 - 1
@@ -86,9 +85,9 @@ def condition_of(
 
     ``graph`` is the body in which the region stands.
     """
-    if region.op != OP:
+    if region.op != IF.op:
         return None
-    coin = coin_of(graph, region)
+    coin = IF.generator_of(graph, region)
     if coin is not None:
         probability = coin.args.get("probability", 0.5)
         return (Chance(float(probability)), None) if isinstance(probability, int | float) else None

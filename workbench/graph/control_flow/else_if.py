@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
-from workbench.graph.control_flow.chance import CONDITION, DRAW
-from workbench.graph.control_flow.conditions import OP
+from workbench.graph.control_flow.kinds import CONDITION, IF
 from workbench.graph.edits.edit import new_node
 from workbench.graph.model import Body, Graph, Node, Port
 from workbench.graph.types.devices import port_kind
@@ -25,7 +24,7 @@ def add_elif(graph: Graph, catalog: Catalog, region: str) -> tuple[Graph, str]:
     """
     graph = graph.whole
     node = graph.node(region)
-    if node.op != OP:
+    if node.op != IF.op:
         raise GraphEditError(f"{region} is no if ({node.op}). Only an if has an elif.")
     while (inner := elif_of(node)) is not None:
         node = inner
@@ -36,10 +35,9 @@ def add_elif(graph: Graph, catalog: Catalog, region: str) -> tuple[Graph, str]:
     }
     taken = (*body.inputs, *dict.fromkeys(each for each in passed.values()))
     taken = tuple(dict.fromkeys(taken))
-    fresh = new_node(graph, catalog, OP)
-    coin = replace(
-        new_node(graph, catalog, DRAW, "chance"), args={"probability": 0.5, "dtype": "BOOL"}
-    )
+    fresh = new_node(graph, catalog, IF.op)
+    coin = IF.new_generator(graph, catalog, fresh)
+    assert coin is not None
     otherwise = body.renamed(scope, fresh.scope(ELSE))
     then = {name: Port(fresh.scope("then"), into) for name, into in passed.items()}
     fresh = replace(
@@ -62,7 +60,7 @@ def elif_of(region: Node) -> Node | None:
     """The ``if`` that is all of what an ``if`` does otherwise: its ``elif``; None without one."""
     body = region.bodies.get(ELSE)
     inner = [node for node in body.nodes if node.bodies] if body is not None else []
-    if body is None or len(inner) != 1 or inner[0].op != OP:
+    if body is None or len(inner) != 1 or inner[0].op != IF.op:
         return None
     if any(port.node != inner[0].id for port in body.outputs.values()):
         return None

@@ -7,12 +7,10 @@ from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
-from workbench.graph.control_flow.chance import CONDITION, DRAW, coin_of
 from workbench.graph.control_flow.condition_sources import condition_sources
 from workbench.graph.control_flow.conditions import (
     COMPARISONS,
     KINDS,
-    OP,
     SIDES,
     UNKNOWN,
     Chance,
@@ -26,6 +24,7 @@ from workbench.graph.control_flow.conditions import (
     condition_of,
     require_sound,
 )
+from workbench.graph.control_flow.kinds import CONDITION, IF
 from workbench.graph.edits.edit import new_node, without_idle_generators
 from workbench.graph.edits.lead_in import lead_in, origin_of
 from workbench.graph.model import Graph, Node, Port, region_of
@@ -47,7 +46,7 @@ def set_condition(
     """
     graph = graph.whole
     node = graph.node(region)
-    if node.op != OP:
+    if node.op != IF.op:
         raise GraphEditError(f"{region} is no if ({node.op}). Only an if has a condition.")
     require_sound(region, condition)
     scope = graph.scope_of(region)
@@ -61,7 +60,7 @@ def set_condition(
     body = graph.at_scope(scope)
     node = body.node(region)
     if before is not None and isinstance(condition, Chance) and isinstance(before[0], Chance):
-        coin = coin_of(body, node)
+        coin = IF.generator_of(body, node)
         if coin is not None:
             args: dict[str, Value] = {**coin.args, "probability": condition.probability}
             return body.replace_node(replace(coin, args=args)).whole
@@ -111,7 +110,7 @@ def _made(
     match condition:
         case Chance(probability):
             args: dict[str, Value] = {"probability": probability, "dtype": "BOOL"}
-            maker.add(DRAW, args, {}, "chance")
+            maker.add(IF.random_op, args, {}, IF.random_id)
         case LabelIs(classes) if source is not None:
             sides = []
             for number in dict.fromkeys(classes):

@@ -9,10 +9,9 @@ from itertools import permutations
 
 from workbench.catalog.spec import Catalog
 from workbench.graph.checks.check_regions import COLOURS
-from workbench.graph.control_flow.one_of import OP as ONE_OF
-from workbench.graph.control_flow.one_of import draw_of, set_weights
-from workbench.graph.control_flow.regions import unwrap_region
-from workbench.graph.control_flow.some_of import order_count, with_fitting_draw
+from workbench.graph.control_flow.kinds import kind_of
+from workbench.graph.control_flow.options import fit_generator, set_weights
+from workbench.graph.control_flow.wrap import unwrap_region
 from workbench.graph.edits.edit import free_id
 from workbench.graph.fixes.fix_candidate import FixCandidate, removal
 from workbench.graph.model import Graph, Node, Port, region_of
@@ -33,21 +32,22 @@ def fix_region(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCand
 def fix_draw(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """A number for each body, or for each order; what has a probability keeps it in proportion."""
     region = graph.node(fault.node)
-    draw = draw_of(graph, region)
+    kind = kind_of(region)
+    draw = kind.generator_of(graph, region)
     if draw is None:
         return
-    if region.op == ONE_OF:
+    count = kind.random_args(region, {}).get("population")
+    label = f"Let {draw.id} draw one of {count} numbers"
+    if kind.weighted:
         count = len(region.bodies)
         given = draw.args.get("p")
-        label = f"Let {draw.id} draw one of {count} numbers"
         with_weights = partial(set_weights, graph, catalog, region.id)
         if isinstance(given, tuple) and given:
             more = [1 / len(given)] * (count - len(given))
             yield label, partial(with_weights, [*given, *more][:count])
         yield f"{label}, equally often", partial(with_weights, [1] * count)
     else:
-        label = f"Let {draw.id} draw one of {order_count(region)} numbers"
-        yield label, partial(with_fitting_draw, graph, catalog, region.id)
+        yield label, partial(fit_generator, graph, catalog, region.id)
 
 
 def _conversions(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:

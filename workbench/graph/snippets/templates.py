@@ -8,7 +8,7 @@ from dataclasses import replace
 from workbench.catalog.spec import Catalog
 from workbench.catalog.templates import PLACE, Template, TemplateNode
 from workbench.errors import GraphEditError
-from workbench.graph.control_flow.chance import CONDITION, DRAW
+from workbench.graph.control_flow.kinds import CONDITION, IF
 from workbench.graph.edits.compose import find_edge, kind_name, with_outputs
 from workbench.graph.edits.connect import connect, set_output
 from workbench.graph.edits.edit import free_id, new_node, ports_at
@@ -97,8 +97,8 @@ def _by_chance(
     graph: Graph, catalog: Catalog, template: Template, probability: float, source: Port
 ) -> tuple[Graph, str]:
     """The nodes in the first body of an ``if``, of which the second changes nothing."""
-    region = new_node(graph, catalog, "if")
-    first, other = catalog["if"].bodies
+    region = new_node(graph, catalog, IF.op)
+    first, other = catalog[IF.op].bodies
     name = kind_name("image")
     ports = {PLACE: Port(region.scope(first), name)}
     plain = graph
@@ -107,8 +107,8 @@ def _by_chance(
         graph = replace(graph, nodes=(*graph.nodes, made))
         ports[node.id] = _output(graph, catalog, made.id)
     inside = tuple(node for node in graph.nodes if not plain.has(node.id))
-    coin = new_node(graph, catalog, DRAW, "chance")
-    coin = replace(coin, args={**coin.args, "probability": probability, "dtype": "BOOL"})
+    coin = IF.new_generator(graph, catalog, region, {"probability": probability})
+    assert coin is not None
     region = replace(
         region,
         inputs={CONDITION: Port(coin.id, "output"), name: source},

@@ -13,7 +13,7 @@ from workbench.catalog.own_operators.fused import FUSED_FORMS, FusedForm
 from workbench.catalog.spec import Catalog, OpSpec, Value
 from workbench.errors import GraphEditError
 from workbench.graph.checks.check import check_graph
-from workbench.graph.control_flow.chance import coin_of
+from workbench.graph.control_flow.kinds import IF
 from workbench.graph.edits.edit import new_node
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.types.devices import is_generator
@@ -94,8 +94,8 @@ def _parts(body: Graph, catalog: Catalog, region: Node) -> _Parts:
     def refused(why: str) -> GraphEditError:
         return GraphEditError(f"{region.id} cannot be one operator: {why}.")
 
-    coin = coin_of(body, region)
-    if region.op != "if" or coin is None:
+    coin = IF.generator_of(body, region)
+    if region.op != IF.op or coin is None:
         raise refused("no coin flip decides in it")
     inside = {region.id, *(node.id for body in region.bodies.values() for node in body.nodes)}
     if any(fault.node in inside for fault in check_graph(body.whole, catalog)):

@@ -17,11 +17,7 @@ from workbench.emit.preview.tap_names import scope_of
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.branch_counts import BranchCounter
 from workbench.engine.run.worker import Worker
-from workbench.graph.control_flow.chance import probability_of
-from workbench.graph.control_flow.one_of import weights_of
-from workbench.graph.control_flow.repeat import OP as REPEAT
-from workbench.graph.control_flow.repeat import TIMES, most_turns
-from workbench.graph.control_flow.some_of import shares_of_some
+from workbench.graph.control_flow.kinds import kind_of
 from workbench.graph.model import Graph, Node, region_of
 from workbench.preview.facts.branches import branches_of
 from workbench.preview.request import PreviewRequest, running_part
@@ -95,7 +91,7 @@ def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> Bra
     found = []
     for region in _with_nested(regions):
         names = list(region.bodies)
-        asked = asked_shares(graph, region) or (None,) * len(names)
+        asked = kind_of(region).shares(graph, region) or (None,) * len(names)
         bodies = tuple(
             BodyShare(name, texts[region.scope(name)], _samples_of(counts, region, name), share)
             for name, share in zip(names, asked, strict=True)
@@ -109,7 +105,9 @@ def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> Bra
 def _samples_of(counts: Mapping[str, int], region: Node, body: str) -> int:
     """How many samples came to a body, in any of the region's own turns."""
     found = _of_turns(counts, region.scope(body))
-    if region.op == REPEAT:  # what takes part in any turn does in the first
+    if (
+        kind_of(region).repetitions(region) is not None
+    ):  # what takes part in any turn does in the first
         return sum(count for name, count in found.items() if name.endswith("#0"))
     return sum(found.values())
 
@@ -122,7 +120,7 @@ def _turns_around(graph: Graph, scope: str) -> bool:
     """Whether a body runs more than once for a sample, by itself or by what it stands in."""
     while scope:
         region = graph.node(region_of(scope))
-        if region.op == REPEAT and most_turns(region) > 1:
+        if (kind_of(region).repetitions(region) or 1) > 1:
             return True
         scope = graph.scope_of(region.id)
     return False
@@ -133,16 +131,6 @@ def _with_nested(regions: Sequence[Node]) -> Iterator[Node]:
         yield region
         for body in region.bodies.values():
             yield from _with_nested([node for node in body.nodes if node.bodies])
-
-
-def asked_shares(graph: Graph, region: Node) -> tuple[float, ...] | None:
-    """The probability with which each body is to run, None where no written one decides."""
-    if region.op == REPEAT:
-        return None if TIMES in region.inputs else (1.0,)
-    probability = probability_of(graph, region)
-    if probability is None:
-        return shares_of_some(graph, region) or weights_of(graph, region)
-    return probability, round(1 - probability, 9)
 
 
 def wilson_interval(count: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.catalog.spec import Catalog
-from workbench.graph.control_flow.chance import CONDITION
+from workbench.graph.control_flow.kinds import CONDITION
 from workbench.graph.model import Graph, region_of
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.storage.layout import Document

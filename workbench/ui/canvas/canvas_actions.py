@@ -14,10 +14,9 @@ from workbench.catalog.own_operators.regions import REGIONS
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.annotations.follower_edits import with_followers
-from workbench.graph.control_flow import one_of, some_of
 from workbench.graph.control_flow.else_if import add_elif
-from workbench.graph.control_flow.regions import unwrap_region, wrap_in_region
 from workbench.graph.control_flow.set_condition import set_condition
+from workbench.graph.control_flow.wrap import unwrap_region, wrap_as_options, wrap_in_region
 from workbench.graph.edits import compose
 from workbench.graph.edits.connect import connect, disconnect, port_taken_reason, set_output
 from workbench.graph.edits.edit import chain, move_node
@@ -165,13 +164,9 @@ def _wrap(document: Document, catalog: Catalog, action: canvas.Wrap) -> Edited:
     if action.op not in REGIONS:
         raise GraphEditError(f"{action.op[:40]!r} is no region. There is {', '.join(REGIONS)}.")
     nodes = _own(graph, action.nodes)
-    if action.op == one_of.OP:
-        choose = one_of.choose_chain if action.together else one_of.choose_one_of
-        whole, region = choose(graph.whole, catalog, nodes)
-    elif action.op == some_of.OP:
-        whole, region = some_of.choose_some_of(graph.whole, catalog, nodes)
-    else:
-        whole, region = wrap_in_region(graph.whole, catalog, nodes, action.op)
+    side_by_side = REGIONS[action.op].numbered_bodies and not action.together
+    wrap = wrap_as_options if side_by_side else wrap_in_region
+    whole, region = wrap(graph.whole, catalog, nodes, action.op)
     if action.condition:
         whole = set_condition(whole, catalog, region, usual_condition(action.condition))
     return within_limit(document, whole.at_scope(graph.scope)), [region]

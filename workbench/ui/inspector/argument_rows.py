@@ -7,8 +7,7 @@ from typing import Literal
 
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec
 from workbench.graph.checks.check import Fault
-from workbench.graph.control_flow.chance import probability_of
-from workbench.graph.control_flow.one_of import weights_of
+from workbench.graph.control_flow.kinds import kind_of
 from workbench.graph.edits.connect import possible_feeders
 from workbench.graph.edits.generators import element_for
 from workbench.graph.model import Graph, Node, Port
@@ -115,13 +114,13 @@ def inspector_view(
     view["label"], view["doc"] = spec.label, spec.summary
     view["caution"] = caution_of(node)
     if node.bodies:
-        source = condition_port(node, catalog)
+        kind, source = kind_of(node), condition_port(node, catalog)
         view["condition"] = condition_of(graph, catalog, node, classes)
-        view["control"] = spec.inputs[0].name if spec.inputs else next(iter(spec.args), "")
+        view["control"] = kind.control
         view["numbered"] = spec.numbered_bodies
         view["asks"] = condition_entry(graph, catalog, node)
-        view["probability"] = probability_of(graph, node)
-        view["weights"] = list(weights_of(graph, node) or ())
+        view["probability"] = kind.probability(graph, node)
+        view["weights"] = list(kind.weights(graph, node) or ())
         view["condition_node"] = source.node if source and graph.has(source.node) else ""
         view["bodies"] = body_entries(node, faulty_scopes(graph, faults))
         return view

@@ -8,13 +8,11 @@ from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
-from workbench.graph.control_flow.chance import CONDITION
 from workbench.graph.control_flow.condition_sources import condition_sources
 from workbench.graph.control_flow.conditions import (
     COMPARISONS,
     KINDS,
     MEASURES,
-    OP,
     Chance,
     Condition,
     LabelIs,
@@ -23,6 +21,7 @@ from workbench.graph.control_flow.conditions import (
     condition_of,
 )
 from workbench.graph.control_flow.else_if import elif_of
+from workbench.graph.control_flow.kinds import CONDITION, IF
 from workbench.graph.control_flow.set_condition import set_condition
 from workbench.graph.edits.lead_in import origin_of
 from workbench.graph.model import Graph, Node, Port
@@ -46,7 +45,7 @@ def condition_entry(graph: Graph, catalog: Catalog, node: Node) -> ConditionEntr
 
     ``graph`` is the body in which the node stands.
     """
-    if node.op != OP:
+    if node.op != IF.op:
         return None
     found = condition_of(graph, catalog, node)
     sources = condition_sources(graph, catalog, node.id)

@@ -7,8 +7,7 @@ from typing import assert_never
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
-from workbench.graph.control_flow import one_of, some_of
-from workbench.graph.control_flow.chance import set_probability
+from workbench.graph.control_flow import options
 from workbench.graph.model import Graph
 from workbench.graph.model.body_titles import set_body_title
 from workbench.graph.model.policy import own_policy
@@ -22,10 +21,10 @@ def apply_inspector_edit(graph: Graph, catalog: Catalog, action: inspector.Inspe
     match action:
         case inspector.SetArgument():
             graph = of_argument.set_argument(graph, catalog, action)
-            return some_of.with_fitting_draw(graph, catalog, action.node)
+            return options.fit_generator(graph, catalog, action.node)
         case inspector.ResetArgument():
             graph = of_argument.reset_argument(graph, catalog, action)
-            return some_of.with_fitting_draw(graph, catalog, action.node)
+            return options.fit_generator(graph, catalog, action.node)
         case inspector.LinkArgument():
             return of_argument.link_argument(graph, catalog, action)
         case inspector.RandomiseArgument():
@@ -38,23 +37,22 @@ def apply_inspector_edit(graph: Graph, catalog: Catalog, action: inspector.Inspe
             return of_argument.set_generator(graph, catalog, action)
         case inspector.SetProbability():
             probability = _number(action.probability, "a number from 0 to 1")
-            return set_probability(graph, catalog, action.region, probability)
+            return options.set_probability(graph, catalog, action.region, probability)
         case inspector.SetCondition():
             return ask_condition(graph, catalog, action)
         case inspector.SetWeights():
-            return one_of.set_weights(
+            return options.set_weights(
                 graph,
                 catalog,
                 action.region,
                 [_number(each, "numbers, 0 or more") for each in action.weights],
             )
         case inspector.AddOption():
-            graph = one_of.add_option(graph, catalog, action.region)
-            return some_of.with_fitting_draw(graph, catalog, action.region)
+            return options.add_option(graph, catalog, action.region)
         case inspector.RemoveOption():
-            return some_of.remove_option(graph, catalog, action.region, action.body)
+            return options.remove_option(graph, catalog, action.region, action.body)
         case inspector.MoveOption():
-            return one_of.move_option(graph, catalog, action.region, action.body, action.by)
+            return options.move_option(graph, catalog, action.region, action.body, action.by)
         case inspector.NameBody():
             return set_body_title(graph, catalog, action.region, action.body, action.title)
         case inspector.OwnPolicy():

@@ -6,9 +6,7 @@ from collections.abc import Collection, Sequence
 
 from workbench.catalog.spec import Catalog
 from workbench.graph.checks.check import Fault
-from workbench.graph.control_flow import some_of
-from workbench.graph.control_flow.repeat import OP as REPEAT
-from workbench.graph.control_flow.repeat import TIMES, most_turns
+from workbench.graph.control_flow.kinds import kind_of
 from workbench.graph.model import Body, Graph, Node, Port, region_of
 from workbench.graph.storage.layout import Layout
 from workbench.ui.contract.views import BodyEntry, ScopeBody, ScopeEntry
@@ -98,14 +96,10 @@ def condition_of(graph: Graph, catalog: Catalog, node: Node, classes: Sequence[s
 
     ``classes`` are the names of the data's classes.
     """
-    if node.op == some_of.OP:
-        order = ", in any order" if some_of.is_shuffled(node) else ""
-        return f"{some_of.count_of(node)} of {len(node.bodies)}{order}"
-    if words := condition_words(graph, catalog, node, classes):
+    words = kind_of(node).summary(node) or condition_words(graph, catalog, node, classes)
+    source = node.inputs.get(kind_of(node).control)
+    if words or source is None:
         return words
-    source = node.inputs.get(TIMES) if node.op == REPEAT else condition_port(node, catalog)
-    if source is None:
-        return f"{most_turns(node)} times" if node.op == REPEAT else ""
     view = random_view(graph, catalog, source)
     return distribution(view["op"], view["args"]) if view else source.node
 

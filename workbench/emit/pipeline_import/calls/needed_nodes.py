@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from workbench.graph.control_flow.repeat import OP as REPEAT
-from workbench.graph.control_flow.some_of import OP as SOME_OF
+from workbench.catalog.own_operators.regions import REGIONS
 from workbench.graph.model import Body, Node, Port, Source
 from workbench.graph.model.node_order import running_order
 
@@ -37,7 +36,7 @@ def _without_unused(region: Node, used: set[str]) -> Node:
             bodies[name] = replace(body, nodes=nodes, outputs=outputs, inputs=takes)
             taken |= own
         more = {name for body in region.bodies.values() for name in body.outputs} & taken - used
-        if not (more and region.op in (REPEAT, SOME_OF)):
+        if not (more and REGIONS[region.op].consecutive):
             break
         used = used | more
     every = {name for body in region.bodies.values() for name in body.inputs}

@@ -12,10 +12,9 @@ from workbench.catalog.own_operators.regions import REGIONS
 from workbench.emit.pipeline_import.calls.nodes import BodyCalls, Call
 from workbench.emit.pipeline_import.ids import Made
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
-from workbench.graph.control_flow.one_of import MOST
+from workbench.graph.control_flow.kinds import CHOICE, CONDITION, IF, MOST_OPTIONS, ONE_OF
 
-_EQUAL, _DRAW, _REGION = "math.eq", "random.choice", "one_of"
-_CONDITION, _CHOICE = "condition", "choice"
+_EQUAL = "math.eq"
 
 
 def merge_choices(made: Made, gives: Sequence[str], known: Mapping[str, Call]) -> Made:
@@ -29,16 +28,16 @@ def merge_choices(made: Made, gives: Sequence[str], known: Mapping[str, Call]) -
     merged: list[tuple[TracedOp, Call]] = []
     idle: set[str] = set()
     for op, call in made:
-        found = _merged(call, makers, known) if call.op == "if" else None
+        found = _merged(call, makers, known) if call.op == IF.op else None
         if found is not None:
-            idle.add(call.inputs[_CONDITION].edge)
+            idle.add(call.inputs[CONDITION].edge)
         merged.append((op, found or call))
     used = {edge.edge for _, call in merged for edge in call.inputs.values()} | set(gives)
     return [(op, call) for op, call in merged if not idle - used & {e for e, _ in op.outputs}]
 
 
 def _merged(call: Call, makers: Mapping[str, Call], known: Mapping[str, Call]) -> Call | None:
-    number, choice = _compared(makers.get(call.inputs[_CONDITION].edge))
+    number, choice = _compared(makers.get(call.inputs[CONDITION].edge))
     if choice is None or number != 0:
         return None
     bodies = [call.bodies["then"]]
@@ -50,16 +49,20 @@ def _merged(call: Call, makers: Mapping[str, Call], known: Mapping[str, Call]) -
         rest = nested.bodies["else"]
     bodies.append(rest)
     draw = known.get(choice.edge)
-    population = draw.args.get("population") if draw is not None and draw.op == _DRAW else None
+    population = (
+        draw.args.get("population") if draw is not None and draw.op == ONE_OF.random_op else None
+    )
     if isinstance(population, int) and not bodies[-1].made:
         last = bodies[-1]  # DALI drops branches that change nothing
-        bodies += [_passing(last, number) for number in range(len(bodies), min(population, MOST))]
+        bodies += [
+            _passing(last, number) for number in range(len(bodies), min(population, MOST_OPTIONS))
+        ]
     if population != len(bodies) and (len(bodies) < 3 or isinstance(population, int)):
         return None  # a draw has as many numbers as the region has bodies
-    named = dict(zip(REGIONS[_REGION].body_names(len(bodies)), bodies, strict=True))
+    named = dict(zip(REGIONS[ONE_OF.op].body_names(len(bodies)), bodies, strict=True))
     taken = {name for body in bodies for name in body.takes}
     inputs = {name: edge for name, edge in call.inputs.items() if name in taken}
-    return replace(call, op=_REGION, inputs={_CHOICE: choice, **inputs}, bodies=named)
+    return replace(call, op=ONE_OF.op, inputs={CHOICE: choice, **inputs}, bodies=named)
 
 
 def _compared(call: Call | None) -> tuple[int, TracedInput | None]:
@@ -86,14 +89,14 @@ def _next(
         return None
     (test_op, test), (op, nested) = body.made
     found, compared = _compared(test)
-    if nested.op != "if" or compared is None or found != number:
+    if nested.op != IF.op or compared is None or found != number:
         return None
-    if nested.inputs[_CONDITION].edge not in {edge for edge, _ in test_op.outputs}:
+    if nested.inputs[CONDITION].edge not in {edge for edge, _ in test_op.outputs}:
         return None
     places = {edge: names[name] for name, edge in body.takes.items()}
     if compared.edge not in places or outer[places[compared.edge]] != choice:
         return None
-    fed = {name: edge for name, edge in nested.inputs.items() if name != _CONDITION}
+    fed = {name: edge for name, edge in nested.inputs.items() if name != CONDITION}
     if any(edge.edge not in places for edge in fed.values()):
         return None
     made = dict(zip((edge for edge, _ in op.outputs), nested.outputs, strict=True))

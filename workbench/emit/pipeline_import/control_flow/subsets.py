@@ -7,14 +7,13 @@ from dataclasses import replace
 from itertools import pairwise
 
 from workbench.catalog.spec import Value
-from workbench.graph.control_flow.one_of import CHOICE, MOST
-from workbench.graph.control_flow.some_of import OP, order_count, orders
+from workbench.graph.control_flow.kinds import CHOICE, CONDITION, IF, MOST_OPTIONS, SOME_OF
 from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Body, Graph, Node, Port
 from workbench.graph.model.node_order import running_order
 from workbench.names import free_name
 
-_IF, _TABLE, _DRAW, _CONDITION = "if", "lookup_table", "random.choice", "condition"
+_TABLE = "lookup_table"
 
 
 def fold_subsets(graph: Graph) -> Graph:
@@ -43,9 +42,9 @@ def _folded(block: Graph) -> Graph | None:
 
 def _table(block: Graph, branch: Node) -> Node | None:
     """The lookup that decides in an ``if`` without ``else`` of one output, or None."""
-    if branch.op != _IF or branch.bodies["else"].nodes or len(branch.bodies["else"].outputs) != 1:
+    if branch.op != IF.op or branch.bodies["else"].nodes or len(branch.bodies["else"].outputs) != 1:
         return None
-    port = branch.inputs.get(_CONDITION)
+    port = branch.inputs.get(CONDITION)
     table = next((node for node in block.nodes if port == Port(node.id, "output")), None)
     if table is None or table.op != _TABLE or set(table.inputs) != {"data"}:
         return None
@@ -58,16 +57,16 @@ def _table(block: Graph, branch: Node) -> Node | None:
 
 def _region(block: Graph, choice: Port, branches: Sequence[Node]) -> Graph | None:
     draw = next((node for node in block.nodes if node.id == choice.node), None)
-    if draw is None or draw.op != _DRAW or draw.inputs:
+    if draw is None or draw.op != SOME_OF.random_op or draw.inputs:
         return None
-    tables = [block.node(node.inputs[_CONDITION].node) for node in branches]
+    tables = [block.node(node.inputs[CONDITION].node) for node in branches]
     places = _options([table.args["keys"] for table in tables], draw.args.get("population"))
     links = _links(block, branches)
     if places is None or links is None:
         return None
     count, options, numbers = places
     start, name = links[0][0], next(iter(branches[0].bodies["then"].outputs))
-    region = Node(free_id(block, OP), OP, {"count": count, "shuffled": False})
+    region = Node(free_id(block, SOME_OF.op), SOME_OF.op, {"count": count, "shuffled": False})
     inputs, bodies = {CHOICE: choice, name: start}, {}
     for number in range(options):
         scope = region.scope(f"option_{number}")
@@ -78,7 +77,7 @@ def _region(block: Graph, choice: Port, branches: Sequence[Node]) -> Graph | Non
         node, fed = branches[at], links[at][0]
         names = {}
         for into, port in node.inputs.items():
-            if into != _CONDITION:
+            if into != CONDITION:
                 names[into] = (
                     name
                     if port == fed
@@ -120,14 +119,14 @@ def _links(block: Graph, branches: Sequence[Node]) -> list[tuple[Port, Port]] | 
 
 def _options(tables: Sequence[Value], population: object) -> tuple[int, int, list[int]] | None:
     """How many run, of how many, and which of them the tables are of; None for other tables."""
-    for options in range(max(2, len(tables)), MOST + 1):
+    for options in range(max(2, len(tables)), MOST_OPTIONS + 1):
         for count in range(1, options + 1):
             bodies = {f"option_{number}": Body() for number in range(options)}
-            region = Node("", OP, {"count": count}, bodies=bodies)
-            if order_count(region) != population:
+            region = Node("", SOME_OF.op, {"count": count}, bodies=bodies)
+            if SOME_OF.order_count(region) != population:
                 continue
             drawn: list[Value] = [
-                tuple(at for at, order in enumerate(orders(region)) if number in order)
+                tuple(at for at, order in enumerate(SOME_OF.orders(region)) if number in order)
                 for number in range(options)
             ]
             found = [drawn.index(table) for table in tables if table in drawn]

@@ -15,13 +15,17 @@ from workbench.catalog.spec import OPAQUE, Catalog, Value
 from workbench.emit.core.naming import is_batch_generator
 from workbench.emit.emitter import TURN_SEED
 from workbench.errors import GraphEditError
-from workbench.graph.control_flow.chance import CONDITION
-from workbench.graph.control_flow.one_of import CHOICE
-from workbench.graph.control_flow.regions import unwrap_region, wrap_in_region
-from workbench.graph.control_flow.repeat import OP as REPEAT
-from workbench.graph.control_flow.repeat import TIMES
-from workbench.graph.control_flow.some_of import OP as SOME_OF
-from workbench.graph.control_flow.some_of import count_of, is_shuffled, orders
+from workbench.graph.control_flow.kinds import (
+    CHOICE,
+    CONDITION,
+    IF,
+    ONE_OF,
+    REPEAT,
+    SOME_OF,
+    TIMES,
+    kind_of,
+)
+from workbench.graph.control_flow.wrap import unwrap_region, wrap_in_region
 from workbench.graph.edits.edit import free_id
 from workbench.graph.edits.rename import rename_node
 from workbench.graph.model import Graph, Node, Port, Source, region_of
@@ -210,8 +214,9 @@ def _depths(block: Graph) -> tuple[int, int]:
     scope, loops, repeats = block.scope, 0, 0
     while scope:
         region = block.whole.node(region_of(scope))
-        repeats += region.op == REPEAT
-        loops += region.op == REPEAT or (is_shuffled(region) and count_of(region) > 1)
+        repeated = kind_of(region).repetitions(region) is not None
+        repeats += repeated
+        loops += repeated or kind_of(region).iterations(region) > 1
         scope = block.whole.scope_of(region.id)
     return loops, repeats
 
@@ -229,7 +234,7 @@ def _region(block: Graph, catalog: Catalog, loop: _Loop) -> Graph:
             raise GraphEditError(f"What {name} decides is no region.")
         return made
     passing = {end: start for start, end in loop.ends.items()}
-    whole, region = wrap_in_region(block.whole, catalog, ids, REPEAT, passing)
+    whole, region = wrap_in_region(block.whole, catalog, ids, REPEAT.op, passing)
     return _with_args(whole, region, {TIMES: loop.count})
 
 
@@ -247,9 +252,9 @@ def _drawn(
     if test.op != "math.gt" or len(branches) != 1 or "data" not in test.inputs:
         return None
     branch = block.node(branches[0])
-    if branch.op != "if" or branch.bodies["else"].nodes:
+    if branch.op != IF.op or branch.bodies["else"].nodes:
         return None
-    if branch.inputs["condition"] != Port(test.id, "output"):
+    if branch.inputs[CONDITION] != Port(test.id, "output"):
         return None
     passing: dict[Port, Port] = {}
     for start, end in loop.ends.items():
@@ -261,7 +266,7 @@ def _drawn(
     here, inside = unwrap_region(block, catalog, branch.id, "then")
     scope = block.scope
     here = replace(here, nodes=tuple(node for node in here.nodes if node.id != test.id))
-    whole, region = wrap_in_region(here.whole, catalog, inside, REPEAT, passing)
+    whole, region = wrap_in_region(here.whole, catalog, inside, REPEAT.op, passing)
     whole = _with_args(whole, region, {"most": loop.count})
     here = whole.at_scope(scope)
     node = here.node(region)
@@ -275,17 +280,17 @@ def _shuffled(
     """``lookup_table(choice * count + i)`` over one of several: some of them in any order."""
     ops = {block.node(name).op: block.node(name) for name in ids}
     counted = {"math.mul", "math.add", "lookup_table"}
-    if add.op != "math.add" or set(ops) - counted not in ({"one_of"}, {"if", "math.eq"}):
+    if add.op != "math.add" or set(ops) - counted not in ({ONE_OF.op}, {IF.op, "math.eq"}):
         return None
     mul, table = ops["math.mul"], ops["lookup_table"]
-    region = ops.get("one_of") or _one_of_two(ops["if"], ops["math.eq"])
+    region = ops.get(ONE_OF.op) or _one_of_two(ops[IF.op], ops["math.eq"])
     if region is None or len(ids) != len(ops) or mul.args.get("right") != loop.count:
         return None
     links = (region.inputs[CHOICE].node, table.inputs["data"].node, add.inputs["data"].node)
     if links != (table.id, add.id, mul.id):
         return None
-    made = replace(region, op=SOME_OF, args={"count": loop.count, "shuffled": True})
-    values = tuple(number for order in orders(made) for number in order)
+    made = replace(region, op=SOME_OF.op, args={"count": loop.count, "shuffled": True})
+    values = tuple(number for order in SOME_OF.orders(made) for number in order)
     if table.args.get("keys") != tuple(range(len(values))) or table.args.get("values") != values:
         return None
     inputs = {CHOICE: mul.inputs["data"]}
@@ -319,7 +324,7 @@ def _shuffled(
         made if node.id == region.id else node for node in block.nodes if node.id not in helpers
     )
     whole = replace(block, nodes=nodes).whole
-    return rename_node(whole, region.id, free_id(whole, SOME_OF))
+    return rename_node(whole, region.id, free_id(whole, SOME_OF.op))
 
 
 def _one_of_two(branch: Node, test: Node) -> Node | None:
@@ -333,7 +338,7 @@ def _one_of_two(branch: Node, test: Node) -> Node | None:
     }
     inputs = {name: port for name, port in branch.inputs.items() if name != CONDITION}
     return replace(
-        branch, op="one_of", inputs={CHOICE: test.inputs["data"], **inputs}, bodies=bodies
+        branch, op=ONE_OF.op, inputs={CHOICE: test.inputs["data"], **inputs}, bodies=bodies
     )
 
 

@@ -1,23 +1,22 @@
-"""Nodes put into a region, and a region replaced by what stands in one of its bodies."""
+"""Put nodes into a new block, and replace a block by the nodes of one of its bodies."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from workbench.catalog.spec import Catalog, Value
+from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
+from workbench.graph.control_flow.kinds import KINDS, MOST_OPTIONS
 from workbench.graph.edits.compose import kind_name
 from workbench.graph.edits.edit import new_node, without_idle_generators
 from workbench.graph.edits.fragment import common_scope, with_own_generators
 from workbench.graph.model import Body, Graph, Node, Port, Source
+from workbench.graph.model.node_order import running_order
 from workbench.graph.model.ports import output_ports
 from workbench.graph.model.scoped import scoped
 from workbench.graph.types.devices import port_kind
 from workbench.names import free_name
-
-_CONDITION = "random.coin_flip"
-_EVEN: Mapping[str, Value] = {"probability": 0.5, "dtype": "BOOL"}
 
 
 def wrap_in_region(
@@ -30,11 +29,13 @@ def wrap_in_region(
     """Put nodes of one body into the first body of a new region; the others change nothing.
 
     Generators that feed only these nodes come along. Where the region has an input that decides, a
-    new draw with equal chances does. ``passing`` says what the region gives and what of that which
-    is taken in passes in its place; else it gives what is used around the nodes, and in its place
-    passes what that is made of. Returns the graph and the region's id. Raises GraphEditError
-    where the nodes stand in several bodies, read, are not connected to what is around them, have
-    other nodes between them, or give something of which nothing of the same kind is taken in.
+    new generator with equal chances feeds it. ``passing`` maps each output of the region to the
+    input that passes in its place; without it the region gives what is used around the nodes, and
+    in its place passes what that is made of. Returns the graph and the region's id.
+
+    Raises GraphEditError where the nodes stand in several bodies, read, are not connected to what
+    is around them, have other nodes between them, or give something of which nothing of the same
+    kind is taken in.
     """
     body = graph.at_scope(common_scope(graph, nodes))
     chosen = with_own_generators(body, nodes)
@@ -53,10 +54,6 @@ def wrap_in_region(
     else:
         given = {taken[passes]: (port, passes) for port, passes in passing.items()}
     region = new_node(body, catalog, op)
-    deciding: list[Node] = []
-    if controls:
-        fresh = new_node(body, catalog, _CONDITION, "chance")
-        deciding = [replace(fresh, args={**fresh.args, **_EVEN})]
     first, *others = catalog[op].bodies
     scope = region.scope(first)
     fed = {port: Port(scope, name) for port, name in taken.items()}
@@ -68,10 +65,8 @@ def wrap_in_region(
         inner = {output: Port(region.scope(name), taken[port]) for output, port in passed.items()}
         used = tuple(taken[port] for port in taken if port in passed.values())
         bodies[name] = Body((), inner, used)
-    decides = zip(controls, deciding, strict=True)
-    inputs = {name: Port(draw.id, "output") for name, draw in decides}
-    inputs |= {name: port for port, name in taken.items()}
-    region = replace(region, inputs=inputs, bodies=bodies)
+    inputs = {name: port for port, name in taken.items()}
+    deciding, region = _decided(body, catalog, replace(region, inputs=inputs, bodies=bodies))
     moved = {port: Port(region.id, name) for name, (port, _) in given.items()}
     last = max(index for index, node in enumerate(body.nodes) if node.id in chosen)
     left = [node for node in body.nodes[:last] if node.id not in chosen]
@@ -82,6 +77,159 @@ def wrap_in_region(
         outputs={name: moved.get(port, port) for name, port in body.outputs.items()},
     )
     return edited.whole, region.id
+
+
+def _decided(graph: Graph, catalog: Catalog, region: Node) -> tuple[list[Node], Node]:
+    """The generator that a new region gets, if its kind has one, and the region that it feeds."""
+    kind = KINDS[region.op]
+    generator = kind.new_generator(graph, catalog, region)
+    if generator is None:
+        return [], region
+    inputs = {kind.control: Port(generator.id, "output"), **region.inputs}
+    return [generator], replace(region, inputs=inputs)
+
+
+def wrap_as_options(
+    graph: Graph, catalog: Catalog, nodes: Collection[str], op: str = "one_of"
+) -> tuple[Graph, str]:
+    """Put nodes of a chain side by side into a new region: each is a body, which is an option.
+
+    A single node gets a second option that changes nothing. Generators that feed only one of the
+    nodes come along. A new generator decides with equal chances. Returns the graph and the region's
+    id. Raises GraphEditError if the nodes are no chain in which each node is fed by the one before,
+    and for more than ``MOST_OPTIONS``.
+    """
+    body = graph.at_scope(common_scope(graph, nodes))
+    chosen = [
+        node for node in running_order(body.nodes)[0] if node.id in nodes and not _draws(node)
+    ]
+    if len(chosen) > MOST_OPTIONS:
+        raise GraphEditError(
+            f"{len(chosen)} nodes are selected. There may be {MOST_OPTIONS} options."
+        )
+    links = _chain(body, catalog, chosen)
+    start, end = links[0][0], links[-1][1]
+    name = kind_name(port_kind(body, catalog, start))
+    count = max(2, len(chosen))
+    region = new_node(body, catalog, op)
+    region = replace(region, args={**region.args, **KINDS[op].start_args(count)})
+    options = [(node, into) for node, (_, _, into) in zip(chosen, links, strict=True)]
+    inputs, bodies = {name: start}, {}
+    reserved = {KINDS[op].control, *catalog[op].args}
+    for number, body_name in enumerate(catalog[op].body_names(count)):
+        scope = region.scope(body_name)
+        if number >= len(options):
+            bodies[body_name] = Body((), {name: Port(scope, name)}, (name,))
+            continue
+        node, into = options[number]
+        along = with_own_generators(body, [node.id]) - {start.node}
+        inside = [n for n in body.nodes if n.id in along]
+        fed, taken = _taken_in(inside, node, into, name, scope, inputs, reserved)
+        given = {name: links[number][1]}
+        bodies[body_name] = Body(tuple(fed), given, tuple(taken))
+    deciding, region = _decided(body, catalog, replace(region, inputs=inputs, bodies=bodies))
+    gone = {node.id for inner in bodies.values() for node in inner.nodes}
+    last = max(index for index, node in enumerate(body.nodes) if node.id in gone)
+    made = Port(region.id, name)
+
+    def behind(ports: Mapping[str, Port]) -> dict[str, Port]:
+        return {name: made if port == end else port for name, port in ports.items()}
+
+    rest = [replace(node, inputs=behind(node.inputs)) for node in body.nodes if node.id not in gone]
+    at = sum(node.id not in gone for node in body.nodes[:last])
+    around = (*rest[:at], *deciding, region, *rest[at:])
+    return replace(body, nodes=around, outputs=behind(body.outputs)).whole, region.id
+
+
+def _draws(node: Node) -> bool:
+    return node.op.startswith("random.")
+
+
+def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[Port, Port, str]]:
+    """For each node what feeds it, what it gives, and through which input.
+
+    Raises GraphEditError where they are no chain.
+    """
+    if not nodes:
+        raise GraphEditError("No node is selected. Select those of which one is to run.")
+    links: list[tuple[Port, Port, str]] = []
+    for node in nodes:
+        if isinstance(node, Source):
+            raise GraphEditError(
+                f"{node.id} reads, and DALI reads whole batches only. Choose what comes after it."
+            )
+        used = [port for port in output_ports(node, catalog[node.op]) if _is_used(graph, port)]
+        before = links[-1][1] if links else None
+        if len(used) != 1:
+            raise GraphEditError(
+                f"{node.id} gives {len(used)} outputs that are used, and an option gives one."
+            )
+        kind = port_kind(graph, catalog, used[0])
+        if links and kind != (first := port_kind(graph, catalog, links[0][1])):
+            raise GraphEditError(
+                f"{node.id} gives {kind}, and {nodes[0].id} {first}: options give the same. "
+                "Select nodes that do."
+            )
+        through = [
+            (into, port)
+            for into, port in node.inputs.items()
+            if port == before or (before is None and port_kind(graph, catalog, port) == kind)
+        ]
+        if not through:
+            wanted = f"what {nodes[len(links) - 1].id} gives" if links else f"{kind} as it gives"
+            raise GraphEditError(
+                f"{node.id} does not take in {wanted}. Select nodes that follow each other."
+            )
+        into, port = through[0]
+        links.append((port, used[0], into))
+    for node, (_, given, _), follower in zip(nodes, links, nodes[1:], strict=False):
+        others = [e.target for e in graph.consumers(node.id) if e.target != follower.id]
+        if others or given in graph.outputs.values():
+            raise GraphEditError(
+                f"{others[0] if others else 'An output'} takes what {node.id} gives, and not every "
+                "sample will come there. Take it from before or behind the selected nodes."
+            )
+    return links
+
+
+def _is_used(graph: Graph, port: Port) -> bool:
+    fed = any(edge.source == port for edge in graph.consumers(port.node))
+    return fed or port in graph.outputs.values()
+
+
+def _taken_in(
+    inside: Sequence[Node],
+    node: Node,
+    into: str,
+    name: str,
+    scope: str,
+    inputs: dict[str, Port],
+    reserved: Collection[str],
+) -> tuple[list[Node], list[str]]:
+    """The nodes of an option, fed from what its body takes in; ``inputs`` gets what is new."""
+    ids, taken = {each.id for each in inside}, [name]
+    fed: list[Node] = []
+    for each in inside:
+        ports = {}
+        for target, port in each.inputs.items():
+            if port.node in ids:
+                ports[target] = port
+                continue
+            leads = each is node and target == into
+            outer = name if leads else _input_name(inputs, target, port, reserved)
+            if outer not in taken:
+                taken.append(outer)
+            ports[target] = Port(scope, outer)
+        fed.append(replace(each, inputs=ports))
+    return fed, taken
+
+
+def _input_name(inputs: dict[str, Port], wanted: str, port: Port, reserved: Collection[str]) -> str:
+    name, number = wanted, 2
+    while name in reserved or inputs.get(name, port) != port:
+        name, number = f"{wanted}_{number}", number + 1
+    inputs[name] = port
+    return name
 
 
 def _require_nothing_between(graph: Graph, inside: Collection[Node]) -> None:

@@ -1,0 +1,197 @@
+"""Blocks (nodes with bodies) as Python statements: a function for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from workbench.emit.core.code import Lines
+from workbench.emit.core.in_place import condition_lines
+from workbench.emit.core.python import INDENT, call
+from workbench.errors import GraphError
+from workbench.graph.control_flow.kinds import (
+    CHOICE,
+    CONDITION,
+    IF,
+    ONE_OF,
+    REPEAT,
+    SOME_OF,
+    TIMES,
+)
+from workbench.graph.model import Node
+
+if TYPE_CHECKING:
+    from workbench.emit.emitter import Emitter
+
+
+def block_lines(emitter: Emitter, node: Node) -> Lines:
+    """The statements of a block at the emitter's indent; its outputs are in their variables.
+
+    Raises GraphError for a node with bodies that is of no kind.
+    """
+    if node.op not in _WRITERS:
+        raise GraphError(f"{node.op} owns bodies, and nothing says how they are written.")
+    made = emitter.written_before(node)
+    start = len(made.text)
+    _WRITERS[node.op](emitter, node, made)
+    made.nodes[node.id] = range(start, len(made.text))
+    return made
+
+
+def _write_if(emitter: Emitter, node: Node, made: Lines) -> None:
+    """``if condition:`` with what then runs, and ``elif`` or ``else:`` where anything else runs."""
+    start = len(made.text)
+    text = emitter.control_text(node, CONDITION)
+    made.text += condition_lines("if", text, _comment(node, "then"), emitter.indent)
+    for inner, block in emitter.in_place.items():
+        if block == node.id:
+            made.nodes[inner] = range(start, len(made.text))
+    made.add(_body_or_pass(emitter, node, "then"))
+    otherwise, comment = emitter.body_lines(node, "else"), _comment(node, "else")
+    if not comment and _is_one_if(otherwise.text, emitter.indent + INDENT):
+        made.add(_as_elif(otherwise, emitter.indent))
+    elif otherwise.text:
+        made.text.append(f"{emitter.indent}else:{comment}")
+        made.add(otherwise)
+
+
+def _is_one_if(lines: Sequence[str], indent: str) -> bool:
+    """Whether the lines are an ``if`` with its branches, and nothing else."""
+    own = [line for line in lines if not line.startswith(indent + " ")]
+    words = [line.removeprefix(indent).partition(" ")[0] for line in own]
+    return words[:1] == ["if"] and set(words[1:]) <= {"elif", "else:", "):"}
+
+
+def _as_elif(lines: Lines, indent: str) -> Lines:
+    """The same one level out, as a person writes it."""
+    first, *rest = (line.removeprefix(INDENT) for line in lines.text)
+    return Lines([f"{indent}el{first.removeprefix(indent)}", *rest], lines.nodes)
+
+
+def _write_one_of(emitter: Emitter, node: Node, made: Lines) -> None:
+    """A branch for each body. Bodies at the end that change nothing are not written."""
+    _add_branches(emitter, node, emitter.control_text(node, CHOICE), made, without_idle=True)
+
+
+def _write_some_of(emitter: Emitter, node: Node, made: Lines) -> None:
+    """``if`` after ``if``; in any order ``for turn in range(count):`` around ``if``, ``elif``.
+
+    What is drawn is a number, and a lookup table says what runs for it.
+    """
+    made.add(emitter.passed_on(node))
+    if SOME_OF.runs_in_turns(node):
+        made.add(emitter.in_loop(SOME_OF.count(node), lambda turn: _option_of(emitter, node, turn)))
+        return
+    for number, name in enumerate(_names(emitter, node)):
+        drawn = [str(at) for at, order in enumerate(SOME_OF.orders(node)) if number in order]
+        runs = _free_variable(emitter, f"{node.id}_runs")
+        body = emitter.body_lines(node, name)
+        if body.text:
+            ones = ["1"] * len(drawn)
+            made.text += _lookup(emitter, node, runs, "", drawn, ones, "BOOL")
+            made.text.append(f"{emitter.indent}if {runs}:{_comment(node, name)}")
+            made.add(body)
+
+
+def _option_of(emitter: Emitter, node: Node, turn: str) -> Lines:
+    """The body that runs in one turn, looked up in a table of all orders."""
+    table = [str(number) for order in SOME_OF.orders(node) for number in order]
+    option = _free_variable(emitter, f"{node.id}_option")
+    keys = [str(at) for at in range(len(table))]
+    place = f" * {SOME_OF.count(node)} + {turn}"
+    made = Lines(_lookup(emitter, node, option, place, keys, table, "INT32"))
+    _add_branches(emitter, node, option, made)
+    return made
+
+
+def _lookup(
+    emitter: Emitter,
+    node: Node,
+    target: str,
+    place: str,
+    keys: Sequence[str],
+    values: Sequence[str],
+    dtype: str,
+) -> list[str]:
+    table = (f"keys=[{', '.join(keys)}]", f"values=[{', '.join(values)}]", f"dtype=types.{dtype}")
+    choice = f"{emitter.control_text(node, CHOICE)}{place}"
+    return call(target, f"{emitter.module}.lookup_table", [choice, *table], emitter.indent)
+
+
+def _free_variable(emitter: Emitter, wanted: str) -> str:
+    """A free name; what is drawn for each turn is read as ``name[i]``."""
+    taken = {text.partition("[")[0] for text in emitter.names.values()}
+    while wanted in taken:
+        wanted += "_"
+    return wanted
+
+
+def _write_repeat(emitter: Emitter, node: Node, made: Lines) -> None:
+    """``for turn in range(times):``, or as often as at most and ``if times > turn:`` in it."""
+    made.add(emitter.passed_on(node))
+    made.add(emitter.in_loop(REPEAT.repetitions(node), lambda turn: _turn(emitter, node, turn)))
+
+
+def _turn(emitter: Emitter, node: Node, turn: str) -> Lines:
+    made, outside = Lines(), emitter.indent
+    if TIMES in node.inputs:
+        made.text.append(f"{outside}if {emitter.control_text(node, TIMES)} > {turn}:")
+    else:
+        emitter.indent = outside.removesuffix(INDENT)  # the loop's own is the body's
+    with emitter.drawn_each(node, turn):
+        made.add(_body_or_pass(emitter, node, "body"))
+    emitter.indent = outside
+    return made
+
+
+_WRITERS: Mapping[str, Callable[[Emitter, Node, Lines], None]] = {
+    IF.op: _write_if,
+    ONE_OF.op: _write_one_of,
+    SOME_OF.op: _write_some_of,
+    REPEAT.op: _write_repeat,
+}
+"""What adds the statements of a block to lines, for each kind.
+
+``Emitter.body_lines`` must be called for the bodies in the order in which they are in the code.
+"""
+
+
+# Bodies
+
+
+def _names(emitter: Emitter, node: Node) -> tuple[str, ...]:
+    return emitter.catalog[node.op].body_names(len(node.bodies))
+
+
+def _add_branches(
+    emitter: Emitter, node: Node, number: str, made: Lines, *, without_idle: bool = False
+) -> None:
+    """``if number == 0:``, ``elif number == 1:`` and so on; ``else:`` for the last body."""
+    names = _names(emitter, node)
+    bodies = [emitter.body_lines(node, name) for name in names]
+    last = len(names) - 1
+    if without_idle:
+        written = max((at for at, body in enumerate(bodies) if body.text), default=0)
+        bodies = bodies[: written + 1]
+    for at, body in enumerate(bodies):
+        word = "if" if at == 0 else "elif"
+        head = "else:" if at == last else f"{word} {number} == {at}:"
+        made.text.append(f"{emitter.indent}{head}{_comment(node, names[at])}")
+        made.add(_or_pass(emitter, body))
+
+
+def _body_or_pass(emitter: Emitter, node: Node, name: str) -> Lines:
+    return _or_pass(emitter, emitter.body_lines(node, name))
+
+
+def _or_pass(emitter: Emitter, body: Lines) -> Lines:
+    if not body.text:
+        body.text.append(f"{emitter.indent}{INDENT}pass")
+    return body
+
+
+def _comment(block: Node, body: str) -> str:
+    """The title of a body as a comment; empty for a body without one."""
+    given = block.bodies[body].title  # in a graph made in Python it may be any text
+    title = " ".join("".join(c if c.isprintable() else " " for c in given).split())
+    return f"  # {title}" if title else ""

@@ -1,0 +1,390 @@
+"""The kinds of blocks (if, one of, some of, repeat): an object for each, and look-ups of them.
+
+The name, arguments, bodies and texts of a kind are a row of ``catalog.own_operators.regions``, and
+its Python source is written by a function of ``emit.blocks``. All other differences between kinds
+are methods of its ``BlockKind``. Code that handles blocks queries ``kind_of(block)`` and does not
+compare names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, islice, permutations
+from math import comb, perm
+from numbers import Real
+
+from workbench.catalog.own_operators.regions import REGIONS
+from workbench.catalog.spec import Catalog, Value
+from workbench.errors import GraphEditError
+from workbench.graph.edits.edit import new_node
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model.faults import Fault
+
+CONDITION, CHOICE, TIMES = "condition", "choice", "times"
+"""The inputs that decide in an if, in one of and some of, and in a repeat."""
+MOST_OPTIONS = 32
+"""Bodies of a block that may have any number of them: as many frames as a person can tell apart."""
+MOST_ORDERS = 1000
+"""Orders of the bodies of ``some_of``. The code lists them in a table."""
+_DIGITS, _MOST_DIGITS = 4, 16
+"""Decimal places of a probability. More than four only where a weight would be rounded to 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCall:
+    """The call of the Python API that makes a block: ``graph.method(*first, *bodies, **more)``."""
+
+    method: str
+    first: Sequence[Value | Port] = ()
+    more: Mapping[str, Value] = field(default_factory=dict)
+    bodies: Sequence[str] | None = None
+    """Names of the bodies that are written; None writes all of them."""
+
+
+class BlockKind:
+    """One kind of block. The defaults are those of a block that nothing decides."""
+
+    op = ""
+    """Name in the catalogue."""
+    control = ""
+    """The input, or the argument that may be an input, that decides what runs."""
+    random_op = ""
+    """The generator that decides in a new block; empty: a new block has no random value."""
+    random_id = ""
+    """Id of that generator."""
+    weighted = False
+    """Whether each body has a weight that can be set."""
+    decides_in_place = False
+    """Whether arithmetic that only decides is written in the statement, not in a variable."""
+
+    def start_args(self, bodies: int) -> Mapping[str, Value]:
+        """Arguments of a new block with this number of bodies, where they differ from usual."""
+        return {}
+
+    def fitting_args(self, block: Node) -> Mapping[str, Value]:
+        """The arguments of a block of which a body was removed."""
+        return block.args
+
+    # The random value that decides
+
+    def random_args(self, block: Node, given: Mapping[str, Value]) -> Mapping[str, Value]:
+        """Arguments of the generator that fit the block, with the chances that ``given`` has."""
+        return {}
+
+    def new_generator(
+        self, graph: Graph, catalog: Catalog, block: Node, given: Mapping[str, Value] | None = None
+    ) -> Node | None:
+        """A generator that decides in a new block, not yet part of the graph."""
+        if not self.random_op:
+            return None
+        fresh = new_node(graph, catalog, self.random_op, self.random_id)
+        return replace(fresh, args={**fresh.args, **self.random_args(block, given or {})})
+
+    def generator_of(self, graph: Graph, block: Node) -> Node | None:
+        """The generator that decides in a block by arguments that are written; None if none does.
+
+        ``graph`` is the body in which the block is.
+        """
+        port = block.inputs.get(self.control)
+        node = graph.node(port.node) if port is not None and graph.has(port.node) else None
+        return node if node and node.op == self.random_op and not node.inputs else None
+
+    def probability(self, graph: Graph, block: Node) -> float | None:
+        """The probability of the first of two bodies, where it is written."""
+        return None
+
+    def weights(self, graph: Graph, block: Node) -> tuple[float, ...] | None:
+        """The weights of the bodies as probabilities, where they are written."""
+        return None
+
+    # What runs
+
+    def shares(self, graph: Graph, block: Node) -> tuple[float, ...] | None:
+        """The probability that each body runs for a sample; None where it is not written."""
+        return None
+
+    def repetitions(self, block: Node) -> int | None:
+        """How many times at most each body runs for a sample; None: its bodies do not repeat."""
+        return None
+
+    def iterations(self, block: Node) -> int:
+        """How many times the code of the bodies runs."""
+        return max(1, self.repetitions(block) or 1)
+
+    def may_skip(self, block: Node) -> bool:
+        """Whether no body runs for some samples, of a block whose bodies run one after another."""
+        return True
+
+    # Texts
+
+    def summary(self, block: Node) -> str:
+        """What the arguments decide, in a few words; empty where an input decides alone."""
+        return ""
+
+    def faults(self, graph: Graph, block: Node) -> Iterator[Fault]:
+        """Faults of this kind only. ``graph`` is the body in which the block is."""
+        yield from ()
+
+    def call(self, block: Node, random: Mapping[str, Value] | None) -> BlockCall | None:
+        """The method call that makes the block; None where no call does.
+
+        ``random`` are the arguments of the generator, if it is one that the method makes itself.
+        """
+        if self.control and random is None:
+            return None
+        return BlockCall(self.op, more=block.args)
+
+
+class If(BlockKind):
+    """One of two bodies for each sample, by a truth value."""
+
+    op = "if"
+    control = CONDITION
+    random_op, random_id = "random.coin_flip", "chance"
+    decides_in_place = True
+
+    def random_args(self, block: Node, given: Mapping[str, Value]) -> Mapping[str, Value]:
+        return {"probability": given.get("probability", 0.5), "dtype": "BOOL"}
+
+    def probability(self, graph: Graph, block: Node) -> float | None:
+        coin = self.generator_of(graph, block)
+        value = coin.args.get("probability", 0.5) if coin is not None else None
+        return float(value) if isinstance(value, int | float) else None
+
+    def shares(self, graph: Graph, block: Node) -> tuple[float, ...] | None:
+        probability = self.probability(graph, block)
+        return None if probability is None else (probability, round(1 - probability, 9))
+
+    def call(self, block: Node, random: Mapping[str, Value] | None) -> BlockCall | None:
+        scope = block.scope("else")
+        passed = {name: Port(scope, name) for name in block.bodies["else"].outputs}
+        empty = block.bodies["else"].outputs == passed
+        bodies = ["then"] if empty else ["then", "else"]
+        if empty and random is not None:
+            return BlockCall("with_p", [random["probability"]], bodies=bodies)
+        return BlockCall("if_else", [block.inputs[CONDITION]], bodies=bodies)
+
+
+class OneOf(BlockKind):
+    """One of several bodies for each sample, by a number."""
+
+    op = "one_of"
+    control = CHOICE
+    random_op, random_id = "random.choice", CHOICE
+    weighted = True
+
+    def random_args(self, block: Node, given: Mapping[str, Value]) -> Mapping[str, Value]:
+        args: dict[str, Value] = {"population": len(block.bodies)}
+        p = given.get("p")
+        return {**args, "p": p} if isinstance(p, tuple) and len(p) == len(block.bodies) else args
+
+    def weights(self, graph: Graph, block: Node) -> tuple[float, ...] | None:
+        draw = self.generator_of(graph, block)
+        if draw is None or draw.args.get("population") != len(block.bodies):
+            return None
+        given = draw.args.get("p")
+        if given is None:
+            return even(len(block.bodies))
+        if not isinstance(given, tuple) or len(given) != len(block.bodies):
+            return None
+        weights = tuple(float(value) for value in given if isinstance(value, int | float))
+        return weights if len(weights) == len(given) else None
+
+    def shares(self, graph: Graph, block: Node) -> tuple[float, ...] | None:
+        return self.weights(graph, block)
+
+    def faults(self, graph: Graph, block: Node) -> Iterator[Fault]:
+        """A random value of more numbers than there are bodies, or fewer."""
+        draw = self.generator_of(graph, block)
+        numbers = None if draw is None else draw.args.get("population")
+        count, names = len(block.bodies), list(block.bodies)
+        if draw is None or not count or not isinstance(numbers, int) or numbers == count:
+            return
+        idle = ", ".join(names[max(numbers, 0) :])
+        yield Fault(
+            block.id,
+            CHOICE,
+            f"{draw.id} draws one of {numbers} numbers, and it has {count} bodies: "
+            + (f"{idle} would never run" if idle else f"{names[-1]} would run for all the others"),
+            f"Set {draw.id}.population to {count}.",
+            "draw",
+        )
+
+    def call(self, block: Node, random: Mapping[str, Value] | None) -> BlockCall | None:
+        if random is None:
+            return None
+        return BlockCall(self.op, more={"weights": random["p"]} if "p" in random else {})
+
+
+class SomeOf(BlockKind):
+    """Some of several bodies for each sample, one after another.
+
+    One random number decides. It selects one of the ``orders``: which bodies run, and in which
+    order. All orders are equally likely, so all bodies are too.
+    """
+
+    op = "some_of"
+    control = CHOICE
+    random_op, random_id = "random.choice", CHOICE
+
+    def start_args(self, bodies: int) -> Mapping[str, Value]:
+        return {"count": max(1, bodies - 1)}
+
+    def fitting_args(self, block: Node) -> Mapping[str, Value]:
+        return {**block.args, "count": min(self.count(block), len(block.bodies))}
+
+    def random_args(self, block: Node, given: Mapping[str, Value]) -> Mapping[str, Value]:
+        number = self.order_count(block)
+        return {"population": number} if 0 < number <= MOST_ORDERS else {}
+
+    def count(self, block: Node) -> int:
+        """How many of the bodies run; 0 where that is not a number."""
+        count = block.args.get("count")
+        return count if type(count) is int else 0
+
+    def is_shuffled(self, block: Node) -> bool:
+        """Whether the bodies run in any order."""
+        return block.args.get("shuffled") is True
+
+    def runs_in_turns(self, block: Node) -> bool:
+        """Whether the code is a loop, with one of the bodies in each iteration."""
+        return self.is_shuffled(block) and self.count(block) > 1
+
+    def order_count(self, block: Node) -> int:
+        """How many orders there are."""
+        options, count = len(block.bodies), self.count(block)
+        if not 1 <= count <= options:
+            return 0
+        return perm(options, count) if self.is_shuffled(block) else comb(options, count)
+
+    def orders(self, block: Node) -> tuple[tuple[int, ...], ...]:
+        """For each random number the numbers of the bodies that run, one after another."""
+        arranged = permutations if self.is_shuffled(block) else combinations
+        found = arranged(range(len(block.bodies)), self.count(block))
+        return tuple(islice(found, MOST_ORDERS))
+
+    def shares(self, graph: Graph, block: Node) -> tuple[float, ...] | None:
+        draw = self.generator_of(graph, block)
+        if draw is None or draw.args.get("population") != self.order_count(block):
+            return None
+        if "p" in draw.args:
+            return None
+        return (self.count(block) / len(block.bodies),) * len(block.bodies)
+
+    def iterations(self, block: Node) -> int:
+        return max(1, self.count(block)) if self.is_shuffled(block) else 1
+
+    def may_skip(self, block: Node) -> bool:
+        return not self.runs_in_turns(block)
+
+    def summary(self, block: Node) -> str:
+        order = ", in any order" if self.is_shuffled(block) else ""
+        return f"{self.count(block)} of {len(block.bodies)}{order}"
+
+    def faults(self, graph: Graph, block: Node) -> Iterator[Fault]:
+        """More bodies to run than there are, too many orders, or a random value of other ones."""
+        options, count, number = len(block.bodies), self.count(block), self.order_count(block)
+        draw = self.generator_of(graph, block)
+        found = None if draw is None else draw.args.get("population")
+        if count > options:
+            yield Fault(
+                block.id,
+                "count",
+                f"{count} bodies are to run, and it has {options}",
+                f"Give 1 to {options}, or add options.",
+                "value",
+            )
+        elif number > MOST_ORDERS:
+            yield Fault(
+                block.id,
+                "count",
+                f"{count} of {options} can run in {number} orders, which the code lists one by one",
+                f"There may be {MOST_ORDERS}: let fewer run, or keep them as numbered.",
+                "value",
+            )
+        elif number > 0 and draw is not None and found != number:
+            yield Fault(
+                block.id,
+                CHOICE,
+                f"{draw.id} draws one of {found} numbers, and there are {number} orders",
+                f"Set {draw.id}.population to {number}.",
+                "draw",
+            )
+
+    def call(self, block: Node, random: Mapping[str, Value] | None) -> BlockCall | None:
+        if random is None:
+            return None
+        more: Mapping[str, Value] = {"shuffled": True} if block.args.get("shuffled") else {}
+        return BlockCall(self.op, [block.args["count"]], more)
+
+
+class Repeat(BlockKind):
+    """Its body again and again."""
+
+    op = "repeat"
+    control = TIMES
+
+    def repetitions(self, block: Node) -> int:
+        name = "most" if TIMES in block.inputs else TIMES
+        given = block.args.get(name, REGIONS[self.op].args[name].default)
+        return given if type(given) is int else 1
+
+    def may_skip(self, block: Node) -> bool:
+        return TIMES in block.inputs
+
+    def shares(self, graph: Graph, block: Node) -> tuple[float, ...] | None:
+        return None if TIMES in block.inputs else (1.0,)
+
+    def summary(self, block: Node) -> str:
+        return "" if TIMES in block.inputs else f"{self.repetitions(block)} times"
+
+    def call(self, block: Node, random: Mapping[str, Value] | None) -> BlockCall | None:
+        more = {"most": block.args["most"]} if "most" in block.args else {}
+        fed = block.inputs.get(TIMES)
+        return BlockCall(self.op, [fed or block.args[TIMES]], more)
+
+
+IF, ONE_OF, SOME_OF, REPEAT = If(), OneOf(), SomeOf(), Repeat()
+KINDS: Mapping[str, BlockKind] = {kind.op: kind for kind in (IF, ONE_OF, SOME_OF, REPEAT)}
+_UNKNOWN = BlockKind()
+
+
+def kind_of(block: Node) -> BlockKind:
+    """The kind of a node with bodies; of any other node one with the defaults."""
+    return KINDS.get(block.op, _UNKNOWN)
+
+
+def even(count: int) -> tuple[float, ...]:
+    """The probabilities of bodies that run equally often."""
+    return (1 / count,) * count
+
+
+def weight_args(weights: Sequence[float]) -> Mapping[str, Value]:
+    """Weights as an argument of ``random.choice``, which has none where all are equal.
+
+    Raises GraphEditError as ``shares`` does.
+    """
+    found = shares(weights)
+    return {"p": found} if len(set(weights)) > 1 else {}
+
+
+def shares(weights: Sequence[float]) -> tuple[float, ...]:
+    """Weights as probabilities that sum to 1. Raises GraphEditError where they cannot."""
+    numbers = all(isinstance(weight, Real) for weight in weights)
+    finite = numbers and all(0 <= weight < float("inf") for weight in weights)
+    if not finite or not sum(weights) > 0:
+        given = ", ".join(f"{weight:g}" if numbers else repr(weight) for weight in weights)
+        raise GraphEditError(
+            f"The weights are {given}. Give a finite number, 0 or more, for each, "
+            "not all of them 0."
+        )
+    exact = [weight / max(weights) for weight in weights]
+    exact = [weight / sum(exact) for weight in exact]
+    for digits in range(_DIGITS, _MOST_DIGITS):  # a weight above 0 must stay above 0
+        rounded = [round(share, digits) for share in exact]
+        if all(rounded[index] for index, share in enumerate(exact) if share):
+            break
+    largest = max(range(len(rounded)), key=lambda index: rounded[index])
+    rounded[largest] = round(rounded[largest] + 1 - sum(rounded), digits)
+    return tuple(rounded)

@@ -1,0 +1,189 @@
+"""Edits of the chances with which the bodies of a block run, and of the number of bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from workbench.catalog.own_operators.regions import REGIONS
+from workbench.catalog.spec import Catalog, Value
+from workbench.errors import GraphEditError
+from workbench.graph.control_flow.kinds import (
+    CHOICE,
+    CONDITION,
+    IF,
+    MOST_OPTIONS,
+    ONE_OF,
+    even,
+    kind_of,
+    weight_args,
+)
+from workbench.graph.model import Body, Graph, Node, Port
+from workbench.graph.model.scoped import scoped
+from workbench.graph.types.devices import port_kind
+
+
+@scoped("region")
+def set_probability(graph: Graph, catalog: Catalog, region: str, probability: float) -> Graph:
+    """Let the first body of an ``if`` run with a probability.
+
+    Raises GraphEditError for a probability outside 0 to 1, and where something else than a coin
+    flip decides.
+    """
+    node = graph.node(region)
+    coin = IF.generator_of(graph, node)
+    if coin is None:
+        source = node.inputs.get(CONDITION)
+        raise GraphEditError(
+            f"{source or 'Nothing'} decides in {region}. Feed {CONDITION} from {IF.random_op} for "
+            "a probability."
+        )
+    if not 0 <= probability <= 1:
+        raise GraphEditError(
+            f"The probability of {region} is {probability:g}. Give a number from 0 to 1."
+        )
+    return graph.replace_node(replace(coin, args={**coin.args, "probability": probability}))
+
+
+@scoped("region")
+def fit_generator(graph: Graph, catalog: Catalog, region: str) -> Graph:
+    """Set the range of the generator that decides in a region to what the region has.
+
+    Nothing changes if something else decides, or if the region has no or too many orders.
+    """
+    node = graph.node(region)
+    draw = kind_of(node).generator_of(graph, node)
+    return graph if draw is None else graph.replace_node(_fitted(node, draw, draw.args))
+
+
+def _fitted(region: Node, draw: Node, chances: Mapping[str, Value]) -> Node:
+    """The generator with a range that fits the region, and these chances if they fit too."""
+    fitting = kind_of(region).random_args(region, chances)
+    if not fitting:
+        return draw
+    args = {name: value for name, value in draw.args.items() if name != "p"}
+    return replace(draw, args={**args, **fitting})
+
+
+@scoped("region")
+def set_weights(graph: Graph, catalog: Catalog, region: str, weights: Sequence[float]) -> Graph:
+    """Let each body run with a probability in the proportion of its weight.
+
+    Raises GraphEditError for another number of weights than of bodies, for weights below 0 or all
+    of them 0, and where something else than a draw decides.
+    """
+    node, draw = _weighed(graph, region)
+    if not kind_of(node).weighted:
+        raise GraphEditError(f"{region} is {node.op}, whose bodies run equally often.")
+    if len(weights) != len(node.bodies):
+        raise GraphEditError(
+            f"{region} has {len(node.bodies)} bodies, and {len(weights)} weights were given. "
+            f"Give one for each: {', '.join(node.bodies)}."
+        )
+    return graph.replace_node(_fitted(node, draw, weight_args(weights)))
+
+
+@scoped("region")
+def add_option(graph: Graph, catalog: Catalog, region: str) -> Graph:
+    """Add a body that passes on what the first one changes; it runs as often as the others do."""
+    node, draw = _weighed(graph, region)
+    if len(node.bodies) >= MOST_OPTIONS:
+        raise GraphEditError(f"{region} has {MOST_OPTIONS} bodies, which is the most.")
+    name = catalog[node.op].body_names(len(node.bodies) + 1)[-1]
+    outputs, taken = {}, []
+    for output, port in next(iter(node.bodies.values())).outputs.items():
+        passes = _passes(graph, catalog, node, output, port)
+        outputs[output] = Port(node.scope(name), passes)
+        taken.append(passes)
+    bodies = {**node.bodies, name: Body((), outputs, tuple(dict.fromkeys(taken)))}
+    before = kind_of(node).weights(graph, node) or even(len(node.bodies))
+    made = replace(node, bodies=bodies)
+    draw = _fitted(made, draw, weight_args([*before, 1 / len(before)]))
+    return graph.replace_node(made).replace_node(draw)
+
+
+@scoped("region")
+def remove_option(graph: Graph, catalog: Catalog, region: str, body: str) -> Graph:
+    """Remove a body; the others keep the proportions of their weights, and move up.
+
+    Raises GraphEditError where two are left, for they are the least.
+    """
+    node, draw = _weighed(graph, region)
+    names = catalog[node.op].body_names(len(node.bodies))
+    if body not in node.bodies:
+        raise GraphEditError(f"{region} has no body {body!r}. It has: {', '.join(names)}.")
+    if len(names) == 2:
+        raise GraphEditError(f"{region} has two bodies, which is the least. Keep only one of them.")
+    left = [name for name in names if name != body]
+    before = kind_of(node).weights(graph, node) or even(len(names))
+    kept = [before[names.index(name)] for name in left]
+    new = dict(zip(left, names, strict=False))
+    bodies = {new[name]: _moved(node, name, new[name]) for name in left}
+    made = replace(node, bodies=bodies)
+    made = replace(made, args=kind_of(made).fitting_args(made))
+    draw = _fitted(made, draw, weight_args(kept if sum(kept) else even(len(left))))
+    return graph.replace_node(made).replace_node(draw)
+
+
+@scoped("region")
+def move_option(graph: Graph, catalog: Catalog, region: str, body: str, by: int) -> Graph:
+    """Let a body change places with the one before (-1) or behind it (1), with its weight.
+
+    Raises GraphEditError where there is none.
+    """
+    node = graph.node(region)
+    names = list(node.bodies)
+    if body not in names or not 0 <= names.index(body) + by < len(names) or abs(by) != 1:
+        raise GraphEditError(f"{region} has no body {by:+d} from {body[:40]!r}.")
+    other = names[names.index(body) + by]
+    bodies = dict(node.bodies)
+    bodies[other], bodies[body] = _moved(node, body, other), _moved(node, other, body)
+    weights = kind_of(node).weights(graph, node)
+    graph = graph.replace_node(replace(node, bodies=bodies))
+    draw = kind_of(node).generator_of(graph, node)
+    if weights is None or draw is None or len(set(weights)) == 1:
+        return graph
+    swapped = dict(zip(names, weights, strict=True))
+    swapped[body], swapped[other] = swapped[other], swapped[body]
+    args = {**draw.args, "p": tuple(swapped[name] for name in names)}
+    return graph.replace_node(replace(draw, args=args))
+
+
+def _moved(region: Node, old: str, new: str) -> Body:
+    """A body under another name, which is that of its scope too."""
+    return region.bodies[old].renamed(region.scope(old), region.scope(new))
+
+
+def _weighed(graph: Graph, region: str) -> tuple[Node, Node]:
+    """A region that has options, and the generator that decides in it."""
+    node = graph.node(region)
+    spec = REGIONS.get(node.op)
+    if spec is None or not spec.numbered_bodies:
+        raise GraphEditError(f"{region} is {node.op}, and only {ONE_OF.op} has options.")
+    names = spec.body_names(len(node.bodies))
+    if {*names} != {*node.bodies}:
+        raise GraphEditError(
+            f"{region} has the bodies {', '.join(node.bodies)}, and {node.op} has "
+            f"{', '.join(names)}. Copy their nodes into a new region."
+        )
+    draw = kind_of(node).generator_of(graph, node)
+    if draw is None:
+        source = node.inputs.get(CHOICE)
+        raise GraphEditError(
+            f"{source or 'Nothing'} decides in {region}. Feed {CHOICE} from {ONE_OF.random_op} for "
+            "weights."
+        )
+    return node, draw
+
+
+def _passes(graph: Graph, catalog: Catalog, region: Node, output: str, port: Port) -> str:
+    """The input of a region that passes in place of an output: of its name, else of its kind."""
+    if output in region.inputs and output != CHOICE:
+        return output
+    kind = port_kind(graph, catalog, Port(region.id, output))
+    for name, source in region.inputs.items():
+        if name != CHOICE and port_kind(graph, catalog, source) == kind:
+            return name
+    raise GraphEditError(
+        f"{region.id} takes in no {kind} that could pass in the place of {output}. Connect one."
+    )
