@@ -279,7 +279,7 @@ def test_for_real_a_lie_is_found_and_a_law_is_not(
             args = {**node.args, "brightness": 0.95}
             yield graph.replace_node(type(node)(node.id, node.op, args, node.inputs))
 
-    lie = Rewrite("A lie", brighter, EVERYWHERE)
+    lie = Rewrite("a-lie", "A lie", "", brighter, EVERYWHERE)
     known = {"a-lie": lie, "colour-after-crop": load_rewrites()["colour-after-crop"]}
     for module in ("workbench.graph.rewrites", "workbench.optimiser.experiment"):
         monkeypatch.setattr(f"{module}.load_rewrites", lambda: known)

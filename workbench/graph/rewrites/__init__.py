@@ -1,18 +1,19 @@
-"""Rewrites of a graph that make it faster: a module for each, in a package for each subject.
+"""Rewrites of a graph that make it faster: a function for each, in a module for each subject.
 
-Each module has a ``REWRITE``; its name is the module's, with hyphens. The module's docstring is the
-law: what is put in the place of what, and why the pixels stay, or by how much they may move. No
-rewrite touches what draws: seeds and the inputs of generators stay as they are, so the draws do.
+A rewrite is a function that is decorated by ``rewrite`` or ``placement``. Its name, with hyphens,
+is that of the rewrite. Its docstring is the law: what is put in the place of what, and why the
+pixels stay, or by how much they may move. No rewrite touches what draws: seeds and the inputs of
+generators stay as they are, so the draws do.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import import_module
-from pkgutil import walk_packages
+from inspect import getdoc
+from pkgutil import iter_modules
 from typing import Literal
 
 from workbench.catalog.spec import Catalog
@@ -24,6 +25,8 @@ from workbench.names import did_you_mean
 
 Class = Literal["exact", "near"]
 Sites = Callable[[Graph, Catalog], Iterator[Graph]]
+Nodes = Callable[[Graph, Catalog], Iterable[str]]
+AtNode = Callable[[Graph, Catalog, str], Graph | None]
 
 _MOST_SITES = 400
 """Applications of rewrites to one graph: each brings a node further, so fewer end it."""
@@ -35,8 +38,12 @@ class Rewrite:
 
     Parameters
     ----------
+    name:
+        What it is called in commands.
     title:
         What it does, as a button says it.
+    law:
+        What is put in the place of what, and why the pixels stay.
     sites:
         For one body of a graph: the bodies in which it is done at one place, the first first.
     exact_on:
@@ -51,11 +58,13 @@ class Rewrite:
         Whether it is tried behind the others of its class: what it makes leaves them no place.
     """
 
+    name: str
     title: str
+    law: str
     sites: Sites
     exact_on: frozenset[str] = frozenset()
-    nodes: Callable[[Graph, Catalog], Iterable[str]] | None = None
-    at_node: Callable[[Graph, Catalog, str], Graph | None] = lambda graph, catalog, node: None
+    nodes: Nodes | None = None
+    at_node: AtNode = lambda graph, catalog, node: None
     needs_gpu: bool = False
     tried_last: bool = False
 
@@ -78,28 +87,42 @@ def _sites_of(rewrite: Rewrite, graph: Graph, catalog: Catalog, only: str = "") 
             yield after
 
 
-def placement(
-    title: str,
-    nodes: Callable[[Graph, Catalog], Iterable[str]],
-    at_node: Callable[[Graph, Catalog, str], Graph | None],
-) -> Rewrite:
-    """A rewrite that moves nodes to the other side, measured node by node; pixels are near."""
-    made = Rewrite(title, lambda graph, catalog: iter(()), frozenset(), nodes, at_node, True)
-    return replace(made, sites=partial(_sites_of, made))
+def rewrite(
+    title: str, *, exact_on: frozenset[str] = frozenset(), tried_last: bool = False
+) -> Callable[[Sites], Rewrite]:
+    """Make a rewrite of a function that yields the bodies in which it is done at one place."""
+
+    def made(sites: Sites) -> Rewrite:
+        return Rewrite(*_named(sites, title), sites, exact_on, tried_last=tried_last)
+
+    return made
+
+
+def placement(title: str, nodes: Nodes) -> Callable[[AtNode], Rewrite]:
+    """Make a rewrite of a function that moves a node to the other side, or returns None.
+
+    It is measured node by node, and pixels are near.
+    """
+
+    def made(at_node: AtNode) -> Rewrite:
+        plain = Rewrite(
+            *_named(at_node, title), _nowhere, nodes=nodes, at_node=at_node, needs_gpu=True
+        )
+        return replace(plain, sites=partial(_sites_of, plain))
+
+    return made
+
+
+def _named(function: Callable[..., object], title: str) -> tuple[str, str, str]:
+    """Name, title and law of the rewrite that a function is."""
+    return function.__name__.replace("_", "-"), title, getdoc(function) or ""
+
+
+def _nowhere(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    yield from ()
 
 
 EVERYWHERE = frozenset({"cpu", "gpu"})
-
-
-@cache
-def _modules() -> Mapping[str, str]:
-    """The module of each rewrite by the rewrite's name: all modules of the sub-packages."""
-    found = {
-        info.name.rpartition(".")[2].replace("_", "-"): info.name
-        for info in walk_packages(__path__, f"{__name__}.")
-        if not info.ispkg and info.name.count(".") > __name__.count(".") + 1
-    }
-    return dict(sorted(found.items()))
 
 
 @cache
@@ -108,10 +131,15 @@ def load_rewrites() -> Mapping[str, Rewrite]:
 
     Of each class those that are ``tried_last`` come last.
     """
-    found: dict[str, Rewrite] = {}
-    for name, module in _modules().items():
-        found[name] = import_module(module).REWRITE
-    return dict(sorted(found.items(), key=lambda item: (not item[1].exact_on, item[1].tried_last)))
+    names = (info.name for info in iter_modules(__path__) if not info.name.startswith("_"))
+    modules = [import_module(f"{__name__}.{name}") for name in names]
+    found = [each for module in modules for each in vars(module).values()]
+    rewrites = sorted((each for each in found if isinstance(each, Rewrite)), key=_order)
+    return {each.name: each for each in rewrites}
+
+
+def _order(rewrite: Rewrite) -> tuple[bool, bool, str]:
+    return not rewrite.exact_on, rewrite.tried_last, rewrite.name
 
 
 def find_rewrite(name: str) -> Rewrite:
@@ -146,10 +174,9 @@ def in_order(names: Collection[str]) -> list[str]:
 
 
 def law_of(name: str) -> str:
-    """The law of a rewrite, as its module says it."""
-    name = name.partition("@")[0]
-    module = sys.modules.get(_modules().get(name, ""))
-    return (module.__doc__ or "").strip() if module else ""
+    """The law of a rewrite; empty for a name that none has."""
+    found = load_rewrites().get(name.partition("@")[0])
+    return found.law if found else ""
 
 
 def rewritten(graph: Graph, catalog: Catalog, names: Collection[str]) -> Graph:

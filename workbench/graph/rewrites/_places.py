@@ -12,6 +12,12 @@ from workbench.graph.model.ports import outputs_of
 from workbench.graph.types.shapes import infer_types
 from workbench.graph.types.tensor_type import TensorType
 
+CROP_WINDOW = (
+    "crop", "crop_h", "crop_w", "crop_d", "crop_pos_x", "crop_pos_y", "crop_pos_z", "rounding",
+    "out_of_bounds_policy",
+)  # fmt: skip
+"""Arguments of the window that a crop leaves."""
+
 
 def pairs(
     graph: Graph, catalog: Catalog, before: Collection[str], after: Collection[str]

@@ -11,7 +11,7 @@ from workbench.graph.edits.edit import without_idle_generators
 from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors
-from workbench.graph.rewrites.cleanup.neutral_nodes import is_neutral
+from workbench.graph.rewrites.cleanup import is_neutral
 from workbench.graph.rewrites.normalize import crop_into_normalize
 from workbench.graph.types.devices import is_generator
 
@@ -47,7 +47,7 @@ def validation_graph(graph: Graph, catalog: Catalog) -> Graph | None:
     for node in made.nodes:
         if "data" in node.inputs and not node.bodies and is_neutral(made, catalog, node):
             made = remove_nodes(made, catalog, [node.id])
-    while (fused := next(crop_into_normalize.REWRITE.sites(made, catalog), None)) is not None:
+    while (fused := next(crop_into_normalize.sites(made, catalog), None)) is not None:
         made = fused
     drawing = any(node.seed is not None and not isinstance(node, Source) for node in made.walk())
     return None if drawing or check_graph(made, catalog) else made

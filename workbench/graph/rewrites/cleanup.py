@@ -1,0 +1,214 @@
+"""Nodes that can be taken out, joined or replaced by a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from workbench.catalog.own_operators.fused import FUSED_FORMS
+from workbench.catalog.spec import ArgSpec, Catalog, Value
+from workbench.graph.edits.edit import without_idle_generators
+from workbench.graph.execution.active import without_loose
+from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.model.node_order import topological
+from workbench.graph.model.ports import output_ports
+from workbench.graph.rewrites import EVERYWHERE, rewrite
+from workbench.graph.rewrites._places import (
+    bypassed,
+    flow_into,
+    is_given,
+    is_value,
+    joined,
+    output_of,
+    pairs,
+    with_given,
+)
+from workbench.graph.types.shapes import infer_types
+
+
+@rewrite("What nothing needs taken out", exact_on=EVERYWHERE)
+def dead_nodes(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """What no output depends on is taken out.
+
+    Loose nodes, which no run holds anyway, and what a region gives and nothing takes, which DALI
+    computes in every branch. Exact: each node draws from a seed of its own, so the others draw as
+    before.
+    """
+    for region in graph.nodes:
+        if region.bodies and not region.muted and not catalog[region.op].consecutive:
+            needed = _read_outputs(graph, region)
+            given = {name for body in region.bodies.values() for name in body.outputs}
+            if needed and given - needed:
+                yield graph.replace_node(_with_outputs(region, needed))
+    if not graph.scope:
+        left = without_loose(graph)
+        if left is not graph:
+            yield left
+
+
+def _read_outputs(graph: Graph, region: Node) -> set[str]:
+    """The names of a region's outputs that something takes."""
+    ports = [edge.source for edge in graph.consumers(region.id)]
+    return {port.output for port in (*ports, *graph.outputs.values()) if port.node == region.id}
+
+
+def _with_outputs(region: Node, names: set[str]) -> Node:
+    bodies = {
+        key: replace(body, outputs={n: p for n, p in body.outputs.items() if n in names})
+        for key, body in region.bodies.items()
+    }
+    return replace(region, bodies=bodies)
+
+
+@rewrite("Equal nodes computed once", exact_on=EVERYWHERE)
+def equal_nodes(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """Nodes that compute the same are computed once.
+
+    Of two nodes with one operator, the same arguments, inputs, device and seed the second is taken
+    out, and the first feeds what it fed. Exact: DALI's operators are functions of these. Not
+    readers, which move on, nor own code and automatic augmentation, which may draw by themselves.
+    """
+    known: dict[Any, list[Node]] = {}
+    for node in topological(graph)[0]:
+        if not _is_function(node, catalog):
+            continue
+        alike = known.setdefault((node.op, node.seed, frozenset(node.inputs.items())), [])
+        same = next((other for other in alike if replace(node, id=other.id) == other), None)
+        if same is None:
+            alike.append(node)
+            continue
+        left = tuple(other for other in graph.nodes if other.id != node.id)
+        spec = catalog[node.op]
+        ports: Mapping[Port, Port] = {
+            port: port._replace(node=same.id) for port in output_ports(node, spec)
+        }
+        yield replace(graph, nodes=left).rewire(ports)
+
+
+def _is_function(node: Node, catalog: Catalog) -> bool:
+    """Whether what a node gives follows from its arguments, inputs and seed."""
+    spec = catalog.find(node.op)
+    if spec is None or spec.unusable or node.bodies or node.muted or isinstance(node, Source):
+        return False
+    drawn = spec.seeded and node.seed is None
+    return not (spec.reads or spec.module or spec.category == "general" or drawn)
+
+
+@rewrite("Constants folded", exact_on=EVERYWHERE)
+def fold_constants(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """Draws and constants that are always the same value become that value.
+
+    A coin that always or never falls on one side, a choice from one value and ``constant`` give the
+    same number for every sample: what they feed gets it as a fixed argument. Exact: the value is
+    the same, and no other node draws from that seed.
+    """
+    found = ((node.id, _constant(node)) for node in graph.nodes)
+    constants = {node_id: value for node_id, value in found if value is not None}
+    for node in graph.nodes:
+        spec = catalog.find(node.op)
+        for name, port in node.inputs.items():
+            arg = spec.args.get(name) if spec else None
+            if arg is not None and port.node in constants:
+                value = _as_kind(arg, constants[port.node])
+                if value is not None:
+                    folded = graph.replace_node(with_given(node, {name: value}))
+                    yield without_idle_generators(folded, catalog, node)
+
+
+def _constant(node: Node) -> float | None:
+    """The value that a node gives to every sample, where that is one number."""
+    if node.muted or is_given(node, "shape", "dtype") or node.inputs:
+        return None
+    if node.op == "random.coin_flip":
+        probability = node.args.get("probability", 0.5)
+        return int(probability) if probability in (0, 1) else None
+    if node.op == "random.uniform":
+        return _only_value(node.args.get("values"))
+    if node.op == "constant":
+        names = [name for name in ("fdata", "idata") if name in node.args]
+        value = _only_value(node.args[names[0]]) if len(names) == 1 else None
+        return int(value) if value is not None and names == ["idata"] else value
+    return None
+
+
+def _only_value(value: Value | None) -> float | None:
+    items = value if isinstance(value, tuple) else (value,)
+    number = items[0] if len(items) == 1 else None
+    return float(number) if isinstance(number, int | float) else None
+
+
+def _as_kind(arg: ArgSpec, value: float) -> Value | None:
+    """As an argument has it; None where it takes no such number."""
+    if arg.kind in ("int", "bool") and isinstance(value, int):
+        return bool(value) if arg.kind == "bool" else value
+    if arg.kind == "float" and not isinstance(value, int):
+        return value
+    return None
+
+
+_BYTES = {"INT16", "INT32", "INT64", "FLOAT16", "FLOAT", "FLOAT64"}
+_HOLDS = {
+    "UINT8": _BYTES | {"UINT16", "UINT32", "UINT64"},
+    "INT8": _BYTES,
+    "UINT16": {"UINT32", "UINT64", "INT32", "INT64", "FLOAT", "FLOAT64"},
+    "INT16": {"INT32", "INT64", "FLOAT", "FLOAT64"},
+    "FLOAT16": {"FLOAT", "FLOAT64"},
+    "FLOAT": {"FLOAT64"},
+}
+"""By the type of what comes in: the types that hold each of its values."""
+
+
+@rewrite("Casts joined", exact_on=EVERYWHERE)
+def join_casts(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """Casts in a row as one: the last alone.
+
+    ``cast(cast(x, FLOAT), UINT8)`` becomes ``cast(x, UINT8)``, which is taken out besides where
+    ``x`` has that type (``neutral-nodes``). Exact where the first type holds every value of ``x``:
+    then the second rounds and cuts off the same numbers.
+    """
+    for first, second in pairs(graph, catalog, {"cast"}, {"cast"}):
+        dtype = flow_into(graph, catalog, first).dtype
+        if first.args.get("dtype") in _HOLDS.get(dtype or "", ()):
+            yield joined(graph, catalog, first, second, second)
+
+
+_ARITHMETIC = {"math.add": 0, "math.sub": 0, "math.mul": 1, "math.truediv": 1}
+
+
+@rewrite("Operators that do nothing taken out", exact_on=EVERYWHERE)
+def neutral_nodes(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """Operators that do nothing are taken out.
+
+    An operator whose fixed arguments are those that ``fused.toml`` calls neutral changes no bit
+    (its test runs each row), nor does ``copy``, a ``cast`` to the type that comes in, or arithmetic
+    with 0 or 1 that gives the type that comes in. Exact.
+    """
+    for node in graph.nodes:
+        if node.muted or node.device is not None or node.bodies or node.op not in catalog:
+            continue
+        if "data" in node.inputs and is_neutral(graph, catalog, node):
+            yield without_idle_generators(bypassed(graph, catalog, node), catalog, node)
+
+
+def is_neutral(graph: Graph, catalog: Catalog, node: Node) -> bool:
+    """Whether a node gives what it takes in, bit for bit."""
+    flow = flow_into(graph, catalog, node)
+    if node.op == "copy":
+        return True
+    if node.op == "cast":
+        return flow.dtype is not None and node.args.get("dtype") == flow.dtype
+    if node.op in _ARITHMETIC:
+        given = infer_types(graph, catalog)[output_of(node, catalog)].dtype
+        right = node.args.get("right")
+        same = not isinstance(right, bool) and right == _ARITHMETIC[node.op]
+        return same and len(node.inputs) == 1 and flow.dtype is not None and given == flow.dtype
+    form = FUSED_FORMS.get(node.op)
+    if form is None or is_given(node, "dtype", "output_dtype"):
+        return False
+    names = [name for name in form.neutral if name in catalog[node.op].args]
+    return (
+        all(is_value(node, catalog, name, form.neutral[name]) for name in names)
+        and all(is_value(node, catalog, name, value) for name, value in form.requires.items())
+        and (not form.types or flow.dtype in form.types)
+    )

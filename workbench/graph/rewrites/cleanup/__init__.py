@@ -1,1 +1,0 @@
-"""Nodes that can be taken out, joined or replaced by a value."""

@@ -1,0 +1,126 @@
+"""Rewrites of colour operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+
+from workbench.catalog.spec import Catalog, Value
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.rewrites import EVERYWHERE, rewrite
+from workbench.graph.rewrites._pixelwise import (
+    COLOUR,
+    chooses_pixels,
+    is_pixelwise,
+    leads_through,
+    leads_to_cut,
+)
+from workbench.graph.rewrites._places import (
+    fed_by,
+    flow_into,
+    given,
+    is_given,
+    joined,
+    next_node,
+    pairs,
+    swapped,
+    with_given,
+)
+
+
+@rewrite("Colour after crops", exact_on=EVERYWHERE)
+def colour_after_crop(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """Colour behind crops, slices and flips: pixels that are cut off are no longer computed.
+
+    ``crop(colour(x))`` becomes ``colour(crop(x))``. Exact: each pixel that colour gives is a
+    function of that pixel and of numbers of the sample, and a crop, a slice or a flip gives pixels
+    as they are, so it does not matter which comes first. Not where a crop may reach beyond the
+    image, for it fills with a colour of its own, nor where it changes the element type. A flip is
+    passed only on the way to something that cuts. A region in which nothing but colour works on the
+    image moves as a whole: what decides, and what is drawn inside, does not look at the image.
+    """
+    for node in graph.nodes:
+        if node.op in catalog and is_pixelwise(graph, catalog, node):
+            following = next_node(graph, catalog, node)
+            if following is not None and leads_to_cut(graph, catalog, following):
+                yield swapped(graph, catalog, node, following)
+
+
+_RESIZES = {"resize", "random_resized_crop", "resize_crop_mirror"}
+_ARITHMETIC = {"math.add", "math.sub", "math.mul", "math.truediv"}
+_MOVED = COLOUR - {"lookup_table"} | _ARITHMETIC | {"normalize"}
+
+
+@rewrite("Colour and flips after the resize")
+def colour_after_resize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """Colour and flips behind a resize: fewer pixels are computed where it makes images smaller.
+
+    ``resize(colour(x))`` becomes ``colour(resize(x))``, for ``random_resized_crop`` too, which
+    draws from its seed and the size alone. Near: colour is rounded and cut to its range once more,
+    before or behind the mean of pixels. Not for tables, whose values have no mean. Regions of
+    nothing else (an ``if`` around colour) move as a whole.
+    """
+    for resize in graph.nodes:
+        if resize.op not in _RESIZES or is_given(resize, "dtype", "roi_start", "roi_end", "mirror"):
+            continue
+        node = fed_by(graph, catalog, resize)
+        # only a resize takes the whole image, and so flipped the same of it
+        moves = partial(_moves, turned=resize.op == "resize")
+        if node is not None and moves(graph, catalog, node):
+            yield swapped(graph, catalog, node, resize)
+
+
+def _moves(graph: Graph, catalog: Catalog, node: Node, turned: bool) -> bool:
+    if node.bodies:
+        return not node.muted and leads_through(
+            graph, catalog, node, partial(_moves, turned=turned)
+        )
+    if node.op == "flip":
+        return turned and chooses_pixels(graph, catalog, node)
+    return node.op in _MOVED and is_pixelwise(graph, catalog, node)
+
+
+_TWIST = "color_twist"
+_TWIST_NAMES: Mapping[str, Mapping[str, str]] = {
+    "brightness": {"brightness": "brightness"},
+    "contrast": {"contrast": "contrast"},
+    "brightness_contrast": {"brightness": "brightness", "contrast": "contrast"},
+    "saturation": {"saturation": "saturation"},
+    "hue": {"hue": "hue"},
+    "hsv": {"hue": "hue", "saturation": "saturation", "value": "brightness"},
+    _TWIST: {name: name for name in ("hue", "saturation", "contrast", "brightness")},
+}
+"""Operator -> its argument -> that of ``color_twist``."""
+_OTHERWISE = ("brightness_shift", "contrast_center", "image_type")
+
+
+@rewrite("Colour in one color_twist")
+def colour_into_twist(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """Colour operators in a row as one ``color_twist``.
+
+    ``brightness``, ``contrast``, ``saturation``, ``hue``, ``hsv`` and ``brightness_contrast`` are
+    each an affine map of a pixel, and ``color_twist`` is ``brightness * (contrast *
+    (hue_saturation(x) - 128) + 128)``. Hue and saturation leave greys as they are, so they change
+    places with contrast, and they are linear, so they do with brightness; contrast behind
+    brightness is another map and is left. Near: between the operators pixels were rounded and cut
+    to 0 to 255.
+    """
+    for first, second in pairs(graph, catalog, _TWIST_NAMES, _TWIST_NAMES):
+        one, other = (_twist_args(node) for node in (first, second))
+        bytes_flow = flow_into(graph, catalog, first).dtype == "UINT8"
+        plain = not any(is_given(node, *_OTHERWISE, "dtype") for node in (first, second))
+        apart = one.keys().isdisjoint(other) and not ("brightness" in one and "contrast" in other)
+        if bytes_flow and plain and apart and not first.bodies:
+            names = {name for node in (first, second) for name in _TWIST_NAMES[node.op]}
+            bare = with_given(replace(second, op=_TWIST), {}, *names)
+            yield joined(graph, catalog, first, second, with_given(bare, {**one, **other}))
+
+
+def _twist_args(node: Node) -> dict[str, Value | Port]:
+    """What ``color_twist`` must be given in the node's place."""
+    return {
+        new: value
+        for old, new in _TWIST_NAMES[node.op].items()
+        if (value := given(node, old).get(old)) is not None
+    }

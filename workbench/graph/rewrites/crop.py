@@ -1,0 +1,152 @@
+"""Rewrites of crops and slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from workbench.catalog.spec import Catalog, Value
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.rewrites import EVERYWHERE, rewrite
+from workbench.graph.rewrites._pixelwise import chooses_pixels, leads_to_cut
+from workbench.graph.rewrites._places import (
+    given,
+    is_given,
+    is_value,
+    joined,
+    pairs,
+    swapped,
+    with_given,
+)
+
+_BLUR = {"gaussian_blur", "experimental.median_blur"}
+
+
+@rewrite("Blur after crops")
+def blur_after_crop(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """Blur behind crops and slices: what is cut off is not blurred.
+
+    ``crop(gaussian_blur(x))`` becomes ``gaussian_blur(crop(x))``. Near: at the edges of the crop
+    the pixels beyond are no longer there; inside nothing changes. Flips are passed on the way: a
+    window of a Gaussian is the same from either side.
+    """
+    for blur, cut in pairs(graph, catalog, _BLUR, {"crop", "slice", "flip"}):
+        if leads_to_cut(graph, catalog, cut):
+            yield swapped(graph, catalog, blur, cut)
+
+
+FUSED = {"crop": "decoders.image_crop", "slice": "decoders.image_slice"}
+
+
+@rewrite("Crops in the decoder", exact_on=frozenset({"cpu"}))
+def crop_in_decoder(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """Crops and slices in the decoder: what is cut off is not decoded.
+
+    ``crop(decoders.image(x))`` becomes ``decoders.image_crop(x)``, ``slice`` likewise
+    ``decoders.image_slice``. Exact on the CPU: the decoder finds the window by the same rule and
+    gives the pixels of the whole image (tried with 4:2:0 JPEGs at odd places: no byte differs). On
+    a GPU near: at the edges chroma is found otherwise.
+    """
+    for decoder, cut in pairs(graph, catalog, {"decoders.image"}, FUSED):
+        spec = catalog[FUSED[cut.op]]
+        args = {**decoder.args, **{k: v for k, v in cut.args.items() if k != _POLICY}}
+        links = {name: port for name, port in cut.inputs.items() if name != "data"}
+        known = spec.args.keys() | {port.name for port in spec.inputs}
+        if chooses_pixels(graph, catalog, cut) and (args.keys() | links.keys()) <= known:
+            made = replace(decoder, op=spec.name, args=args, inputs=links)
+            yield joined(graph, catalog, decoder, cut, made)
+
+
+_POLICY = "out_of_bounds_policy"
+
+
+_POSITIONS = ("crop_pos_y", "crop_pos_x")
+
+
+@rewrite("Crops joined", exact_on=EVERYWHERE)
+def join_crops(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """Two crops, or two slices, in a row as one.
+
+    ``crop(crop(x))`` becomes the second alone where that window is the same one. Exact: DALI puts a
+    window of ``h`` rows of ``H`` at ``round(p * (H - h))``. With ``p`` 0 or 1 in both the anchors
+    add up to that of the second. So they do with ``p`` 0.5 where the second cuts off an even number
+    of what the first leaves: a half of it is whole and goes through the rounding. Slices with
+    starts in pixels add them.
+    """
+    for op, join in (("crop", _one_crop), ("slice", _one_slice)):
+        for first, second in pairs(graph, catalog, {op}, {op}):
+            if all(chooses_pixels(graph, catalog, node) for node in (first, second)):
+                made = join(catalog, first, second)
+                if made is not None:
+                    yield joined(graph, catalog, first, second, made)
+
+
+def _one_crop(catalog: Catalog, first: Node, second: Node) -> Node | None:
+    outer, inner = _size(first), _size(second)
+    rounds = all(is_value(node, catalog, "rounding", "round") for node in (first, second))
+    if outer is None or inner is None or not rounds:
+        return None
+    for name, left, kept in zip(_POSITIONS, outer, inner, strict=True):
+        whole = all(is_value(node, catalog, name, 0.0) for node in (first, second)) or all(
+            is_value(node, catalog, name, 1.0) for node in (first, second)
+        )
+        halves = all(is_value(node, catalog, name, 0.5) for node in (first, second))
+        if left < kept or not (whole or (halves and (left - kept) % 2 == 0)):
+            return None
+    return second
+
+
+def _size(crop: Node) -> tuple[int, int] | None:
+    """Rows and columns that a crop leaves, where both are fixed."""
+    size: Value = crop.args.get("crop", ())
+    if is_given(crop, "crop_d"):
+        return None
+    if "crop" not in crop.args and "crop" not in crop.inputs:
+        size = (crop.args.get("crop_h", 0), crop.args.get("crop_w", 0))
+    found = size if isinstance(size, tuple) else (size,)
+    whole = [int(each) for each in found if isinstance(each, int | float) and each >= 1]
+    if len(whole) != 2 or [float(each) for each in whole] != [*found]:
+        return None
+    return whole[0], whole[1]
+
+
+def _one_slice(catalog: Catalog, first: Node, second: Node) -> Node | None:
+    known = {"start", "shape", "axes", "axis_names", "out_of_bounds_policy"}
+    for node in (first, second):
+        if not node.args.keys() <= known or len(node.inputs) != 1:
+            return None
+    same = all(first.args.get(name) == second.args.get(name) for name in ("axes", "axis_names"))
+    starts = [node.args.get("start") for node in (first, second)]
+    outer, inner = first.args.get("shape"), second.args.get("shape")
+    numbers = [each if isinstance(each, tuple) else () for each in (*starts, outer, inner)]
+    ints = all(isinstance(number, int) for each in numbers for number in each)
+    if not same or not ints or len({len(each) for each in numbers}) != 1 or not numbers[0]:
+        return None
+    begin = tuple(int(a) + int(b) for a, b in zip(numbers[0], numbers[1], strict=True))  # type: ignore[arg-type]
+    return with_given(second, {"start": begin})
+
+
+_RANDOM_WINDOW = ("random_area", "random_aspect_ratio", "num_attempts")
+
+
+@rewrite("Random crop in the decoder")
+def random_crop_in_decoder(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """A random crop in the decoder, and a resize behind it.
+
+    ``random_resized_crop(decoders.image(x))`` becomes ``resize(decoders.image_random_crop(x))``.
+    Both draw the window in the same way from the same seed. Near: the filter of the resize no
+    longer sees the pixels beyond the window (at the sample photos 63 dB).
+    """
+    for decoder, crop in pairs(graph, catalog, {"decoders.image"}, {"random_resized_crop"}):
+        window = given(crop, *_RANDOM_WINDOW)
+        resize = with_given(replace(crop, op="resize", seed=None), {}, *_RANDOM_WINDOW)
+        fused = with_given(
+            replace(decoder, op="decoders.image_random_crop", seed=crop.seed), window
+        )
+        known = catalog["resize"].args.keys() | {"data"}
+        decoding = catalog[fused.op].args.keys()
+        if not {*resize.args, *resize.inputs} <= known or not fused.args.keys() <= decoding:
+            continue
+        fed = replace(resize, inputs={**resize.inputs, "data": Port(fused.id, "output")})
+        nodes = {decoder.id: fused, crop.id: fed}
+        yield replace(graph, nodes=tuple(nodes.get(node.id, node) for node in graph.nodes))

@@ -1,1 +1,0 @@
-"""Rewrites of crops and slices."""

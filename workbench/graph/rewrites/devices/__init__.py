@@ -1,1 +1,0 @@
-"""Nodes moved between CPU and GPU."""

@@ -1,0 +1,338 @@
+"""Rewrites into and out of ``crop_mirror_normalize``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.catalog.spec import Catalog, Value
+from workbench.graph.edits.edit import free_id
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.rewrites import EVERYWHERE, rewrite
+from workbench.graph.rewrites._pixelwise import chooses_pixels, is_pixelwise
+from workbench.graph.rewrites._places import (
+    CROP_WINDOW,
+    bypassed,
+    data_name,
+    exchanged,
+    fed_by,
+    fed_through_flips,
+    flow_into,
+    given,
+    is_given,
+    is_value,
+    joined,
+    next_node,
+    output_of,
+    pairs,
+    swapped,
+    with_given,
+)
+from workbench.graph.types.shapes import infer_types
+
+_TURNED = {("HWC", (2, 0, 1)): "CHW", ("CHW", (1, 2, 0)): "HWC"}
+
+
+@rewrite("Axes into crop_mirror_normalize", exact_on=EVERYWHERE)
+def axes_into_normalize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """The order of the axes into ``crop_mirror_normalize``.
+
+    ``transpose(crop_mirror_normalize(x, output_layout="HWC"), perm=[2, 0, 1])`` becomes
+    ``crop_mirror_normalize(x, output_layout="CHW")``, and the other way round. Exact: no value
+    changes, only where it is written.
+    """
+    for normalize, turn in pairs(graph, catalog, {"crop_mirror_normalize"}, {"transpose"}):
+        perm = turn.args.get("perm")
+        before = normalize.args.get("output_layout", "CHW")
+        layout = next((to for (of, by), to in _TURNED.items() if (of, by) == (before, perm)), None)
+        told = is_value(turn, catalog, "transpose_layout", True)
+        own = turn.args.get("output_layout", layout)
+        image = flow_into(graph, catalog, normalize).layout == "HWC"
+        if layout is not None and image and told and own == layout:
+            made = with_given(normalize, {"output_layout": layout})
+            yield joined(graph, catalog, normalize, turn, made)
+
+
+_NORMALIZE = "crop_mirror_normalize"
+_HELD_BY_FLOAT = {"UINT8", "INT8", "UINT16", "INT16"}
+_GIVEN_TYPES = {"FLOAT", "FLOAT16", "UINT8", "INT8"}
+"""What the operator can give."""
+
+
+@rewrite("Casts into crop_mirror_normalize", exact_on=EVERYWHERE)
+def cast_into_normalize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """Casts into ``crop_mirror_normalize``, which computes with floats and gives any type.
+
+    Before it: ``crop_mirror_normalize(cast(x, FLOAT))`` becomes ``crop_mirror_normalize(x)``. Exact
+    from whole numbers of 8 or 16 bits: a float holds each of them; flips may stand between. Behind
+    it: ``cast(crop_mirror_normalize(x), FLOAT16)`` becomes ``crop_mirror_normalize(x,
+    dtype=FLOAT16)``. Exact: both round the same float once.
+    """
+    for normalize in graph.nodes:
+        cast = fed_through_flips(graph, catalog, normalize)
+        if normalize.op != _NORMALIZE or cast is None or cast.op != "cast":
+            continue
+        held = flow_into(graph, catalog, cast).dtype in _HELD_BY_FLOAT
+        if held and is_value(cast, catalog, "dtype", "FLOAT"):
+            yield bypassed(graph, catalog, cast)
+    for normalize, cast in pairs(graph, catalog, {_NORMALIZE}, {"cast"}):
+        dtype = cast.args.get("dtype")
+        floats = is_value(normalize, catalog, "dtype", "FLOAT")
+        if floats and dtype in _GIVEN_TYPES and not is_given(normalize, "output_dtype"):
+            made = with_given(normalize, {"dtype": str(dtype)})
+            yield joined(graph, catalog, normalize, cast, made)
+
+
+@rewrite("Crops into crop_mirror_normalize", exact_on=EVERYWHERE)
+def crop_into_normalize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """Crops into ``crop_mirror_normalize``: one pass instead of two.
+
+    ``crop_mirror_normalize(crop(x))`` becomes ``crop_mirror_normalize(x, crop=...)``. Exact: it
+    finds the window by the same rule, and mirrors and normalises what is left. Not where it crops
+    already.
+    """
+    for crop, normalize in pairs(graph, catalog, {"crop"}, {"crop_mirror_normalize"}):
+        if not is_given(normalize, *CROP_WINDOW) and chooses_pixels(graph, catalog, crop):
+            made = with_given(normalize, given(crop, *CROP_WINDOW))
+            yield joined(graph, catalog, crop, normalize, made)
+
+
+@rewrite("Crop before colour, not in crop_mirror_normalize", exact_on=EVERYWHERE)
+def crop_out_of_normalize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """A crop out of ``crop_mirror_normalize``, where colour before it can then be computed behind.
+
+    ``crop_mirror_normalize(colour(x), crop=...)`` becomes
+    ``crop_mirror_normalize(colour(crop(x)))``: colour is computed of what is left alone. Exact by
+    the laws of ``colour-after-crop`` and, the other way round, of ``crop-into-normalize``.
+    """
+    for normalize in graph.nodes:
+        if normalize.op != "crop_mirror_normalize" or not is_given(normalize, *CROP_WINDOW[:3]):
+            continue
+        colour = fed_by(graph, catalog, normalize)
+        if colour is None or not is_pixelwise(graph, catalog, colour):
+            continue
+        crop = with_given(Node(free_id(graph, "crop"), "crop"), given(normalize, *CROP_WINDOW))
+        crop = replace(crop, inputs={**crop.inputs, "data": normalize.inputs["data"]})
+        fed = with_given(normalize, {"data": Port(crop.id, "output")}, *CROP_WINDOW)
+        nodes: list[Node] = []
+        for node in graph.nodes:
+            nodes += [crop, fed] if node.id == normalize.id else [node]
+        split = replace(graph, nodes=tuple(nodes))
+        if chooses_pixels(split, catalog, crop):
+            yield swapped(split, catalog, colour, crop)
+
+
+@rewrite("Flips into crop_mirror_normalize", exact_on=EVERYWHERE)
+def flip_into_normalize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """Flips into ``crop_mirror_normalize``: one pass instead of two.
+
+    ``crop_mirror_normalize(flip(x, horizontal=h))`` becomes ``crop_mirror_normalize(x, mirror=h)``.
+    Exact: both give the pixels of a row in the other order. Not where it crops: DALI rounds the
+    place of a window, and of a flipped image it would be another one by a pixel where an odd number
+    is left.
+    """
+    for flip, normalize in pairs(graph, catalog, {"flip"}, {"crop_mirror_normalize"}):
+        sideways = all(is_value(flip, catalog, axis, 0) for axis in ("vertical", "depthwise"))
+        if sideways and not is_given(normalize, *CROP_WINDOW) and _unmirrored(normalize, catalog):
+            mirror = given(flip, "horizontal").get("horizontal", 1)
+            made = with_given(normalize, {"mirror": mirror})
+            yield joined(graph, catalog, flip, normalize, made)
+
+
+def _unmirrored(normalize: Node, catalog: Catalog) -> bool:
+    return is_value(normalize, catalog, "mirror", 0)
+
+
+_SCALING = {"math.truediv", "math.mul"}
+
+
+@rewrite("Factors into crop_mirror_normalize")
+def scale_into_normalize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """A factor before ``crop_mirror_normalize`` into its mean and deviation.
+
+    ``crop_mirror_normalize(x / 255, mean=m, std=s)`` becomes ``crop_mirror_normalize(x, mean=255 m,
+    std=255 s)``, and likewise with a product; flips may stand between. Near: the same number but
+    for the last bit of a float.
+    """
+    for normalize in graph.nodes:
+        if normalize.op != "crop_mirror_normalize":
+            continue
+        scale = fed_through_flips(graph, catalog, normalize)
+        if scale is None or scale.op not in _SCALING:
+            continue
+        factor = _factor(scale)
+        mean, std = (
+            _times(normalize.args.get(name, default), factor)
+            for name, default in (("mean", 0.0), ("std", 1.0))
+        )
+        linked = {"mean", "std"} & normalize.inputs.keys()
+        image = flow_into(graph, catalog, scale).layout == "HWC"
+        filled = is_given(normalize, "fill_values")
+        if mean is not None and std is not None and not linked and image and not filled:
+            made = with_given(normalize, {"mean": mean, "std": std})
+            yield bypassed(graph.replace_node(made), catalog, scale)
+
+
+def _factor(scale: Node) -> float:
+    """By what pixels were divided; 0 where that is not fixed."""
+    value = scale.args.get("right")
+    if len(scale.inputs) != 1 or "data" not in scale.inputs or not isinstance(value, int | float):
+        return 0.0
+    if scale.op == "math.mul":
+        return 1 / value if value else 0.0
+    return float(value)
+
+
+def _times(value: Value, factor: float) -> Value | None:
+    items = value if isinstance(value, tuple) else (value,)
+    if not factor > 0 or not all(isinstance(each, int | float) for each in items):
+        return None
+    return tuple(float(each) * factor for each in items)  # type: ignore[arg-type]
+
+
+Factors = NDArray[np.float64]
+"""A number, or one for each channel."""
+Affine = tuple[Factors, Factors]
+"""By what is multiplied, and what is added then."""
+_NORMALIZE = "crop_mirror_normalize"
+_NUMBERS = {"UINT8", "INT8", "UINT16", "INT16", "FLOAT"}
+"""Whole numbers that a float holds, and floats."""
+_FIXED = {"data", "mean", "stddev", "scale", "shift"}
+
+
+@rewrite("Normalising by hand in crop_mirror_normalize", tried_last=True)
+def normalize_by_hand(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """Normalising by hand, an operator each, as one ``crop_mirror_normalize``.
+
+    ``((cast(x, FLOAT) / 255) - m) / s``, with numbers or a number for each channel, and
+    ``normalize`` with given mean and deviation become ``crop_mirror_normalize(x, mean=255 m,
+    std=255 s, output_layout="HWC")``; a transposition behind it can go in then
+    (``axes-into-normalize``). Near: the same number but for the last bits of a float. Only at the
+    end, where the values are given out or their axes turned: elsewhere what makes images smaller is
+    to pass by first.
+    """
+    for last in graph.nodes:
+        steps = _affine_steps(graph, catalog, last)
+        chain = [node for node, _ in steps]
+        behind = next_node(graph, catalog, last)
+        turned = behind is not None and behind.op == "transpose"
+        if len(chain) + turned < 2 or (graph.consumers(last.id) and not turned):
+            continue
+        flow = flow_into(graph, catalog, chain[0])
+        factor, addend = np.array([1.0]), np.array([0.0])
+        for _, (times, plus) in steps:
+            factor, addend = factor * times, addend * times + plus
+        sizes = {factor.size, addend.size} - {1}
+        if flow.layout == "HWC" and flow.dtype in _NUMBERS and sizes <= {flow.channels}:
+            yield _normalized(graph, catalog, chain, -addend / factor, 1 / factor)
+
+
+def _affine_steps(graph: Graph, catalog: Catalog, last: Node) -> list[tuple[Node, Affine]]:
+    """The neighbours up to a node that are a factor and an addend each, the first first."""
+    steps: list[tuple[Node, Affine]] = []
+    node: Node | None = last
+    while node is not None and (affine := _affine(graph, catalog, node)) is not None:
+        steps.insert(0, (node, affine))
+        node = fed_by(graph, catalog, node)
+    return steps
+
+
+def _affine(graph: Graph, catalog: Catalog, node: Node) -> Affine | None:
+    """By what a node multiplies its floats and what it adds; None where it does something else."""
+    if node.muted or node.device is not None or node.op not in catalog:
+        return None
+    if node.op == "cast":
+        cast = is_value(node, catalog, "dtype", "FLOAT")
+        return (np.array([1.0]), np.array([0.0])) if cast else None
+    if node.op == "normalize":
+        return _given_statistics(graph, node)
+    if catalog[node.op].category != "arithmetic":
+        return None
+    floats = infer_types(graph, catalog)[output_of(node, catalog)].dtype == "FLOAT"
+    return _operand(graph, node) if floats else None
+
+
+def _operand(graph: Graph, node: Node) -> Affine | None:
+    """Of arithmetic with something constant."""
+    if node.inputs.keys() - {"data", "other"} or "data" not in node.inputs:
+        return None
+    turns = node.op in ("math.add", "math.mul")
+    value = _numbers(graph, node, "other", "right", *(("left",) if turns else ()))
+    if value is None:
+        return None
+    one, none = np.array([1.0]), np.array([0.0])
+    match node.op:
+        case "math.add":
+            return one, value
+        case "math.sub":
+            return one, -value
+        case "math.mul" if np.all(value > 0):
+            return value, none
+        case "math.truediv" if np.all(value > 0):
+            return 1 / value, none
+    return None
+
+
+def _given_statistics(graph: Graph, node: Node) -> Affine | None:
+    """Of ``normalize`` where it computes neither mean nor deviation from the image."""
+    if not {*node.args, *node.inputs} <= _FIXED:
+        return None
+    mean, deviation = (_numbers(graph, node, name, name) for name in ("mean", "stddev"))
+    scale, shift = (node.args.get(name, usual) for name, usual in (("scale", 1.0), ("shift", 0.0)))
+    if mean is None or deviation is None or not np.all(deviation > 0):
+        return None
+    if not isinstance(scale, int | float) or not isinstance(shift, int | float) or scale <= 0:
+        return None
+    factor = scale / deviation
+    return factor, shift - mean * factor
+
+
+def _numbers(graph: Graph, node: Node, port: str, *args: str) -> Factors | None:
+    """What a ``constant`` feeds to a port, or the number that one of the arguments has."""
+    if port in node.inputs:
+        return _constant(graph, node.inputs[port])
+    values = [node.args[name] for name in args if name in node.args]
+    if len(values) != 1 or isinstance(values[0], bool) or not isinstance(values[0], int | float):
+        return None
+    return np.array([float(values[0])])
+
+
+def _constant(graph: Graph, port: Port) -> Factors | None:
+    """A number, or one for each channel: extents of 1 but for the last."""
+    node = next((each for each in graph.nodes if each.id == port.node), None)
+    if node is None or node.op != "constant" or node.inputs or node.muted:
+        return None
+    names = [name for name in ("fdata", "idata") if name in node.args]
+    if len(names) != 1:
+        return None
+    items, extents = _items(node.args[names[0]]), _items(node.args.get("shape", ()))
+    if any(extent != 1 for extent in extents[:-1]) or not items:
+        return None
+    if len(items) not in (1, *extents[-1:]) or len(extents) > 3:
+        return None
+    return np.array(items, float)
+
+
+def _items(value: Value) -> Sequence[Any]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _normalized(
+    graph: Graph, catalog: Catalog, chain: Sequence[Node], mean: Factors, deviation: Factors
+) -> Graph:
+    """With one operator in the place of the chain; it has the id of the last."""
+    first, last = chain[0], chain[-1]
+    args: dict[str, Value] = {
+        "mean": tuple(map(float, mean)),
+        "std": tuple(map(float, deviation)),
+        "output_layout": "HWC",
+    }
+    made = Node(last.id, _NORMALIZE, args, {"data": first.inputs[data_name(first, catalog)]})
+    after = exchanged(graph, catalog, last, made, gone=[node.id for node in chain[:-1]])
+    fed = {port.node for node in chain for port in node.inputs.values()}
+    idle = {name for name in fed if graph.has(name) and not after.consumers(name)}
+    return replace(after, nodes=tuple(node for node in after.nodes if node.id not in idle))

@@ -1,1 +1,0 @@
-"""Rewrites into and out of ``crop_mirror_normalize``."""

@@ -1,0 +1,230 @@
+"""Rewrites of resizes and warps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from workbench.catalog.spec import Catalog, Value
+from workbench.graph.edits.edit import free_id
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.rewrites import rewrite
+from workbench.graph.rewrites._pixelwise import chooses_pixels
+from workbench.graph.rewrites._places import (
+    CROP_WINDOW,
+    given,
+    is_given,
+    is_value,
+    joined,
+    next_node,
+    pairs,
+    swapped,
+    with_given,
+)
+
+_CROPPING_RESIZE = "resize_crop_mirror"
+_WINDOW = CROP_WINDOW[:-1]
+
+
+@rewrite("Crops and flips into the resize", tried_last=True)
+def crop_into_resize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """Crops and flips behind a resize into ``resize_crop_mirror``: only what is left is resized.
+
+    ``crop(resize(x))`` becomes ``resize_crop_mirror(x)``, and ``flip`` behind either its
+    ``mirror``. The crop of a ``crop_mirror_normalize`` goes there too; it mirrors and normalises as
+    before. Near: each pixel is found at the same place with other roundings (1 of 255 at most, 88
+    dB).
+    """
+    resizes = {"resize", _CROPPING_RESIZE}
+    for resize, cut in pairs(graph, catalog, resizes, {"crop", "flip"}):
+        if not chooses_pixels(graph, catalog, cut):
+            continue
+        if cut.op == "crop" and not is_given(resize, *_WINDOW, "mirror"):
+            yield from _into_resize(graph, catalog, resize, cut, given(cut, *_WINDOW))
+        sideways = all(is_value(cut, catalog, axis, 0) for axis in ("vertical", "depthwise"))
+        if cut.op == "flip" and sideways and not is_given(resize, "mirror"):
+            horizontal = given(cut, "horizontal").get("horizontal", 1)
+            yield from _into_resize(graph, catalog, resize, cut, {"mirror": horizontal})
+    for resize, normalize in pairs(
+        graph, catalog, {"resize", _CROPPING_RESIZE}, {"crop_mirror_normalize"}
+    ):
+        inside = is_value(normalize, catalog, "out_of_bounds_policy", "error")
+        cuts = is_given(normalize, "crop", "crop_h", "crop_w") and inside
+        made = _cropping(catalog, resize, given(normalize, *_WINDOW))
+        if cuts and made is not None and not is_given(resize, *_WINDOW, "mirror"):
+            left = with_given(normalize, {}, *CROP_WINDOW)
+            yield graph.replace_node(made).replace_node(left)
+
+
+def _into_resize(
+    graph: Graph, catalog: Catalog, resize: Node, cut: Node, more: Mapping[str, Value | Port]
+) -> Iterator[Graph]:
+    made = _cropping(catalog, resize, more)
+    if made is not None:
+        yield joined(graph, catalog, resize, cut, made)
+
+
+def _cropping(catalog: Catalog, resize: Node, more: Mapping[str, Value | Port]) -> Node | None:
+    made = with_given(replace(resize, op=_CROPPING_RESIZE), more)
+    known = {*made.args, *made.inputs} <= catalog[_CROPPING_RESIZE].args.keys() | {"data"}
+    return made if known else None
+
+
+_SIDES = ("resize_shorter", "resize_longer")
+_CUTS = {"crop", "crop_mirror_normalize"}
+_RESIZES = {"resize", "resize_crop_mirror", "experimental.resize"}
+
+
+@rewrite("Resizes joined")
+def join_resizes(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """Two resizes in a row as one: the last alone.
+
+    ``resize(resize(x), size=s)`` becomes ``resize(x, size=s)`` where the second does not ask for
+    the proportions of what comes in. Where both set the same side, shorter or longer, and keep the
+    proportions, it does so if a crop of a fixed size follows: a side may be another by one pixel.
+    Near: the filters of both are not exactly that of one.
+    """
+    for first, second in pairs(graph, catalog, {"resize"}, _RESIZES):
+        if is_given(first, "dtype", "roi_start", "roi_end"):
+            continue
+        kept = _same_side(first, second) and _is_cut(graph, catalog, second)
+        if kept or _sets_size(second, catalog):
+            yield joined(graph, catalog, first, second, second)
+
+
+def _sets_size(node: Node, catalog: Catalog) -> bool:
+    """Whether the size that it gives does not depend on that of what comes in."""
+    if is_given(node, "roi_start", "roi_end", "max_size", "resize_shorter", "resize_longer"):
+        return False
+    if not is_value(node, catalog, "mode", "default", "stretch"):
+        return False
+    size = node.args.get("size")
+    both = isinstance(size, tuple) and len(size) == 2 and 0 not in size
+    return both or all(name in node.args for name in ("resize_x", "resize_y"))
+
+
+def _same_side(first: Node, second: Node) -> bool:
+    """Whether both set the same side, and the other by it."""
+    others = ("size", "mode", "max_size", "resize_x", "resize_y", "resize_z")
+    for node in (first, second):
+        if is_given(node, *others, "roi_start", "roi_end"):
+            return False
+    sides = [[side for side in _SIDES if is_given(node, side)] for node in (first, second)]
+    return sides[0] == sides[1] and len(sides[0]) == 1
+
+
+def _is_cut(graph: Graph, catalog: Catalog, resize: Node) -> bool:
+    """Whether a window of a fixed size is all that is left of what a resize gives."""
+    following = next_node(graph, catalog, resize)
+    if following is not None and following.op in _CUTS and _has_window(following):
+        return True
+    return resize.op == "resize_crop_mirror" and _has_window(resize)
+
+
+def _has_window(node: Node) -> bool:
+    return "crop" in node.args or {"crop_h", "crop_w"} <= node.args.keys()
+
+
+_SHARED = ("fill_value", "interp_type", "keep_size")
+
+
+@rewrite("Warps joined")
+def join_warps(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """Affine warps in a row as one, and rotations that keep the size.
+
+    ``warp_affine(warp_affine(x, A), B)`` becomes ``warp_affine(x, A B)``: matrices lead from a
+    pixel of what comes out to one of what goes in (``inverse_map``), so the second is asked first.
+    Matrices that are fed are joined by ``transforms.combine``. Rotations add their angles. Near:
+    pixels are read between others once, not twice, and what the first would have cut off is still
+    there.
+    """
+    for op, join in (("warp_affine", _one_warp), ("rotate", _one_rotation)):
+        for first, second in pairs(graph, catalog, {op}, {op}):
+            same = given(first, *_SHARED) == given(second, *_SHARED)
+            if same and not is_given(first, "size", "dtype", "output_dtype", "axis"):
+                yield from join(graph, catalog, first, second)
+
+
+def _one_warp(graph: Graph, catalog: Catalog, first: Node, second: Node) -> Iterator[Graph]:
+    if not all(is_value(node, catalog, "inverse_map", True) for node in (first, second)):
+        return
+    one, other = (_fixed_matrix(node) for node in (first, second))
+    if one is not None and other is not None:
+        matrix = tuple(float(value) for value in (one @ other)[:2].ravel())
+        made = with_given(second, {"matrix": matrix})
+        yield joined(graph, catalog, first, second, made)
+    links = [given(node, "mtx", "matrix") for node in (first, second)]
+    ports = [next(iter(each.values()), None) for each in links]
+    if isinstance(ports[0], Port) and isinstance(ports[1], Port):
+        both = Node(
+            free_id(graph, "combine"), "transforms.combine", {}, _fed(catalog, ports[1], ports[0])
+        )
+        name = next(iter(links[1]))
+        made = with_given(second, {name: Port(both.id, "output")})
+        joint = joined(graph, catalog, first, second, made)
+        yield replace(joint, nodes=(*joint.nodes, both))
+
+
+def _fed(catalog: Catalog, *ports: Port) -> dict[str, Port]:
+    spec = catalog["transforms.combine"]
+    return {spec.input(place).name: port for place, port in enumerate(ports)}
+
+
+def _fixed_matrix(node: Node) -> np.ndarray[tuple[int, int], np.dtype[np.float64]] | None:
+    value = node.args.get("matrix")
+    if not isinstance(value, tuple) or len(value) != 6 or "mtx" in node.inputs:
+        return None
+    return np.array([*value, 0.0, 0.0, 1.0], float).reshape(3, 3)
+
+
+def _one_rotation(graph: Graph, catalog: Catalog, first: Node, second: Node) -> Iterator[Graph]:
+    if not all(is_value(node, catalog, "keep_size", True) for node in (first, second)):
+        return
+    if is_given(second, "size", "axis"):
+        return
+    one, other = (given(node, "angle").get("angle") for node in (first, second))
+    if one is None or other is None:
+        return
+    if not isinstance(one, Port) and not isinstance(other, Port):
+        angle = _number(one) + _number(other)
+        yield joined(graph, catalog, first, second, with_given(second, {"angle": angle}))
+        return
+    total = Node(free_id(graph, "total"), "math.add")
+    ports = [each for each in (one, other) if isinstance(each, Port)]
+    total = with_given(total, dict(zip(("data", "other"), ports, strict=False)))
+    if len(ports) == 1:
+        fixed = _number(other if isinstance(one, Port) else one)
+        total = with_given(total, {"right": fixed, "constant_type": "FLOAT"})
+    made = with_given(second, {"angle": Port(total.id, "output")})
+    joint = joined(graph, catalog, first, second, made)
+    yield replace(joint, nodes=(*joint.nodes, total))
+
+
+def _number(value: Value | Port) -> float:
+    return float(value) if isinstance(value, int | float) else float("nan")
+
+
+@rewrite("Resize before rotations")
+def resize_before_rotate(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+    """A resize that keeps the proportions before a rotation that keeps the size.
+
+    ``resize(rotate(x), resize_shorter=s)`` becomes ``rotate(resize(x, resize_shorter=s))``: an
+    image is made smaller as early as can be. Near: an angle stays where both sides shrink alike,
+    but the pixels are read between others of the smaller image. Not where the resize stretches:
+    shapes would lean.
+    """
+    for rotate, resize in pairs(graph, catalog, {"rotate"}, {"resize"}):
+        kept = is_value(rotate, catalog, "keep_size", True) and not is_given(rotate, "size")
+        if kept and _keeps_proportions(resize, catalog):
+            yield swapped(graph, catalog, rotate, resize)
+
+
+def _keeps_proportions(resize: Node, catalog: Catalog) -> bool:
+    if is_given(resize, "dtype", "roi_start", "roi_end"):
+        return False
+    side = is_given(resize, "resize_shorter") != is_given(resize, "resize_longer")
+    modes = is_value(resize, catalog, "mode", "not_smaller", "not_larger")
+    one = is_given(resize, "resize_x") != is_given(resize, "resize_y")
+    return not is_given(resize, "max_size") and (side or modes or one)
