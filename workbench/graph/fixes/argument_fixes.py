@@ -1,4 +1,4 @@
-"""Remedies for faults of values, combinations of arguments, and seeds."""
+"""Remedies for faults of values, combinations of arguments, and seeds, and for warnings."""
 
 from __future__ import annotations
 
@@ -6,70 +6,64 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import partial
 
-from workbench.catalog.spec import ArgSpec, Catalog, Value
-from workbench.graph.edits.edit import reset_arg
-from workbench.graph.fixes.fix_candidate import (
+from workbench.catalog.spec import ArgSpec, Value
+from workbench.graph.fixes.case import (
+    Case,
     FixCandidate,
-    node_of,
-    removal,
+    remedy,
     short_value_text,
-    with_arg,
-    without_inputs,
 )
 from workbench.graph.fixes.unfed_inputs import feed_from_new, feed_of
-from workbench.graph.model import Graph
-from workbench.graph.model.faults import Fault
 from workbench.graph.model.free_seed import free_seed
 from workbench.graph.model.policy import bins_of, mended_policy
 from workbench.graph.model.values import value_fault
 from workbench.graph.types.type_promotion import integer_range
 
 
-def fix_unknown_arg(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("unknown_arg")
+def fix_unknown_arg(case: Case) -> Iterator[FixCandidate]:
     """The argument of the nearest name, or none."""
-    node = node_of(graph, fault)
-    for near in get_close_matches(fault.arg, catalog[node.op].args, n=1):
+    node = case.node
+    for near in get_close_matches(case.arg, case.spec.args, n=1):
         if near not in node.args and near not in node.inputs:
-            args = {near if name == fault.arg else name: v for name, v in node.args.items()}
-            yield f"Call it {near}", partial(graph.replace_node, replace(node, args=args))
-    yield f"Remove {_short(fault.arg)}", partial(without_inputs, graph, node, fault.arg)
+            args = {near if name == case.arg else name: v for name, v in node.args.items()}
+            yield f"Call it {near}", case.change(args=args)
+    yield f"Remove {_short(case.arg)}", case.without(case.arg)
 
 
 def _short(name: str) -> str:
     return name if len(name) <= 30 else name[:27] + "..."
 
 
-def fix_value_and_link(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("value_and_link")
+def fix_value_and_link(case: Case) -> Iterator[FixCandidate]:
     """Either of the two."""
-    node = node_of(graph, fault)
-    yield (
-        f"Keep {short_value_text(node.args[fault.arg])}",
-        partial(with_arg, graph, node, fault.arg, node.args[fault.arg]),
-    )
-    args = {name: v for name, v in node.args.items() if name != fault.arg}
-    keep_link = partial(graph.replace_node, replace(node, args=args))
-    yield f"Keep the link to {node.inputs[fault.arg].node}", keep_link
+    node = case.node
+    value = node.args[case.arg]
+    yield f"Keep {short_value_text(value)}", case.set(case.arg, value)
+    args = {name: v for name, v in node.args.items() if name != case.arg}
+    yield f"Keep the link to {node.inputs[case.arg].node}", case.change(args=args)
 
 
-def fix_value(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("value")
+def fix_value(case: Case) -> Iterator[FixCandidate]:
     """The nearest value that is allowed, then the usual one."""
-    node = node_of(graph, fault)
-    arg = catalog[node.op].args[fault.arg]
+    node = case.node
+    arg = case.spec.args[case.arg]
     if arg.kind == "policy":
-        mended = mended_policy(node.args[fault.arg], bins_of(node))
-        yield "Correct the policy", partial(with_arg, graph, node, fault.arg, mended)
-        yield "Reset the policy", partial(reset_arg, graph, catalog, node.id, fault.arg)
+        mended = mended_policy(node.args[case.arg], bins_of(node))
+        yield "Correct the policy", case.set(case.arg, mended)
+        yield "Reset the policy", case.reset()
         return
-    near = _near_values(arg, node.args[fault.arg])
+    near = _near_values(arg, node.args[case.arg])
     for candidate in near:
         if value_fault(arg, candidate) is None:
             label = f"Set it to {short_value_text(candidate)}"
-            yield label, partial(with_arg, graph, node, fault.arg, candidate)
+            yield label, case.set(case.arg, candidate)
     usual = arg.default if arg.start is None else arg.start
-    label = f"Reset to {short_value_text(usual)}" if usual is not None else f"Leave {fault.arg} out"
-    yield label, partial(reset_arg, graph, catalog, node.id, fault.arg)
+    label = f"Reset to {short_value_text(usual)}" if usual is not None else f"Leave {case.arg} out"
+    yield label, case.reset()
 
 
 def _near_values(arg: ArgSpec, found: Value) -> list[Value]:
@@ -123,86 +117,148 @@ def _number(item: Value) -> float | int | None:
     return number if math.isfinite(number) and abs(number) < 2**63 else None
 
 
-def fix_conflict(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("conflict")
+def fix_conflict(case: Case) -> Iterator[FixCandidate]:
     """Either of the two is left out."""
-    node = node_of(graph, fault)
-    for name in (fault.arg, fault.about):
-        yield f"Leave {name} out", partial(without_inputs, graph, node, name)
+    for name in (case.arg, case.about):
+        yield f"Leave {name} out", case.without(name)
 
 
-def fix_incomplete_group(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("apart")
+def fix_incomplete_group(case: Case) -> Iterator[FixCandidate]:
     """The missing one gets the same value, or none of them is given."""
-    node = node_of(graph, fault)
-    if fault.arg in node.args and fault.about in catalog[node.op].args:
-        same = node.args[fault.arg]
-        label = f"Set {fault.about} to {short_value_text(same)} too"
-        yield label, partial(with_arg, graph, node, fault.about, same)
-    groups = (group for group in catalog[node.op].together if fault.about in group)
-    group = next((group for group in groups if fault.arg in group), (fault.arg,))
-    yield f"Leave {fault.arg} out", partial(without_inputs, graph, node, *group)
+    node = case.node
+    if case.arg in node.args and case.about in case.spec.args:
+        same = node.args[case.arg]
+        label = f"Set {case.about} to {short_value_text(same)} too"
+        yield label, case.set(case.about, same)
+    groups = (group for group in case.spec.together if case.about in group)
+    group = next((group for group in groups if case.arg in group), (case.arg,))
+    yield f"Leave {case.arg} out", case.without(*group)
 
 
-def fix_missing_arg(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("missing_arg")
+def fix_missing_arg(case: Case) -> Iterator[FixCandidate]:
     """The usual value, or the node that can give it."""
-    node = node_of(graph, fault)
-    spec = catalog[node.op]
-    arg = spec.args.get(fault.arg)  # none where an operand is missing
+    node = case.node
+    spec = case.spec
+    arg = spec.args.get(case.arg)  # none where an operand is missing
     usual = None if arg is None else arg.start if arg.start is not None else arg.default
     if usual is not None:
         label = f"Set it to {short_value_text(usual)}"
-        yield label, partial(with_arg, graph, node, fault.arg, usual)
-    feed = feed_of(spec, fault.arg)
+        yield label, case.set(case.arg, usual)
+    feed = feed_of(spec, case.arg)
     if feed is not None:
-        yield f"Add {feed.op}", partial(feed_from_new, graph, catalog, node.id, fault.arg)
-    yield removal(graph, catalog, node.id)
+        yield f"Add {feed.op}", case.edit(feed_from_new, node.id, case.arg)
+    yield case.removal()
 
 
-def fix_constant(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("constant")
+def fix_constant(case: Case) -> Iterator[FixCandidate]:
     """The nearest number of its type, or a type that holds it."""
-    node = node_of(graph, fault)
-    found = node.args[fault.arg]
-    low, high = integer_range(fault.about)
+    node = case.node
+    found = node.args[case.arg]
+    low, high = integer_range(case.about)
     if isinstance(found, int | float):
         near = min(max(round(found), low), high)
-        yield f"Set it to {near}", partial(with_arg, graph, node, fault.arg, near)
+        yield f"Set it to {near}", case.set(case.arg, near)
     for dtype in ("INT32", "FLOAT"):
-        if dtype in catalog[node.op].args["constant_type"].members:
+        if dtype in case.spec.args["constant_type"].members:
             label = f"Make it {dtype}"
-            yield label, partial(with_arg, graph, node, "constant_type", dtype)
+            yield label, case.set("constant_type", dtype)
 
 
-def fix_zero_divisor(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("zero")
+def fix_zero_divisor(case: Case) -> Iterator[FixCandidate]:
     """A divisor that does."""
-    node = node_of(graph, fault)
-    yield "Set it to 1", partial(with_arg, graph, node, fault.arg, 1)
-    yield "Make it FLOAT", partial(with_arg, graph, node, "constant_type", "FLOAT")
+    yield "Set it to 1", case.set(case.arg, 1)
+    yield "Make it FLOAT", case.set("constant_type", "FLOAT")
 
 
-def fix_subscript_index(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("index")
+def fix_subscript_index(case: Case) -> Iterator[FixCandidate]:
     """The nearest index that the data have."""
-    if fault.about:
-        change = partial(with_arg, graph, node_of(graph, fault), fault.arg, fault.about)
-        yield f"Set it to {fault.about}", change
+    if case.about:
+        yield f"Set it to {case.about}", case.set(case.arg, case.about)
 
 
-def fix_axis_order(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("relayout")
+def fix_axis_order(case: Case) -> Iterator[FixCandidate]:
     """Each order that has the axes of what flows in."""
-    node = node_of(graph, fault)
-    for choice in catalog[node.op].args[fault.arg].choices:
-        if sorted(str(choice)) == sorted(fault.about):
-            yield f"Set it to {choice}", partial(with_arg, graph, node, fault.arg, choice)
+    for choice in case.spec.args[case.arg].choices:
+        if sorted(str(choice)) == sorted(case.about):
+            yield f"Set it to {choice}", case.set(case.arg, choice)
 
 
-def fix_seed(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("seed")
+def fix_seed(case: Case) -> Iterator[FixCandidate]:
     """A number that no other node has, or none where nothing is drawn."""
-    node = node_of(graph, fault)
-    if not catalog[node.op].seeded:
-        yield "Remove the seed", partial(graph.replace_node, replace(node, seed=None))
+    if not case.spec.seeded:
+        yield "Remove the seed", case.change(seed=None)
         return
-    free = free_seed(graph)
-    yield f"Give it {free}", partial(graph.replace_node, replace(node, seed=free))
+    free = free_seed(case.graph)
+    yield f"Give it {free}", case.change(seed=free)
 
 
-def unlink_fixed_arg(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("fixed_arg")
+def unlink_fixed_arg(case: Case) -> Iterator[FixCandidate]:
     """A value in place of the link."""
-    yield "Cut the link", partial(reset_arg, graph, catalog, fault.node, fault.arg)
+    yield "Cut the link", case.reset()
+
+
+@remedy("covered", "sides")
+def fix_covered(case: Case) -> Iterator[FixCandidate]:
+    """Remove the operator that covers annotations, or that mirrors names with a side."""
+    yield case.removal()
+
+
+@remedy("scale")
+def fix_scale(case: Case) -> Iterator[FixCandidate]:
+    """Multiply constants of normalisation by the factor that fits the pixels."""
+    node = case.node
+    if node.op.startswith("math."):
+        yield case.removal()
+        return
+    factor = 255.0 if float(case.about) > 1 else 1 / 255.0
+    names = [name for name in ("mean", "std", "stddev") if name in node.args]
+    action = "Multiply" if factor > 1 else "Divide"
+    scaled = {name: _scaled(node.args[name], factor) for name in names}
+    made = case.change(args={**node.args, **scaled})
+    yield f"{action} {' and '.join(names)} by 255", made
+
+
+def _scaled(value: Value, factor: float) -> Value:
+    if isinstance(value, tuple):
+        return tuple(_scaled(item, factor) for item in value)
+    return round(value * factor, 6) if isinstance(value, int | float) else value
+
+
+@remedy("unshuffled")
+def fix_unshuffled(case: Case) -> Iterator[FixCandidate]:
+    """Let the source shuffle."""
+    yield "Turn on random_shuffle", case.set("random_shuffle", True)
+
+
+@remedy("buffer")
+def fix_buffer(case: Case) -> Iterator[FixCandidate]:
+    """Give the source a shuffle buffer in which the classes mix."""
+    fill = int(case.about)
+    label = f"Set initial_fill to {fill:,}"
+    yield label, case.set("initial_fill", fill)
+
+
+@remedy("box_layout")
+def fix_box_layout(case: Case) -> Iterator[FixCandidate]:
+    """Let an operator read boxes as the source writes them."""
+    name, value = case.about.split("=")
+    if name == "ratio":
+        other = Case(case.graph, case.catalog, replace(case.fault, node=value))
+        yield f"Turn on ratio of {value}", other.set(name, True)
+    else:
+        yield f"Set {name} of {case.node_id} to {value}", case.set(name, value)
+
+
+@remedy("silent")
+def fix_silent(case: Case) -> Iterator[FixCandidate]:
+    """Let the decoder output floats."""
+    yield "Set dtype to FLOAT", case.set("dtype", "FLOAT")

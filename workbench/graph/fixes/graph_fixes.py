@@ -8,15 +8,14 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 
-from workbench.catalog.spec import Catalog
+from workbench.catalog.spec import OPAQUE, Catalog
 from workbench.graph.annotations.follower_edits import with_followed, with_polygons
 from workbench.graph.annotations.followers import unmoved_targets
 from workbench.graph.edits.compose import with_outputs
 from workbench.graph.edits.connect import set_output
 from workbench.graph.edits.edit import free_id, new_node, set_setting, start_graph
 from workbench.graph.execution.active import set_muted
-from workbench.graph.fixes.fix_candidate import FixCandidate, node_of, removal
-from workbench.graph.fixes.source_fixes import fix_unreadable_source
+from workbench.graph.fixes.case import Case, FixCandidate, remedy
 from workbench.graph.model import Body, Edge, Graph, Node, Port, Settings, Source, is_name
 from workbench.graph.model.bounds import SETTINGS
 from workbench.graph.model.faults import Fault
@@ -25,11 +24,12 @@ from workbench.graph.model.ports import outputs_of
 from workbench.graph.types.devices import port_kind
 
 
-def fix_duplicate_id(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("duplicate_id")
+def fix_duplicate_id(case: Case) -> Iterator[FixCandidate]:
     """All but the first get ids of their own; edges stay with the first of their body."""
-    count = sum(node.id == fault.node for node in graph.whole.walk()) - 1
+    count = sum(node.id == case.node_id for node in case.graph.whole.walk()) - 1
     words = f"Rename the other{'s' if count > 1 else ''}"
-    yield words, partial(with_own_ids, graph, fault.node)
+    yield words, partial(with_own_ids, case.graph, case.node_id)
 
 
 def with_own_ids(graph: Graph, shared: str) -> Graph:
@@ -67,14 +67,17 @@ def _with_id(node: Node, new: str) -> Node:
     return replace(node, id=new, bodies=bodies)
 
 
-def fix_bad_id(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("bad_id")
+def fix_bad_id(case: Case) -> Iterator[FixCandidate]:
     """A name made of the letters that can stay."""
-    new = free_id(graph, _as_name(fault.node, "node"))
+    new = free_id(case.graph, _as_name(case.node_id, "node"))
 
     def renamed() -> Graph:
-        body = graph.body.renamed(fault.node, new)
-        nodes = tuple(_with_id(node, new) if node.id == fault.node else node for node in body.nodes)
-        return replace(graph, nodes=nodes, outputs=body.outputs)
+        body = case.graph.body.renamed(case.node_id, new)
+        nodes = tuple(
+            _with_id(node, new) if node.id == case.node_id else node for node in body.nodes
+        )
+        return replace(case.graph, nodes=nodes, outputs=body.outputs)
 
     yield f"Rename it to {new}", renamed
 
@@ -86,17 +89,18 @@ def _as_name(text: str, usual: str) -> str:
     return name if name and is_name(name) else f"{name}_" if is_name(f"{name}_") and name else usual
 
 
-def fix_no_outputs(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("no_outputs")
+def fix_no_outputs(case: Case) -> Iterator[FixCandidate]:
     """The last image, else whatever comes out last; where nothing does, the least graph instead."""
-    ports = _last_ports(graph, catalog)
-    if not ports and not fault.node:
-        least = start_graph(catalog, graph.name)
+    ports = _last_ports(case.graph, case.catalog)
+    if not ports and not case.node_id:
+        least = start_graph(case.catalog, case.graph.name)
         label = f"Begin anew with {' and '.join(node.op for node in least.nodes)}"
-        yield label, lambda: replace(graph, nodes=least.nodes, outputs=least.outputs)
+        yield label, lambda: replace(case.graph, nodes=least.nodes, outputs=least.outputs)
     if ports:
-        kind = port_kind(graph, catalog, ports[0])
-        name = free_id(graph, {"image": "images", "label": "labels"}.get(kind, "values"))
-        yield f"Give out {ports[0]}", lambda: set_output(graph, name, ports[0])
+        kind = port_kind(case.graph, case.catalog, ports[0])
+        name = free_id(case.graph, {"image": "images", "label": "labels"}.get(kind, "values"))
+        yield f"Give out {ports[0]}", lambda: set_output(case.graph, name, ports[0])
 
 
 def _last_ports(graph: Graph, catalog: Catalog) -> list[Port]:
@@ -110,22 +114,24 @@ def _last_ports(graph: Graph, catalog: Catalog) -> list[Port]:
     return sorted(found, key=lambda port: kinds[port] != "image")
 
 
-def fix_output_name(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("output_name")
+def fix_output_name(case: Case) -> Iterator[FixCandidate]:
     """A name made of the letters that can stay, in the same place."""
-    new = free_id(graph, _as_name(fault.about, "output"))
-    outputs = {new if name == fault.about else name: p for name, p in graph.outputs.items()}
-    yield f"Rename it to {new}", lambda: replace(graph, outputs=outputs)
-    yield _drop(graph, fault)
+    new = free_id(case.graph, _as_name(case.about, "output"))
+    outputs = {new if name == case.about else name: p for name, p in case.graph.outputs.items()}
+    yield f"Rename it to {new}", lambda: replace(case.graph, outputs=outputs)
+    yield _drop(case.graph, case.fault)
 
 
-def fix_output_source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("output_source")
+def fix_output_source(case: Case) -> Iterator[FixCandidate]:
     """Another output of the same node, the last image, or none."""
-    gone = graph.outputs[fault.about]
-    ports = _last_ports(graph, catalog)
+    gone = case.graph.outputs[case.about]
+    ports = _last_ports(case.graph, case.catalog)
     for port in [*(p for p in ports if p.node == gone.node), *ports[:1]]:
-        outputs = {**graph.outputs, fault.about: port}
-        yield f"Give out {port} instead", partial(replace, graph, outputs=outputs)
-    yield _drop(graph, fault)
+        outputs = {**case.graph.outputs, case.about: port}
+        yield f"Give out {port} instead", partial(replace, case.graph, outputs=outputs)
+    yield _drop(case.graph, case.fault)
 
 
 def _drop(graph: Graph, fault: Fault) -> FixCandidate:
@@ -133,41 +139,44 @@ def _drop(graph: Graph, fault: Fault) -> FixCandidate:
     return f"Drop the output {short}", lambda: set_output(graph, fault.about, None)
 
 
-def fix_parameter(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("parameter")
+def fix_parameter(case: Case) -> Iterator[FixCandidate]:
     """Data of its own for the source, under a name that is free, or no such source."""
-    node = node_of(graph, fault)
+    node = case.node
     if isinstance(node, Source):
-        known = {source.dataset for source in graph.sources}
+        known = {source.dataset for source in case.graph.sources}
         names = ("others", *(f"others_{number}" for number in range(2, len(known) + 2)))
         name = next(name for name in names if name not in known)
-        yield f"Call its data {name}", partial(graph.replace_node, replace(node, dataset=name))
-    yield removal(graph, catalog, node.id)
+        yield f"Call its data {name}", case.change(dataset=name)
+    yield case.removal()
 
 
-def fix_no_reader(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("no_reader")
+def fix_no_reader(case: Case) -> Iterator[FixCandidate]:
     """A reader of files; decoders that nothing feeds get what it reads."""
-    if "readers.file" not in catalog:
+    if "readers.file" not in case.catalog:
         return
 
     def added() -> Graph:
-        reader = new_node(graph, catalog, "readers.file", "reader")
+        reader = new_node(case.graph, case.catalog, "readers.file", "reader")
         source = Port(reader.id, "jpegs")
         nodes = [reader]
-        for node in graph.nodes:
-            spec = catalog.find(node.op)
+        for node in case.graph.nodes:
+            spec = case.catalog.find(node.op)
             first = spec.inputs[0] if spec and spec.inputs else None
             if first and first.kind == "encoded" and first.name not in node.inputs:
                 node = replace(node, inputs={first.name: source, **node.inputs})
             nodes.append(node)
-        return with_outputs(replace(graph, nodes=tuple(nodes)), catalog, reader.id)
+        return with_outputs(replace(case.graph, nodes=tuple(nodes)), case.catalog, reader.id)
 
     yield "Add readers.file", added
 
 
-def fix_cycle(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("cycle")
+def fix_cycle(case: Case) -> Iterator[FixCandidate]:
     """The edges that lead back, as the nodes stand in the graph."""
     cut: list[Edge] = []
-    opened = graph
+    opened = case.graph
     while edge := _edge_back(opened):
         cut.append(edge)
         node = opened.node(edge.target)
@@ -197,51 +206,106 @@ def _edge_back(graph: Graph) -> Edge | None:
     return max(edges, key=lambda e: order[e.source.node] - order[e.target], default=None)
 
 
-def fix_setting(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("setting")
+def fix_setting(case: Case) -> Iterator[FixCandidate]:
     """The nearest value that is allowed, and the usual one."""
-    usual = getattr(Settings(), fault.about)
+    usual = getattr(Settings(), case.about)
     values = [usual]
-    if fault.about in SETTINGS:
-        least, most = SETTINGS[fault.about]
-        values.insert(0, min(max(getattr(graph.settings, fault.about), least), most))
+    if case.about in SETTINGS:
+        least, most = SETTINGS[case.about]
+        values.insert(0, min(max(getattr(case.graph.settings, case.about), least), most))
     for value in values:
-        yield f"Set it to {value}", partial(set_setting, graph, **{fault.about: value})
+        yield f"Set it to {value}", partial(set_setting, case.graph, **{case.about: value})
 
 
-def fix_unknown_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("unknown_op")
+def fix_unknown_op(case: Case) -> Iterator[FixCandidate]:
     """The operator of the nearest name, or none."""
-    node = graph.node(fault.node)
-    usable = [name for name, spec in catalog.items() if not spec.unusable]
+    node = case.node
+    usable = [name for name, spec in case.catalog.items() if not spec.unusable]
     for near in get_close_matches(node.op, usable, n=1):
-        yield f"Use {near}", partial(graph.replace_node, replace(node, op=near))
-    yield removal(graph, catalog, fault.node)
+        yield f"Use {near}", case.change(op=near)
+    yield case.removal()
 
 
-def fix_unusable_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("unusable_op", "shapes", "unfollowed")
+def fix_unusable_op(case: Case) -> Iterator[FixCandidate]:
     """The data in the place of what reads; else there is nothing for it but to do without."""
-    yield from fix_unreadable_source(graph, catalog, fault)
-    yield removal(graph, catalog, fault.node)
+    yield from fix_unreadable_source(case)
+    yield case.removal()
 
 
-def fix_unmoved(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("unmoved")
+def fix_unmoved(case: Case) -> Iterator[FixCandidate]:
     """Add a follower for the annotations of an output, or remove the output."""
-    output = fault.about
-    yield f"Let {output} follow the image", lambda: with_followed(graph, catalog, output)
-    left = {name: port for name, port in graph.outputs.items() if name != output}
-    yield f"Remove the output {output}", lambda: replace(graph, outputs=left)
-    yield removal(graph, catalog, unmoved_targets(graph, catalog)[output])
+    output = case.about
+    yield f"Let {output} follow the image", lambda: with_followed(case.graph, case.catalog, output)
+    left = {name: port for name, port in case.graph.outputs.items() if name != output}
+    yield f"Remove the output {output}", lambda: replace(case.graph, outputs=left)
+    yield case.removal(unmoved_targets(case.graph, case.catalog)[output])
 
 
-def fix_polygons(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("polygons")
+def fix_polygons(case: Case) -> Iterator[FixCandidate]:
     """Let the polygons count the boxes that are left."""
-    yield "Let the polygons follow the boxes", lambda: with_polygons(graph, fault.node)
+    yield "Let the polygons follow the boxes", lambda: with_polygons(case.graph, case.node_id)
 
 
-def fix_muted(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("muted")
+def fix_muted(case: Case) -> Iterator[FixCandidate]:
     """Let the muted node run again."""
-    yield f"Unmute {fault.about}", lambda: set_muted(graph.whole, [fault.about], False)
+    yield f"Unmute {case.about}", lambda: set_muted(case.graph.whole, [case.about], False)
 
 
-def fix_untrusted(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("untrusted")
+def fix_untrusted(case: Case) -> Iterator[FixCandidate]:
     """Do without the code, which is read and stays where it is."""
-    yield f"Mute {fault.node}", lambda: set_muted(graph.whole, [fault.node], True)
+    yield f"Mute {case.node_id}", lambda: set_muted(case.graph.whole, [case.node_id], True)
+
+
+def fix_unreadable_source(case: Case) -> Iterator[FixCandidate]:
+    """A reader of the data, where the node reads nothing itself and gives images."""
+    node = case.node
+    if node.op in OPAQUE and not node.inputs:
+        yield "Read your data in its place", case.edit(_read_in_place, node)
+
+
+def _read_in_place(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
+    """With ``readers.file`` and a decoder, of which the image and a label are taken.
+
+    None where more is asked of it, or it stands in a region.
+    """
+    if node not in graph.nodes:
+        return None
+    wanted = [port for port in _outputs(node, catalog) if _is_used(graph, port)]
+    if not wanted or len(wanted) > 2:
+        return None
+    encoded = next((port for port in wanted if _is_decoded(graph, catalog, port)), None)
+    image = encoded or wanted[0]
+    reader = new_node(graph, catalog, "readers.file", "reader")
+    decode = Node(
+        free_id(graph, "decode"), "decoders.image", {}, {"data": Port(reader.id, "jpegs")}
+    )
+    moved = {port: Port(reader.id, "labels") for port in wanted if port != image}
+    moved[image] = Port(reader.id, "jpegs") if encoded else Port(decode.id, "output")
+    made = (reader,) if encoded else (reader, decode)
+    others = (each for each in graph.nodes if each != node)
+    return replace(graph, nodes=(*made, *others)).rewire(moved)
+
+
+def _outputs(node: Node, catalog: Catalog) -> list[Port]:
+    return [Port(node.id, output.name) for output in catalog[node.op].outputs]
+
+
+def _is_used(graph: Graph, port: Port) -> bool:
+    given = (each for node in graph.walk() for each in node.inputs.values())
+    return port in given or port in graph.outputs.values()
+
+
+def _is_decoded(graph: Graph, catalog: Catalog, port: Port) -> bool:
+    for node in graph.walk():
+        spec = catalog.find(node.op)
+        for wanted in spec.inputs if spec is not None else ():
+            if wanted.kind == "encoded" and node.inputs.get(wanted.name) == port:
+                return True
+    return False

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import permutations
+from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.graph.checks.check_regions import COLOURS
@@ -13,27 +14,32 @@ from workbench.graph.control_flow.kinds import kind_of
 from workbench.graph.control_flow.options import fit_generator, set_weights
 from workbench.graph.control_flow.wrap import unwrap_region
 from workbench.graph.edits.edit import free_id
-from workbench.graph.fixes.fix_candidate import FixCandidate, removal
+from workbench.graph.fixes.case import (
+    Case,
+    FixCandidate,
+    remedy,
+)
 from workbench.graph.model import Graph, Node, Port, region_of
-from workbench.graph.model.faults import Fault
 from workbench.graph.types.shapes import infer_types
 
 
-def fix_region(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("control", "bodies", "branches")
+def fix_region(case: Case) -> Iterator[FixCandidate]:
     """A conversion at the end of a body that differs, one of the bodies alone, or nothing."""
-    node = graph.node(fault.node)
-    if fault.code == "branches" and {"cast", "color_space_conversion"} <= {*catalog}:
-        yield from _conversions(graph, catalog, fault)
+    node = case.node
+    if case.fault.code == "branches" and {"cast", "color_space_conversion"} <= {*case.catalog}:
+        yield from _conversions(case)
     for body in node.bodies:
-        yield f"Keep {body} alone", partial(_unwrapped, graph, catalog, node.id, body)
-    yield removal(graph, catalog, node.id)
+        yield f"Keep {body} alone", case.edit(_unwrapped, node.id, body)
+    yield case.removal()
 
 
-def fix_draw(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+@remedy("draw")
+def fix_draw(case: Case) -> Iterator[FixCandidate]:
     """A number for each body, or for each order; what has a probability keeps it in proportion."""
-    region = graph.node(fault.node)
+    region = case.node
     kind = kind_of(region)
-    draw = kind.generator_of(graph, region)
+    draw = kind.generator_of(case.graph, region)
     if draw is None:
         return
     count = kind.random_args(region, {}).get("population")
@@ -41,31 +47,34 @@ def fix_draw(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandid
     if kind.weighted:
         count = len(region.bodies)
         given = draw.args.get("p")
-        with_weights = partial(set_weights, graph, catalog, region.id)
         if isinstance(given, tuple) and given:
             more = [1 / len(given)] * (count - len(given))
-            yield label, partial(with_weights, [*given, *more][:count])
-        yield f"{label}, equally often", partial(with_weights, [1] * count)
+            weights: list[Any] = [*given, *more]
+            yield label, case.edit(set_weights, region.id, weights[:count])
+        yield f"{label}, equally often", case.edit(set_weights, region.id, [1] * count)
     else:
-        yield label, partial(fit_generator, graph, catalog, region.id)
+        yield label, case.edit(fit_generator, region.id)
 
 
-def _conversions(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+def _conversions(case: Case) -> Iterator[FixCandidate]:
     """To what each other body gives, or what the region takes in where nothing runs."""
-    region, scope, output = graph.node(fault.node), fault.about, fault.arg
-    types = infer_types(graph, catalog)
+    region, scope, output = case.node, case.about, case.arg
+    types = infer_types(case.graph, case.catalog)
     others = [body.outputs.get(output) for body in region.bodies.values()]
     ports = [port for port in (region.inputs.get(output), *others) if port]
     found = [each for each in map(types.get, ports) if each]
     for dtype in dict.fromkeys(each.dtype for each in found if each.dtype):
         made = Node(f"{output}_{dtype.lower()}", "cast", {"dtype": dtype})
-        yield f"Cast {output} of {scope} to {dtype}", partial(_ended, graph, scope, output, made)
+        yield (
+            f"Cast {output} of {scope} to {dtype}",
+            partial(_ended, case.graph, scope, output, made),
+        )
     known = {COLOURS[each.channels] for each in found if each.channels in COLOURS}
     for given, wanted in permutations(sorted(known), 2):
         args = {"image_type": given, "output_type": wanted}
         made = Node(f"{output}_{wanted.lower()}", "color_space_conversion", args)
         label = f"Convert {output} of {scope} from {given} to {wanted}"
-        yield label, partial(_ended, graph, scope, output, made)
+        yield label, partial(_ended, case.graph, scope, output, made)
 
 
 def _ended(graph: Graph, scope: str, output: str, node: Node) -> Graph:
@@ -80,9 +89,9 @@ def _unwrapped(graph: Graph, catalog: Catalog, region: str, body: str) -> Graph:
     return unwrap_region(graph, catalog, region, body)[0]
 
 
-def fix_by_removal(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+def fix_by_removal(case: Case) -> Iterator[FixCandidate]:
     """Without the node, or without one of the regions around it, the innermost first."""
-    node, whole = fault.node, graph.whole
+    node, whole = case.node_id, case.graph.whole
     while whole.has(node):
-        yield removal(whole, catalog, node)
+        yield replace(case, graph=whole).removal(node)
         node = region_of(whole.scope_of(node))

@@ -1,0 +1,142 @@
+"""What remedies are made from: a fault with the graph that has it, and the graphs offered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Concatenate, ParamSpec
+
+from workbench.catalog.spec import Catalog, OpSpec, Value
+from workbench.graph.edits.edit import new_node, reset_arg
+from workbench.graph.edits.remove import remove_nodes
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model.faults import Fault, FaultCode
+
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A remedy: what a button says, and the graph it leads to."""
+
+    label: str
+    graph: Graph
+
+
+Make = Callable[[], Graph | None]
+"""Makes the graph of a remedy; returns None where the remedy turns out not to be possible."""
+FixCandidate = tuple[str, Make]
+"""A label, and what makes the graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A fault, and the body of the graph in which its node is."""
+
+    graph: Graph
+    catalog: Catalog
+    fault: Fault
+
+    @property
+    def node_id(self) -> str:
+        """Id of the node at fault; empty for a fault of the graph."""
+        return self.fault.node
+
+    @property
+    def node(self) -> Node:
+        """The node at fault."""
+        return self.graph.node(self.fault.node)
+
+    @property
+    def spec(self) -> OpSpec:
+        """The operator of the node at fault."""
+        return self.catalog[self.node.op]
+
+    @property
+    def arg(self) -> str:
+        """The argument or input at fault."""
+        return self.fault.arg
+
+    @property
+    def about(self) -> str:
+        """What else the fault names."""
+        return self.fault.about
+
+    # What makes graphs
+
+    def edit(
+        self,
+        function: Callable[Concatenate[Graph, Catalog, P], Graph | None],
+        *args: P.args,
+        **options: P.kwargs,
+    ) -> Make:
+        """Apply an edit of a graph."""
+        return partial(function, self.graph, self.catalog, *args, **options)
+
+    def change(self, **fields: Any) -> Make:
+        """Replace fields of the node at fault."""
+        return partial(self.graph.replace_node, replace(self.node, **fields))
+
+    def set(self, name: str, value: Value) -> Make:
+        """Set an argument to a fixed value, in place of whatever it had."""
+        args = {**self.node.args, name: value}
+        inputs = {key: port for key, port in self.node.inputs.items() if key != name}
+        return self.change(args=args, inputs=inputs)
+
+    def reset(self) -> Make:
+        """Reset the argument at fault."""
+        return self.edit(reset_arg, self.node_id, self.arg)
+
+    def without(self, *names: str) -> Make:
+        """Drop values and links of arguments and inputs."""
+        return partial(without_inputs, self.graph, self.node, *names)
+
+    def insert(self, op: str, wanted_id: str | None = None, **fields: Any) -> Make:
+        """Put a new node on the edge into the input at fault."""
+        spec, node = self.catalog[op], self.node
+        new = new_node(self.graph, self.catalog, op, wanted_id)
+        fed = {spec.inputs[0].name: node.inputs[self.arg]}
+        new = replace(new, inputs=fed, **fields)
+        ports = {**node.inputs, self.arg: Port(new.id, spec.outputs[0].name)}
+        at = self.graph.nodes.index(node)
+        nodes = (*self.graph.nodes[:at], new, *self.graph.nodes[at:])
+        return partial(replace(self.graph, nodes=nodes).replace_node, replace(node, inputs=ports))
+
+    def removal(self, node_id: str | None = None) -> FixCandidate:
+        """Take a node out, that at fault by default, and join what fed it to what it fed."""
+        node = node_id or self.node_id
+        return f"Remove {node}", self.edit(remove_nodes, [node])
+
+
+Remedies = Callable[[Case], Iterator[FixCandidate]]
+REMEDIES: dict[FaultCode, Remedies] = {}
+"""By the code of a fault: what offers remedies for it."""
+
+
+def remedy(*codes: FaultCode) -> Callable[[Remedies], Remedies]:
+    """Register a function that offers remedies for faults of these codes."""
+
+    def register(function: Remedies) -> Remedies:
+        REMEDIES.update(dict.fromkeys(codes, function))
+        return function
+
+    return register
+
+
+def without_inputs(graph: Graph, node: Node, *names: str) -> Graph:
+    """Without values and links of arguments and inputs."""
+    return graph.replace_node(
+        replace(
+            node,
+            args={key: value for key, value in node.args.items() if key not in names},
+            inputs={key: port for key, port in node.inputs.items() if key not in names},
+        )
+    )
+
+
+def short_value_text(value: Value) -> str:
+    """A value on a button: short, lists without brackets."""
+    items = value if isinstance(value, tuple) else (value,)
+    text = ", ".join(f"{i:g}" if isinstance(i, float) else str(i) for i in items)
+    return text if len(text) <= 30 else text[:27] + "..."

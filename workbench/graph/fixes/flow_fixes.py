@@ -1,0 +1,307 @@
+"""Remedies for faults of edges: where they come from, what flows along them, on which device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+
+from workbench.catalog.spec import Catalog, OpSpec, kind_fits
+from workbench.graph.edits.edit import new_node, set_arg, set_setting
+from workbench.graph.fixes.case import Case, FixCandidate, remedy, without_inputs
+from workbench.graph.fixes.region_fixes import fix_region
+from workbench.graph.fixes.unfed_inputs import feed_from_new, feed_input, feed_of, fitting_ports
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.model.ports import outputs_of
+from workbench.graph.model.values import value_fault
+from workbench.graph.types.devices import (
+    decodes,
+    infer_devices,
+    is_decoder,
+    is_generator,
+    port_device,
+    port_kind,
+)
+from workbench.graph.types.shapes import infer_types
+
+_DECODER = "decoders.image"
+_OFFERED = 2
+"""How many of the nearest outputs are offered."""
+
+
+@remedy("source")
+def fix_missing_source(case: Case) -> Iterator[FixCandidate]:
+    """An output that there is, or none."""
+    node = case.node
+    gone = node.inputs.get(case.arg)
+    if gone is None:  # a body gives it, not the node
+        yield from fix_region(case)
+        return
+    spec = case.spec
+    if case.graph.has(gone.node):
+        maker = case.graph.node(gone.node)
+        known = case.catalog.find(maker.op)
+        for output in outputs_of(maker, known) if known else ():
+            port = Port(gone.node, output.name)
+            yield f"Connect {port}", case.edit(feed_input, port, node.id, case.arg)
+    yield from _nearest(case)
+    if case.arg in spec.args:
+        yield "Cut the link", case.reset()
+    else:
+        yield "Cut the edge", case.without(case.arg)
+
+
+def _nearest(case: Case) -> Iterator[FixCandidate]:
+    for port in islice(fitting_ports(case.graph, case.catalog, case.node_id, case.arg), _OFFERED):
+        yield f"Connect {port}", case.edit(feed_input, port, case.node_id, case.arg)
+
+
+@remedy("unknown_input")
+def fix_unknown_input(case: Case) -> Iterator[FixCandidate]:
+    """A port that is free, or none."""
+    node = case.node
+    port = node.inputs[case.arg]
+    kind = port_kind(case.graph, case.catalog, port)
+    cut = replace(case, graph=without_inputs(case.graph, node, case.arg))
+    for free in case.spec.inputs:
+        if free.name not in node.inputs and kind_fits(free.kind, kind):
+            yield f"Feed {free.name} instead", cut.edit(feed_input, port, node.id, free.name)
+    yield "Cut the edge", case.without(case.arg)
+
+
+@remedy("kind")
+def fix_port_kind(case: Case) -> Iterator[FixCandidate]:
+    """Something of the right kind, or none."""
+    yield from fix_unfed(case)
+    yield "Cut the edge", case.without(case.arg)
+
+
+@remedy("unfed")
+def fix_unfed(case: Case) -> Iterator[FixCandidate]:
+    """A decoder, a node of the kind that the catalogue names, the nearest outputs, or no node."""
+    yield from _decoder(case)
+    feed = feed_of(case.spec, case.arg)
+    if feed is not None:
+        yield f"Add {feed.op}", case.edit(feed_from_new, case.node_id, case.arg)
+    yield from _nearest(case)
+    yield case.removal()
+
+
+def _decoder(case: Case) -> Iterator[FixCandidate]:
+    """In a graph that decodes nothing: a decoder for every image that is missing."""
+    inputs = case.spec.inputs
+    wants = any(port.name == case.arg and port.kind == "image" for port in inputs)
+    found = ((node.id, case.catalog.find(node.op)) for node in case.graph.nodes)
+    known = [(node_id, spec) for node_id, spec in found if spec is not None]
+    if not wants or _DECODER not in case.catalog or any(decodes(spec) for _, spec in known):
+        return
+    ports = [Port(node_id, output.name) for node_id, spec in known for output in spec.outputs]
+    encoded = (port for port in ports if port_kind(case.graph, case.catalog, port) == "encoded")
+    for source in islice(encoded, 1):
+        yield f"Add {_DECODER}", case.edit(_with_decoder, source)
+
+
+def _with_decoder(graph: Graph, catalog: Catalog, source: Port) -> Graph:
+    """With the source decoded for every input that takes images and has none."""
+    new = new_node(graph, catalog, _DECODER)
+    decode = replace(new, inputs={catalog[_DECODER].inputs[0].name: source})
+    image = Port(decode.id, catalog[_DECODER].outputs[0].name)
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        spec = catalog.find(node.op)
+        for port in spec.inputs if spec else ():
+            fed = node.inputs.get(port.name)
+            lacks = not port.optional if fed is None else fed == source
+            if port.kind == "image" and lacks:
+                node = replace(node, inputs={**node.inputs, port.name: image})
+        nodes += [node, decode] if node.id == source.node else [node]
+    return replace(graph, nodes=tuple(nodes))
+
+
+@remedy("arg_dtype")
+def fix_arg_dtype(case: Case) -> Iterator[FixCandidate]:
+    """Draws of the right type, or a cast."""
+    node, wanted = case.node, case.about
+    port = node.inputs[case.arg]
+    drawn = case.graph.node(port.node)
+    spec = case.catalog[drawn.op]
+    arg = spec.args.get("dtype")
+    if is_generator(spec) and arg is not None and value_fault(arg, wanted) is None:
+        yield f"Let {drawn.id} draw {wanted}", case.edit(set_arg, drawn.id, "dtype", wanted)
+    yield from _cast(case)
+    yield "Cut the link", case.reset()
+
+
+@remedy("dtype")
+def fix_dtype(case: Case) -> Iterator[FixCandidate]:
+    """A cast, another place, or no node."""
+    flows = infer_types(case.graph, case.catalog)
+    allowed = next(p.dtypes for p in case.spec.inputs if p.name == case.arg)
+
+    def fits(port: Port) -> bool:
+        return port in flows and flows[port].dtype in allowed
+
+    yield from _move_up(case, case.arg, fits)
+    yield from _cast(case)
+    yield case.removal()
+
+
+@remedy("same_dtype")
+def fix_same_dtype(case: Case) -> Iterator[FixCandidate]:
+    """A cast to what the other input is fed, or no edge."""
+    yield from _cast(case)
+    yield "Cut the edge", case.without(case.arg)
+
+
+def _cast(case: Case) -> Iterator[FixCandidate]:
+    wanted = case.about
+    if "cast" in case.catalog:
+        name = f"{case.node.inputs[case.arg].node}_{wanted.lower()}"
+        yield f"Insert a cast to {wanted}", case.insert("cast", name, args={"dtype": wanted})
+
+
+@remedy("layout")
+def fix_layout(case: Case) -> Iterator[FixCandidate]:
+    """Another place, the axes in another order, or what the catalogue names."""
+    node, wanted = case.node, case.about
+    flows = infer_types(case.graph, case.catalog)
+    allowed = next(p.layouts for p in case.spec.inputs if p.name == case.arg)
+
+    def fits(port: Port) -> bool:
+        return port in flows and flows[port].layout in allowed
+
+    yield from _move_up(case, case.arg, fits)
+    found = flows[node.inputs[case.arg]].axes or ""
+    if sorted(found) == sorted(wanted) and "transpose" in case.catalog:
+        perm = tuple(found.index(letter) for letter in wanted)
+        yield f"Insert a transpose to {wanted}", case.insert("transpose", args={"perm": perm})
+    feed = feed_of(case.spec, case.arg)
+    if feed is not None:
+        yield f"Feed it from a new {feed.op}", case.edit(feed_from_new, node.id, case.arg)
+    yield case.removal()
+
+
+@remedy("channels")
+def fix_channels(case: Case) -> Iterator[FixCandidate]:
+    """Other colours from the decoder, or no node."""
+    node = case.node
+    need = case.spec.needs_channels
+    source = node.inputs[case.spec.inputs[0].name]
+    found = infer_types(case.graph, case.catalog)[source].channels
+    if isinstance(need, str) and found is not None:
+        yield f"Set {need} to {found}", case.set(need, found)
+    upstream = ancestors(case.graph, list(node.inputs.values()))
+    decoded = case.graph
+    for other in case.graph.nodes:
+        spec = case.catalog.find(other.op)
+        decodes = spec is not None and spec.category == "decode" and "output_type" in spec.args
+        if decodes and other.id in upstream:
+            args = {**other.args, "output_type": case.about}
+            decoded = decoded.replace_node(replace(other, args=args))
+    yield f"Decode as {case.about}", lambda: decoded
+    yield case.removal()
+
+
+@remedy("device")
+def fix_device(case: Case) -> Iterator[FixCandidate]:
+    """Where its input is, or a side that it can run on."""
+    yield "Let it follow its input", case.change(device=None)
+    for side in case.spec.devices:
+        words = {"cpu": "on the CPU", "gpu": "on the GPU", "mixed": "mixed"}[side]
+        yield f"Run it {words}", case.change(device=side)
+
+
+@remedy("cpu_after_gpu")
+def fix_cpu_after_gpu(case: Case) -> Iterator[FixCandidate]:
+    """A place before the GPU part, a transfer, or no GPU part."""
+    devices = infer_devices(case.graph, case.catalog)
+
+    def fits(port: Port) -> bool:
+        return devices.get(port.node, "cpu") == "cpu"
+
+    for name, port in case.node.inputs.items():
+        if not fits(port) and port_device(case.spec, name) != "any":
+            yield from _move_up(case, name, fits)
+    yield "Copy to the CPU first", case.change(device="cpu")
+    yield "Decode on the CPU", case.edit(_decoded_on, "cpu")
+    yield case.removal()
+
+
+@remedy("gpu_only")
+def fix_gpu_only(case: Case) -> Iterator[FixCandidate]:
+    """A GPU part from the decoder on, a transfer, or no node."""
+    yield "Decode on the GPU (mixed)", case.edit(_decoded_on, "mixed")
+    yield "Copy to the GPU first", case.change(device="gpu")
+    yield case.removal()
+
+
+def _decoded_on(graph: Graph, catalog: Catalog, side: str) -> Graph:
+    """With the graph's setting for every decoder."""
+    nodes = tuple(
+        replace(node, device=None) if node.op in catalog and is_decoder(catalog[node.op]) else node
+        for node in graph.nodes
+    )
+    return set_setting(replace(graph, nodes=nodes), device=side)
+
+
+@remedy("arg_on_gpu")
+def fix_arg_on_gpu(case: Case) -> Iterator[FixCandidate]:
+    """A transfer on the edge, or the source on the CPU."""
+    source = case.graph.node(case.node.inputs[case.arg].node)
+    spec = case.catalog.find(source.op)
+    if spec is not None and "cpu" in spec.devices:
+        moved = replace(source, device="cpu")
+        yield f"Run {source.id} on the CPU", partial(case.graph.replace_node, moved)
+    if "copy" in case.catalog:
+        copied = case.insert("copy", f"{source.id}_cpu", device="cpu")
+        yield f"Copy {source.id} to the CPU first", copied
+
+
+def _move_up(case: Case, into: str, fits: Callable[[Port], bool]) -> Iterator[FixCandidate]:
+    """``Move NODE before NODE``: to the last place of its chain where ``fits`` says yes.
+
+    The chain is that of first inputs.
+    """
+    graph, catalog, node, spec = case.graph, case.catalog, case.node, case.spec
+    if not spec.outputs:
+        return
+    passed: set[str] = set()
+    port = node.inputs.get(into)
+    while port is not None and graph.has(port.node) and port.node not in passed:
+        passed.add(port.node)
+        before = graph.node(port.node)
+        known = catalog.find(before.op)
+        entry = known.inputs[0].name if known and known.inputs else ""
+        port = before.inputs.get(entry)
+        if known is None or port is None:
+            return
+        if fits(port) and _suits(graph, catalog, spec, into, known, port):
+            move = partial(_before, graph, node, into, spec.outputs[0].name, before, entry)
+            yield f"Move {node.id} before {before.id}", move
+            return
+
+
+def _suits(
+    graph: Graph, catalog: Catalog, spec: OpSpec, into: str, before: OpSpec, port: Port
+) -> bool:
+    """Whether the node takes what flows there, and the next one what the node gives."""
+    kind = port_kind(graph, catalog, port)
+    takes = next((p.kind for p in spec.inputs if p.name == into), None)
+    gives = kind if spec.outputs[0].follows else spec.outputs[0].kind
+    return takes is not None and kind_fits(takes, kind) and kind_fits(before.inputs[0].kind, gives)
+
+
+def _before(graph: Graph, node: Node, into: str, output: str, before: Node, entry: str) -> Graph:
+    """Take the node out of its place, join that, and put it in front of ``before``."""
+    old, out = node.inputs[into], Port(node.id, output)
+    moved = replace(node, inputs={**node.inputs, into: before.inputs[entry]})
+    joined = graph.rewire({out: old})
+    nodes: list[Node] = []
+    for other in joined.nodes:
+        if other.id == before.id:
+            nodes += [moved, replace(other, inputs={**other.inputs, entry: out})]
+        elif other.id != node.id:
+            nodes.append(other)
+    return replace(joined, nodes=tuple(nodes))
