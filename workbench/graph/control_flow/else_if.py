@@ -7,9 +7,9 @@ from dataclasses import replace
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.control_flow.kinds import CONDITION, IF
+from workbench.graph.control_flow.wrap import passing_input
 from workbench.graph.edits.edit import new_node
 from workbench.graph.model import Body, Graph, Node, Port
-from workbench.graph.types.devices import port_kind
 
 ELSE = "else"
 
@@ -31,7 +31,8 @@ def add_elif(graph: Graph, catalog: Catalog, region: str) -> tuple[Graph, str]:
     scope = node.scope(ELSE)
     body = node.bodies[ELSE]
     passed = {
-        name: _passes(graph, catalog, node, name, port) for name, port in body.outputs.items()
+        name: port.output if port.node == scope else passing_input(graph, catalog, node, name)
+        for name, port in body.outputs.items()
     }
     taken = (*body.inputs, *dict.fromkeys(each for each in passed.values()))
     taken = tuple(dict.fromkeys(taken))
@@ -65,19 +66,3 @@ def elif_of(region: Node) -> Node | None:
     if any(port.node != inner[0].id for port in body.outputs.values()):
         return None
     return inner[0]
-
-
-def _passes(graph: Graph, catalog: Catalog, node: Node, name: str, port: Port) -> str:
-    """The input of a region that stands for one of its outputs where nothing is done."""
-    kind = port_kind(graph, catalog, port)
-    scope = node.scope(ELSE)
-    if port.node == scope:
-        return port.output
-    fed = {each: source for each, source in node.inputs.items() if each != CONDITION}
-    alike = [each for each in fed if port_kind(graph, catalog, fed[each]) == kind]
-    if not alike:
-        raise GraphEditError(
-            f"{node.id}.{name} gives {kind}, and {node.id} takes in no {kind} that could pass in "
-            "its place. Lead one in first."
-        )
-    return name if name in alike else alike[0]

@@ -18,9 +18,9 @@ from workbench.graph.control_flow.kinds import (
     kind_of,
     weight_args,
 )
+from workbench.graph.control_flow.wrap import passing_input
 from workbench.graph.model import Body, Graph, Node, Port
 from workbench.graph.model.scoped import scoped
-from workbench.graph.types.devices import port_kind
 
 
 @scoped("region")
@@ -91,8 +91,8 @@ def add_option(graph: Graph, catalog: Catalog, region: str) -> Graph:
         raise GraphEditError(f"{region} has {MOST_OPTIONS} bodies, which is the most.")
     name = catalog[node.op].body_names(len(node.bodies) + 1)[-1]
     outputs, taken = {}, []
-    for output, port in next(iter(node.bodies.values())).outputs.items():
-        passes = _passes(graph, catalog, node, output, port)
+    for output in next(iter(node.bodies.values())).outputs:
+        passes = passing_input(graph, catalog, node, output)
         outputs[output] = Port(node.scope(name), passes)
         taken.append(passes)
     bodies = {**node.bodies, name: Body((), outputs, tuple(dict.fromkeys(taken)))}
@@ -174,16 +174,3 @@ def _weighed(graph: Graph, region: str) -> tuple[Node, Node]:
             "weights."
         )
     return node, draw
-
-
-def _passes(graph: Graph, catalog: Catalog, region: Node, output: str, port: Port) -> str:
-    """The input of a region that passes in place of an output: of its name, else of its kind."""
-    if output in region.inputs and output != CHOICE:
-        return output
-    kind = port_kind(graph, catalog, Port(region.id, output))
-    for name, source in region.inputs.items():
-        if name != CHOICE and port_kind(graph, catalog, source) == kind:
-            return name
-    raise GraphEditError(
-        f"{region.id} takes in no {kind} that could pass in the place of {output}. Connect one."
-    )

@@ -40,11 +40,7 @@ def wrap_in_region(
     body = graph.at_scope(common_scope(graph, nodes))
     chosen = with_own_generators(body, nodes)
     inside = tuple(node for node in body.nodes if node.id in chosen)
-    for node in inside:
-        if isinstance(node, Source):
-            raise GraphEditError(
-                f"{node.id} reads, and DALI reads whole batches only. Choose what comes after it."
-            )
+    _require_no_source(inside)
     _require_nothing_between(body, inside)
     controls = [port.name for port in catalog[op].inputs]
     # an input of the name of an argument would be that argument
@@ -66,27 +62,36 @@ def wrap_in_region(
         used = tuple(taken[port] for port in taken if port in passed.values())
         bodies[name] = Body((), inner, used)
     inputs = {name: port for port, name in taken.items()}
-    deciding, region = _decided(body, catalog, replace(region, inputs=inputs, bodies=bodies))
+    region = replace(region, inputs=inputs, bodies=bodies)
     moved = {port: Port(region.id, name) for name, (port, _) in given.items()}
-    last = max(index for index, node in enumerate(body.nodes) if node.id in chosen)
-    left = [node for node in body.nodes[:last] if node.id not in chosen]
-    rest = [node.rewire(moved) for node in (*left, *body.nodes[last + 1 :])]
-    edited = replace(
-        body,
-        nodes=(*rest[: len(left)], *deciding, region, *rest[len(left) :]),
-        outputs={name: moved.get(port, port) for name, port in body.outputs.items()},
-    )
-    return edited.whole, region.id
+    return _with_region(body, catalog, region, moved).whole, region.id
 
 
-def _decided(graph: Graph, catalog: Catalog, region: Node) -> tuple[list[Node], Node]:
-    """The generator that a new region gets, if its kind has one, and the region that it feeds."""
+def _with_region(graph: Graph, catalog: Catalog, region: Node, moved: Mapping[Port, Port]) -> Graph:
+    """The graph with a region in place of the nodes in it, and a generator that decides in it.
+
+    ``moved`` maps what these nodes gave to what the region gives.
+    """
     kind = KINDS[region.op]
     generator = kind.new_generator(graph, catalog, region)
-    if generator is None:
-        return [], region
-    inputs = {kind.control: Port(generator.id, "output"), **region.inputs}
-    return [generator], replace(region, inputs=inputs)
+    made = [region]
+    if generator is not None:
+        inputs = {kind.control: Port(generator.id, "output"), **region.inputs}
+        made = [generator, replace(region, inputs=inputs)]
+    gone = {node.id for body in region.bodies.values() for node in body.nodes}
+    last = max(index for index, node in enumerate(graph.nodes) if node.id in gone)
+    before = [node for node in graph.nodes[:last] if node.id not in gone]
+    around = replace(graph, nodes=(*before, *graph.nodes[last + 1 :])).rewire(moved)
+    at = len(before)
+    return replace(around, nodes=(*around.nodes[:at], *made, *around.nodes[at:]))
+
+
+def _require_no_source(nodes: Iterable[Node]) -> None:
+    for node in nodes:
+        if isinstance(node, Source):
+            raise GraphEditError(
+                f"{node.id} reads, and DALI reads whole batches only. Choose what comes after it."
+            )
 
 
 def wrap_as_options(
@@ -127,18 +132,8 @@ def wrap_as_options(
         fed, taken = _taken_in(inside, node, into, name, scope, inputs, reserved)
         given = {name: links[number][1]}
         bodies[body_name] = Body(tuple(fed), given, tuple(taken))
-    deciding, region = _decided(body, catalog, replace(region, inputs=inputs, bodies=bodies))
-    gone = {node.id for inner in bodies.values() for node in inner.nodes}
-    last = max(index for index, node in enumerate(body.nodes) if node.id in gone)
-    made = Port(region.id, name)
-
-    def behind(ports: Mapping[str, Port]) -> dict[str, Port]:
-        return {name: made if port == end else port for name, port in ports.items()}
-
-    rest = [replace(node, inputs=behind(node.inputs)) for node in body.nodes if node.id not in gone]
-    at = sum(node.id not in gone for node in body.nodes[:last])
-    around = (*rest[:at], *deciding, region, *rest[at:])
-    return replace(body, nodes=around, outputs=behind(body.outputs)).whole, region.id
+    region = replace(region, inputs=inputs, bodies=bodies)
+    return _with_region(body, catalog, region, {end: Port(region.id, name)}).whole, region.id
 
 
 def _draws(node: Node) -> bool:
@@ -152,12 +147,9 @@ def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[
     """
     if not nodes:
         raise GraphEditError("No node is selected. Select those of which one is to run.")
+    _require_no_source(nodes)
     links: list[tuple[Port, Port, str]] = []
     for node in nodes:
-        if isinstance(node, Source):
-            raise GraphEditError(
-                f"{node.id} reads, and DALI reads whole batches only. Choose what comes after it."
-            )
         used = [port for port in output_ports(node, catalog[node.op]) if _is_used(graph, port)]
         before = links[-1][1] if links else None
         if len(used) != 1:
@@ -313,6 +305,23 @@ def _origin(graph: Graph, catalog: Catalog, port: Port, taken: Mapping[Port, str
         named |= {control.name for control in spec.inputs} if spec and spec.bodies else set()
         port = next((each for into, each in node.inputs.items() if into not in named), port)
     return port if port in taken else None
+
+
+def passing_input(graph: Graph, catalog: Catalog, region: Node, output: str) -> str:
+    """The input of a region that can pass in place of an output: of its name, else of its kind.
+
+    ``graph`` is the body in which the region is, or the whole. Raises GraphEditError if there is
+    none.
+    """
+    kind = port_kind(graph, catalog, Port(region.id, output))
+    control = KINDS[region.op].control
+    fed = {name: port for name, port in region.inputs.items() if name != control}
+    alike = [name for name, port in fed.items() if port_kind(graph, catalog, port) == kind]
+    if not alike:
+        raise GraphEditError(
+            f"{region.id} takes in no {kind} that could pass in the place of {output}. Connect one."
+        )
+    return output if output in alike else alike[0]
 
 
 @scoped("region")
