@@ -14,6 +14,7 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.engine.importing import from_pipeline
 from workbench.graph import Graph, Port
+from workbench.graph.control_flow.condition_edits import add_elif, elif_of, set_condition
 from workbench.graph.control_flow.conditions import (
     MEASURES,
     Chance,
@@ -23,8 +24,6 @@ from workbench.graph.control_flow.conditions import (
     SizeIs,
     condition_of,
 )
-from workbench.graph.control_flow.else_if import add_elif, elif_of
-from workbench.graph.control_flow.set_condition import set_condition
 from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.graph.edits.edit import insert_node, randomise_arg, set_setting
 

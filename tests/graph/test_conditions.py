@@ -9,7 +9,12 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.control_flow.condition_sources import condition_sources
+from workbench.graph.control_flow.condition_edits import (
+    add_elif,
+    condition_sources,
+    elif_of,
+    set_condition,
+)
 from workbench.graph.control_flow.conditions import (
     MEASURES,
     Chance,
@@ -20,8 +25,6 @@ from workbench.graph.control_flow.conditions import (
     SizeIs,
     condition_of,
 )
-from workbench.graph.control_flow.else_if import add_elif, elif_of
-from workbench.graph.control_flow.set_condition import set_condition
 from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.graph.edits.edit import insert_node
 from workbench.graph.edits.rename import rename_node

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.emit.core.code import Lines
-from workbench.emit.core.in_place import condition_lines
+from workbench.emit.core.expressions import condition_lines
 from workbench.emit.core.python import INDENT, call
 from workbench.errors import GraphError
 from workbench.graph.control_flow.kinds import (

@@ -21,10 +21,11 @@ from workbench.emit.core.epoch_shuffle import EPOCH_SEED, needs_epoch_seed
 from workbench.emit.core.expressions import (
     constant_type,
     expression_parts,
+    joined,
     number_of,
     plain_constant,
+    written_in_place,
 )
-from workbench.emit.core.in_place import joined, written_in_place
 from workbench.emit.core.naming import (
     IMAGES,
     ViewCall,
@@ -42,7 +43,7 @@ from workbench.emit.core.own_code import (
     own_arguments,
 )
 from workbench.emit.core.python import INDENT, LINE, assigned, call, identifier, written
-from workbench.graph.annotations.box_layout import clip_function
+from workbench.graph.annotations.formats import clip_function
 from workbench.graph.execution.dataset_parameters import parameter_of, parameters, reader_name
 from workbench.graph.execution.pipelines import SHARD_SEED
 from workbench.graph.model import Body, Node, Port, Source

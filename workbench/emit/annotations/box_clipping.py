@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from workbench.emit.core.own_code import function_names
 from workbench.errors import GraphError
-from workbench.graph.annotations.box_layout import clip_function
+from workbench.graph.annotations.formats import clip_function
 from workbench.graph.model import Node
 
 _CLIP_CORNERS = '''\

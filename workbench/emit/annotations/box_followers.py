@@ -11,9 +11,9 @@ from functools import partial
 
 from workbench.emit.annotations.follower_writer import FollowerWriter
 from workbench.emit.core.python import call
+from workbench.graph.annotations.formats import box_format
 from workbench.graph.annotations.geometry import GeometryStep
 from workbench.graph.annotations.mixes import Mix
-from workbench.graph.annotations.target_formats import box_format
 from workbench.graph.model import Port
 
 _WHOLE = "types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])"

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from workbench.emit.pipeline_import.calls.expressions import ARITHMETIC, expression_node
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp, TracedPipeline
-from workbench.graph.annotations.box_layout import BOX_CROP, clip_function
+from workbench.graph.annotations.formats import BOX_CROP, clip_function
 from workbench.graph.model import Node
 
 _LOW = (

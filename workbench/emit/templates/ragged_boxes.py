@@ -15,7 +15,7 @@ from textwrap import indent
 from workbench.emit.core.outputs import Outputs, outputs_of_kind, ragged_outputs
 from workbench.emit.core.python import call, constant
 from workbench.errors import GraphExportError
-from workbench.graph.annotations.target_formats import box_format, is_relative
+from workbench.graph.annotations.formats import box_format, is_relative
 from workbench.graph.model import Graph, Port
 
 

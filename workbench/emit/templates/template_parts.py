@@ -21,10 +21,10 @@ from workbench.emit.annotations.box_clipping import clip_names
 from workbench.emit.core.code import Code, Lines
 from workbench.emit.core.epoch_shuffle import require_checkpointing, shuffles_after_epoch
 from workbench.emit.core.own_code import function_names, plugin_imports
-from workbench.emit.core.pipeline_seed import pipeline_seed_is_enough
 from workbench.emit.core.policies import IMPORTS as POLICY_IMPORTS
 from workbench.emit.core.policies import MODULES, has_policy
 from workbench.emit.core.python import INDENT, LINE, call, constant, signature
+from workbench.emit.core.seed_sequence import pipeline_seed_is_enough
 from workbench.emit.core.views import written_views
 from workbench.emit.emitter import Emitter
 from workbench.graph.execution.dataset_parameters import parameters

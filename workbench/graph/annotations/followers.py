@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from workbench.catalog.own_operators.followers import FOLLOWERS
 from workbench.catalog.spec import Catalog, PortKind
+from workbench.graph.annotations.formats import box_format
 from workbench.graph.annotations.geometry import GeometryPath, frame_of, geometry_path
 from workbench.graph.annotations.mixes import MIXING, why_not
-from workbench.graph.annotations.target_formats import box_format
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.node_order import ancestors

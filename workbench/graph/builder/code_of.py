@@ -8,11 +8,11 @@ from dataclasses import replace
 from workbench.catalog import load_catalog
 from workbench.errors import WorkbenchError
 from workbench.graph.builder.call_reader import read_calls
-from workbench.graph.builder.call_text import literal
 from workbench.graph.builder.data_node import deferred_checks
 from workbench.graph.builder.method_calls import (
     NotWritableError,
     Spelled,
+    literal,
     order_of,
     write_calls,
 )

@@ -20,10 +20,9 @@ from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import Catalog, OpSpec, Value
 from workbench.errors import GraphEditError, GraphFaultsError
 from workbench.graph.checks.check import check_graph
-from workbench.graph.edits.edit import free_id, usual_id
+from workbench.graph.edits.edit import free_id, free_seed, usual_id
 from workbench.graph.edits.merge import merged
 from workbench.graph.model import Graph, Node, Port, is_name, region_of
-from workbench.graph.model.free_seed import free_seed
 from workbench.graph.model.operators import Operators
 from workbench.graph.model.ports import output_ports
 from workbench.graph.model.subscript_index import index_text

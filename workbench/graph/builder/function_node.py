@@ -18,9 +18,8 @@ from workbench.catalog.own_operators.own_code import (
 from workbench.catalog.spec import Value
 from workbench.errors import GraphEditError
 from workbench.graph.builder.data_node import flow
-from workbench.graph.edits.edit import free_id
+from workbench.graph.edits.edit import free_id, free_seed
 from workbench.graph.model import GRAPH, Graph, Node, Port
-from workbench.graph.model.free_seed import free_seed
 from workbench.graph.model.frozen import FrozenDict
 from workbench.graph.model.ports import output_ports
 from workbench.graph.user_functions.function_path import source_at

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from workbench.graph.annotations.box_layout import BOX_CROP, box_layout, clip_function
-from workbench.graph.annotations.target_formats import box_format
+from workbench.graph.annotations.formats import BOX_CROP, box_format, box_layout, clip_function
 from workbench.graph.execution.dataset_parameters import parameter_of
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.faults import Fault

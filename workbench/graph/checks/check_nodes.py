@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import fsum, inf
 
 from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.catalog.spec import Catalog, OpSpec, kind_fits
-from workbench.graph.checks.check_weights import weight_faults
+from workbench.graph.edits.edit import free_seed
 from workbench.graph.execution.dataset_parameters import found_by_source
 from workbench.graph.model import Body, Graph, Node, Port, region_of
 from workbench.graph.model.bounds import LARGEST_SEED
 from workbench.graph.model.faults import Fault
-from workbench.graph.model.free_seed import free_seed
 from workbench.graph.model.ports import outputs_of, positional_ports
 from workbench.graph.model.values import value_fault
 from workbench.graph.types.devices import port_kind
@@ -227,3 +227,40 @@ def input_faults(node: Node, spec: OpSpec, graph: Graph, catalog: Catalog) -> It
     for port in spec.inputs:
         if not port.optional and port.name not in node.inputs:
             yield Fault(node.id, port.name, "nothing feeds it", "Connect a node to it.", "unfed")
+
+
+_TOLERANCE = 1e-4
+"""How far from 1 DALI lets probabilities sum up."""
+_MOST_REPEATED = 10**9
+"""A population of which the sum of probabilities is still a number."""
+
+
+def weight_faults(node: Node) -> Iterator[Fault]:
+    """Another number of probabilities than of numbers to choose from, or a sum that is not 1."""
+    given, population = node.args.get("p"), node.args.get("population")
+    if node.op != "random.choice" or given is None or "p" in node.inputs:
+        return
+    weights = given if isinstance(given, tuple) else (given,)
+    numbers = [each for each in weights if isinstance(each, int | float) and 0 <= each <= 1]
+    if len(numbers) != len(weights):
+        return  # a fault of the value itself
+    total = fsum(numbers)
+    is_repeated = len(numbers) == 1 and isinstance(population, int) and population > 0
+    if is_repeated and isinstance(population, int):  # DALI repeats a single probability
+        total = numbers[0] * population if population < _MOST_REPEATED else inf
+    if isinstance(population, int) and len(numbers) != population and not is_repeated:
+        yield Fault(
+            node.id,
+            "p",
+            f"it has {len(numbers)} probabilities for {population} numbers to choose from",
+            f"Give {population}.",
+            "value",
+        )
+    elif not abs(total - 1) < _TOLERANCE:
+        yield Fault(
+            node.id,
+            "p",
+            f"the probabilities sum up to {total:.6g}",
+            "Give some that sum up to 1.",
+            "value",
+        )

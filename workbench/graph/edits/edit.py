@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from workbench.catalog.familiar_names import nearest_arguments
@@ -16,7 +17,8 @@ from workbench.catalog.spec import Catalog, OpSpec, Value, kind_fits
 from workbench.errors import GraphEditError
 from workbench.graph.edits.generators import draw_args, draw_refusal, generators_for
 from workbench.graph.model import Graph, Node, Port, Source, is_name
-from workbench.graph.model.free_seed import free_seed
+from workbench.graph.model.bounds import LARGEST_SEED, USUAL_SEEDS
+from workbench.graph.model.identity_cache import identity_cached
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import output_ports
 from workbench.graph.model.scoped import scoped
@@ -332,3 +334,15 @@ def set_setting(graph: Graph, **settings: Any) -> Graph:
         if isinstance(value, int) and abs(value) > sys.float_info.max:
             raise GraphEditError(f"{name}: {str(value)[:20]}... is too large a number.")
     return replace(graph, settings=replace(graph.settings, **settings))
+
+
+@identity_cached
+def free_seed(graph: Graph) -> int:
+    """A seed that no node has: one above the largest in use.
+
+    Those that DALI gave out, in a graph that was imported, are passed over.
+    """
+    taken = {node.seed for node in graph.whole.walk() if node.seed is not None}
+    usual = (seed for seed in taken if 0 <= seed < USUAL_SEEDS)
+    above = max(usual, default=-1) + 1
+    return next(seed for seed in count(above) if seed not in taken and seed <= LARGEST_SEED)

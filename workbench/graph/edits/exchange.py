@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.catalog import load_catalog
+from workbench.graph.edits.edit import free_seed
 from workbench.graph.model import Graph, Node, Port, Source
-from workbench.graph.model.free_seed import free_seed
 from workbench.names import free_name
 from workbench.sources import Dataset, SourceKind, load_source
 

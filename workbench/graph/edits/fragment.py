@@ -9,10 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from workbench.errors import GraphEditError, GraphFormatError
-from workbench.graph.edits.edit import free_id
+from workbench.graph.edits.edit import free_id, free_seed
 from workbench.graph.edits.rename import renamed_nodes
 from workbench.graph.model import Graph, Node, Port, region_of
-from workbench.graph.model.free_seed import free_seed
 from workbench.graph.storage.io import dump_graph, load_graph
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from workbench.catalog.spec import ArgSpec, Value
+from workbench.graph.edits.edit import free_seed
 from workbench.graph.fixes.case import (
     Case,
     FixCandidate,
@@ -15,7 +16,6 @@ from workbench.graph.fixes.case import (
     short_value_text,
 )
 from workbench.graph.fixes.unfed_inputs import feed_from_new, feed_of
-from workbench.graph.model.free_seed import free_seed
 from workbench.graph.model.policy import bins_of, mended_policy
 from workbench.graph.model.values import value_fault
 from workbench.graph.types.type_promotion import integer_range

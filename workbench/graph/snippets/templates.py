@@ -11,9 +11,8 @@ from workbench.errors import GraphEditError
 from workbench.graph.control_flow.kinds import CONDITION, IF
 from workbench.graph.edits.compose import find_edge, kind_name, with_outputs
 from workbench.graph.edits.connect import connect, set_output
-from workbench.graph.edits.edit import free_id, new_node, ports_at
+from workbench.graph.edits.edit import free_id, free_seed, new_node, ports_at
 from workbench.graph.model import Body, Graph, Node, Port
-from workbench.graph.model.free_seed import free_seed
 from workbench.graph.model.scoped import scoped
 from workbench.graph.snippets.blocks import Block, branch_block
 from workbench.graph.types.devices import port_kind

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
+from workbench.graph.edits.edit import free_seed
 from workbench.graph.model import Graph, Node
-from workbench.graph.model.free_seed import free_seed
-from workbench.graph.variants.matched_nodes import with_ids_of
+from workbench.graph.variants.difference import with_ids_of
 
 
 def with_seeds_of(graph: Graph, leading: Graph) -> Graph:

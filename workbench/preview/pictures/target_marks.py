@@ -19,8 +19,8 @@ from workbench.catalog.spec import PortKind
 from workbench.engine.run.worker import Worker
 from workbench.errors import DataError, GraphError
 from workbench.graph.annotations.followers import follows
+from workbench.graph.annotations.formats import box_format, is_relative
 from workbench.graph.annotations.geometry import frame_of, geometry_path
-from workbench.graph.annotations.target_formats import box_format, is_relative
 from workbench.graph.model import Node, Port, Source
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.label_numbers import labels_source

@@ -14,8 +14,7 @@ from workbench.catalog.own_operators.regions import REGIONS
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.annotations.follower_edits import with_followers
-from workbench.graph.control_flow.else_if import add_elif
-from workbench.graph.control_flow.set_condition import set_condition
+from workbench.graph.control_flow.condition_edits import add_elif, set_condition
 from workbench.graph.control_flow.wrap import unwrap_region, wrap_as_options, wrap_in_region
 from workbench.graph.edits import compose
 from workbench.graph.edits.connect import connect, disconnect, port_taken_reason, set_output

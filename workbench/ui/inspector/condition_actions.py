@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
-from workbench.graph.control_flow.condition_sources import condition_sources
+from workbench.graph.control_flow.condition_edits import condition_sources, elif_of, set_condition
 from workbench.graph.control_flow.conditions import (
     COMPARISONS,
     KINDS,
@@ -20,9 +20,7 @@ from workbench.graph.control_flow.conditions import (
     SizeIs,
     condition_of,
 )
-from workbench.graph.control_flow.else_if import elif_of
 from workbench.graph.control_flow.kinds import CONDITION, IF
-from workbench.graph.control_flow.set_condition import set_condition
 from workbench.graph.edits.lead_in import origin_of
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.types.devices import is_generator

@@ -1,10 +1,30 @@
-"""How targets are written, as the graph tells: boxes by corners or sizes, in which unit; points."""
+"""The formats of boxes and points, as sources write them and operators read them."""
 
 from __future__ import annotations
 
 from workbench.catalog.own_operators.followers import CARRIERS, FOLLOWERS
 from workbench.graph.model import Graph, Node, Port, Source, region_of
 from workbench.sources import load_source
+
+BOX_CROP = "random_bbox_crop"
+_CLIPPED = {
+    "xyXY": ("clip_boxes", 2),
+    "xyWH": ("clip_sized_boxes", 2),
+    "xyzXYZ": ("clip_boxes", 3),
+    "xyzWHD": ("clip_sized_boxes", 3),
+}
+"""By ``bbox_layout`` the function of emitted source, and how many axes a box has."""
+
+
+def box_layout(node: Node) -> str:
+    """The layout of the boxes, ``xyXY``, of a node of ``random_bbox_crop``."""
+    default = "xyWH" if node.args.get("ltrb") is False else "xyXY"
+    return str(node.args.get("bbox_layout") or default)
+
+
+def clip_function(node: Node) -> tuple[str, int] | None:
+    """The function that clips the boxes of a node, and its ``axes``; None if there is none."""
+    return _CLIPPED.get(box_layout(node)) if node.op == BOX_CROP else None
 
 
 def box_format(graph: Graph, node: Node) -> str | None:

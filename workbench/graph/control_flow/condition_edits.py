@@ -1,13 +1,12 @@
-"""Let an ``if`` ask something else: the nodes of its condition are exchanged."""
+"""Edits of what an ``if`` asks: another condition, what it may be asked of, and an ``elif``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
-from workbench.graph.control_flow.condition_sources import condition_sources
 from workbench.graph.control_flow.conditions import (
     COMPARISONS,
     KINDS,
@@ -16,19 +15,25 @@ from workbench.graph.control_flow.conditions import (
     Chance,
     Comparison,
     Condition,
+    Kind,
     LabelIs,
     Measure,
     NumberIs,
     SizeIs,
     condition_nodes,
     condition_of,
+    maker_of,
     require_sound,
 )
 from workbench.graph.control_flow.kinds import CONDITION, IF
+from workbench.graph.control_flow.wrap import passing_input
 from workbench.graph.edits.edit import new_node, without_idle_generators
 from workbench.graph.edits.lead_in import lead_in, origin_of
-from workbench.graph.model import Graph, Node, Port, region_of
-from workbench.graph.types.shapes import infer_types
+from workbench.graph.model import Body, Graph, Node, Port, region_of
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.model.ports import output_ports
+from workbench.graph.types.devices import device_of, infer_devices, port_kind
+from workbench.graph.types.shapes import TensorType, infer_types
 
 _WHOLE = frozenset(
     ("UINT8", "INT8", "UINT16", "INT16", "UINT32", "INT32", "UINT64", "INT64", "BOOL")
@@ -190,3 +195,125 @@ def _without_unread_inputs(graph: Graph, catalog: Catalog, scope: str) -> Graph:
         graph = graph.replace_node(replace(region, bodies=bodies, inputs=inputs))
         scope = graph.scope_of(region.id)
     return graph
+
+
+def condition_sources(graph: Graph, catalog: Catalog, region: str) -> dict[Kind, list[Port]]:
+    """For each kind of condition the ports of which an ``if`` may ask it, the usual one first.
+
+    Those around the body in which it stands, too: from there they are led in. Of what a body takes
+    in from outside, the port outside.
+    """
+    whole = graph.whole
+    found: dict[Kind, list[Port]] = {"chance": [], "label": [], "size": [], "comparison": []}
+    flows, devices = infer_types(whole, catalog), infer_devices(whole, catalog)
+    own = condition_nodes(whole.at_scope(whole.scope_of(region)), catalog, whole.node(region))
+    before = dict.fromkeys(
+        origin_of(whole, catalog, port) for port in _ports_before(whole, catalog, region)
+    )
+    for port in before:
+        kind, flow = port_kind(whole, catalog, port), flows.get(port, UNKNOWN)
+        if port.node in own or flow.dtype == "BOOL":
+            continue
+        maker = maker_of(whole, port)
+        if kind == "label" and not (maker is not None and catalog[maker.op].expression):
+            found["label"].append(port)
+        if kind == "image" and flow.layout in (None, "", "HWC", "HW"):
+            if flow.shape is None or len(flow.shape) >= 2:
+                found["size"].append(port)
+        elif flow.shape in ((), (1,)) and device_of(devices, port) == "cpu":
+            found["comparison"].append(port)
+    # A size that is the same for all samples decides nothing.
+    found["size"].sort(key=lambda port: _is_fixed(flows.get(port, UNKNOWN)))
+    return found
+
+
+def _is_fixed(flow: TensorType) -> bool:
+    return flow.shape is not None and None not in flow.shape[:2]
+
+
+def _ports_before(graph: Graph, catalog: Catalog, region: str) -> Iterator[Port]:
+    """What does not wait for a region, from its own body outwards, what is nearest first."""
+    scope = graph.scope_of(region)
+    while True:
+        body = graph.at_scope(scope)
+        before = ancestors(graph, list(graph.node(region).inputs.values()))
+        after = _behind(body, region)
+        near = [node for node in body.nodes if node.id in before]
+        others = [node for node in body.nodes if node.id not in before and node.id not in after]
+        if scope:
+            yield from (Port(scope, name) for name in graph.body_at(scope).inputs)
+        for node in (*reversed(near), *others):
+            spec = catalog.find(node.op)
+            yield from output_ports(node, spec) if spec else ()
+        if not scope:
+            return
+        region = region_of(scope)
+        scope = graph.scope_of(region)
+
+
+def _behind(body: Graph, region: str) -> set[str]:
+    """The region, and the nodes that wait for it."""
+    found, waiting = {region}, [region]
+    while waiting:
+        for edge in body.consumers(waiting.pop()):
+            if edge.target not in found:
+                found.add(edge.target)
+                waiting.append(edge.target)
+    return found
+
+
+ELSE = "else"
+
+
+def add_elif(graph: Graph, catalog: Catalog, region: str) -> tuple[Graph, str]:
+    """Ask a second condition where the first one does not hold: a coin flip, to be changed.
+
+    It stands behind those of an ``elif`` that is there. Where it holds nothing is changed yet, and
+    otherwise runs what ran so far. Returns the whole graph and the id of the new ``if``. Raises
+    GraphEditError for a node that is no ``if``, and for an output in whose place nothing of its
+    kind could pass.
+    """
+    graph = graph.whole
+    node = graph.node(region)
+    if node.op != IF.op:
+        raise GraphEditError(f"{region} is no if ({node.op}). Only an if has an elif.")
+    while (inner := elif_of(node)) is not None:
+        node = inner
+    scope = node.scope(ELSE)
+    body = node.bodies[ELSE]
+    passed = {
+        name: port.output if port.node == scope else passing_input(graph, catalog, node, name)
+        for name, port in body.outputs.items()
+    }
+    taken = (*body.inputs, *dict.fromkeys(each for each in passed.values()))
+    taken = tuple(dict.fromkeys(taken))
+    fresh = new_node(graph, catalog, IF.op)
+    coin = IF.new_generator(graph, catalog, fresh)
+    assert coin is not None
+    otherwise = body.renamed(scope, fresh.scope(ELSE))
+    then = {name: Port(fresh.scope("then"), into) for name, into in passed.items()}
+    fresh = replace(
+        fresh,
+        inputs={
+            CONDITION: Port(coin.id, "output"),
+            **{name: Port(scope, name) for name in taken},
+        },
+        bodies={
+            "then": Body((), then, tuple(dict.fromkeys(passed.values()))),
+            ELSE: otherwise,
+        },
+    )
+    given = {name: Port(fresh.id, name) for name in body.outputs}
+    graph = graph.replace_body(scope, Body((coin, fresh), given, taken))
+    return graph, fresh.id
+
+
+def elif_of(region: Node) -> Node | None:
+    """The ``if`` that is all of what an ``if`` does otherwise: its ``elif``; None without one."""
+    body = region.bodies.get(ELSE)
+    inner = [node for node in body.nodes if node.bodies] if body is not None else []
+    if body is None or len(inner) != 1 or inner[0].op != IF.op:
+        return None
+    if any(port.node != inner[0].id for port in body.outputs.values()):
+        return None
+    return inner[0]
