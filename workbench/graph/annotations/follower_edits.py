@@ -79,7 +79,7 @@ def with_polygons(graph: Graph, follower: str) -> Graph:
     rows = polygons_as_read(graph, node)
     if rows is None:
         return graph
-    fed = graph.replace_node(replace(node, inputs={**node.inputs, "polygons": rows}))
+    fed = graph.replace_node(node.fed({"polygons": rows}))
     moved = {rows: Port(follower, "polygons")}
     return replace(fed, outputs={name: moved.get(p, p) for name, p in fed.outputs.items()})
 
@@ -101,7 +101,7 @@ def with_class_count(before: Graph, after: Graph, count: int) -> Graph:
     for node in after.nodes if count else ():
         came = node.op == "follow_labels" and not before.has(node.id)
         if came and node.args.get("num_classes", start) == start:
-            after = after.replace_node(replace(node, args={**node.args, "num_classes": count}))
+            after = after.replace_node(node.with_args({"num_classes": count}))
     return after
 
 
@@ -129,7 +129,7 @@ def _led_on(before: Graph, after: Graph, catalog: Catalog) -> Graph:
 def _led_to(graph: Graph, catalog: Catalog, node: Node, image: Port) -> Graph:
     """With a follower on another image; where that is made from what it gives, with one more."""
     if node.id not in ancestors(graph, [image]):
-        return graph.replace_node(replace(node, inputs={**node.inputs, "image": image}))
+        return graph.replace_node(node.fed({"image": image}))
     taken = [output.name for output in catalog[node.op].outputs if output.name in node.inputs]
     own = {name: Port(node.id, name) for name in taken}
     inputs = {**node.inputs, **own, "image": image, "before": node.inputs["image"]}
@@ -168,7 +168,7 @@ def _follow(graph: Graph, catalog: Catalog, image: Port, output: str, target: Po
         for name, port in graph.outputs.items():
             one_each = flows[port].shape == (None,) if port in flows else False
             if port.node == target.node and flows[port].kind == "label" and one_each:
-                node = replace(node, inputs={**node.inputs, "labels": port})
+                node = node.fed({"labels": port})
                 outputs[name] = Port(node.id, "labels")
     return replace(graph, nodes=(*graph.nodes, node), outputs=outputs)
 

@@ -43,9 +43,7 @@ def through_regions(graph: Graph, catalog: Catalog, node: Node, path: GeometryPa
     start = {"moved" if state == ("moved",) else name: node.inputs[name]}
     start = {} if state[0] == "map" else start
     given, before = carried.through(scope, path, start, path.start)
-    return carried.graph.replace_node(
-        replace(node, inputs={**node.inputs, **given, "before": before})
-    )
+    return carried.graph.replace_node(node.fed({**given, "before": before}))
 
 
 class _Carried:

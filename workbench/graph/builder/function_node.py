@@ -153,8 +153,7 @@ class FunctionNode:
         added = self._node(free_id(body, self.function.__name__, taken), inputs)
         result = self._result(added)
         fed = body.rewire({source: result})
-        at = next(i for i, node in enumerate(fed.nodes, start=1) if node.id == node_id)
-        return replace(fed, nodes=(*fed.nodes[:at], *drawn, added, *fed.nodes[at:])).whole
+        return fed.put(node_id, fed.node(node_id), *drawn, added).whole
 
 
 @overload

@@ -67,17 +67,14 @@ def set_condition(
     if before is not None and isinstance(condition, Chance) and isinstance(before[0], Chance):
         coin = IF.generator_of(body, node)
         if coin is not None:
-            args: dict[str, Value] = {**coin.args, "probability": condition.probability}
-            return body.replace_node(replace(coin, args=args)).whole
+            chance = {"probability": condition.probability}
+            return body.replace_node(coin.with_args(chance)).whole
     old = condition_nodes(body, catalog, node)
     kept = replace(body, nodes=tuple(each for each in body.nodes if each.id not in old))
     # ids of nodes that go are free again, so that a changed value renames nothing
     made = _made(kept, catalog, condition, source)
-    fed = replace(node, inputs={**node.inputs, CONDITION: Port(made[-1].id, "output")})
-    nodes: list[Node] = []
-    for each in kept.nodes:
-        nodes += [*made, fed] if each.id == region else [each]
-    kept = replace(kept, nodes=tuple(nodes))
+    fed = node.fed({CONDITION: Port(made[-1].id, "output")})
+    kept = kept.put(region, *made, fed)
     for gone in old:
         kept = without_idle_generators(kept, catalog, body.node(gone))
     return _without_unread_inputs(kept.whole, catalog, scope)

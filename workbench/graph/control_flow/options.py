@@ -42,7 +42,7 @@ def set_probability(graph: Graph, catalog: Catalog, region: str, probability: fl
         raise GraphEditError(
             f"The probability of {region} is {probability:g}. Give a number from 0 to 1."
         )
-    return graph.replace_node(replace(coin, args={**coin.args, "probability": probability}))
+    return graph.replace_node(coin.with_args({"probability": probability}))
 
 
 @scoped("region")

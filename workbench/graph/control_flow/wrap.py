@@ -117,7 +117,7 @@ def wrap_as_options(
     name = kind_name(port_kind(body, catalog, start))
     count = max(2, len(chosen))
     region = new_node(body, catalog, op)
-    region = replace(region, args={**region.args, **KINDS[op].start_args(count)})
+    region = region.with_args(KINDS[op].start_args(count))
     options = [(node, into) for node, (_, _, into) in zip(chosen, links, strict=True)]
     inputs, bodies = {name: start}, {}
     reserved = {KINDS[op].control, *catalog[op].args}

@@ -119,7 +119,7 @@ def insert_before(
     """
     spec = usable_spec(catalog, op)
     node = new_node(graph, catalog, op)
-    placed = replace(graph, nodes=_before(graph, target, node))
+    placed = graph.put(target, node, graph.node(target))
     reason = "it has no output"
     for output in outputs_of(node, spec):
         source = Port(node.id, output.name)
@@ -164,11 +164,6 @@ def _through(graph: Graph, catalog: Catalog, edge: Edge, node: Node, spec: OpSpe
     if not edge.target:
         return set_output(graph, edge.input, out)
     return connect(graph, catalog, out, edge.target, edge.input)
-
-
-def _before(graph: Graph, target: str, node: Node) -> tuple[Node, ...]:
-    at = graph.nodes.index(graph.node(target))
-    return (*graph.nodes[:at], node, *graph.nodes[at:])
 
 
 def _after(graph: Graph, before: str, node: Node) -> tuple[Node, ...]:

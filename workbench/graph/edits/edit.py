@@ -92,13 +92,10 @@ def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Gr
     node = new_node(graph, catalog, op)
     node = replace(node, inputs={spec.inputs[0].name: port})
     moved = Port(node.id, spec.outputs[0].name)
-    nodes: list[Node] = [] if graph.has(after) else [node]
-    for other in graph.nodes:
-        nodes.append(_refeed(other, catalog, port, moved))
-        if other.id == after:
-            nodes.append(node)
-    outputs = {name: moved if p == port else p for name, p in graph.outputs.items()}
-    return replace(graph, nodes=tuple(nodes), outputs=outputs), node.id
+    graph = graph.rewire({port: moved})
+    if graph.has(after):
+        return graph.put(after, graph.node(after), node), node.id
+    return replace(graph, nodes=(node, *graph.nodes)), node.id
 
 
 def _port_to_follow(graph: Graph, catalog: Catalog, after: str, spec: OpSpec) -> Port:
@@ -119,12 +116,6 @@ def ports_at(graph: Graph, catalog: Catalog, place: str) -> list[Port]:
         return [Port(place, name) for name in graph.whole.body_at(place).inputs]
     node = graph.node(place)
     return output_ports(node, catalog[node.op])
-
-
-def _refeed(node: Node, catalog: Catalog, old: Port, new: Port) -> Node:
-    if old not in node.inputs.values():
-        return node
-    return replace(node, inputs={k: new if p == old else p for k, p in node.inputs.items()})
 
 
 def is_movable(node: Node, catalog: Catalog) -> bool:
@@ -179,9 +170,9 @@ def move_node(graph: Graph, catalog: Catalog, node_id: str, by: int) -> Graph:
     nodes = []
     for other in graph.nodes:
         if other.id == node_id:
-            nodes.append(replace(earlier, inputs={**earlier.inputs, earlier_name: moved}))
+            nodes.append(earlier.fed({earlier_name: moved}))
         elif other.id == earlier.id:
-            nodes.append(replace(node, inputs={**node.inputs, name: earlier_source}))
+            nodes.append(node.fed({name: earlier_source}))
         else:
             nodes.append(other.rewire({moved: source}))
     exchanged = {moved: source, source: moved}
@@ -218,25 +209,21 @@ def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value
 def reset_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
     """Back to the start value (or DALI's default): no own value, no link."""
     node = graph.node(node_id)
-    args = {name: value for name, value in node.args.items() if name != arg}
-    inputs = {name: port for name, port in node.inputs.items() if name != arg}
+    cleared = node.without({arg})
     if node.op in catalog and arg in catalog[node.op].args:
         spec = catalog[node.op]
         start = spec.args[arg].start
-        if start is not None and not spec.conflicts_with(arg) & (args.keys() | inputs.keys()):
-            args[arg] = start
-    graph = graph.replace_node(replace(node, args=args, inputs=inputs))
+        given = cleared.args.keys() | cleared.inputs.keys()
+        if start is not None and not spec.conflicts_with(arg) & given:
+            cleared = cleared.with_args({arg: start})
+    graph = graph.replace_node(cleared)
     return without_idle_generators(graph, catalog, node)
 
 
 def _without(node: Node, catalog: Catalog, arg: str) -> Node:
     """The node without an argument's value and link, and without those of its rivals."""
     gone = {arg} | (catalog[node.op].conflicts_with(arg) if node.op in catalog else frozenset())
-    return replace(
-        node,
-        args={name: value for name, value in node.args.items() if name not in gone},
-        inputs={name: port for name, port in node.inputs.items() if name not in gone},
-    )
+    return node.without(gone)
 
 
 @scoped("node_id")
@@ -270,13 +257,8 @@ def randomise_arg(
     if old is not None:
         return _exchanged(graph, catalog, generator)
     cleared = _without(node, catalog, arg)
-    fed = replace(cleared, inputs={**cleared.inputs, arg: Port(generator.id, "output")})
-    nodes: list[Node] = []
-    for other in graph.nodes:
-        if other.id == node_id:
-            nodes.append(generator)
-        nodes.append(fed if other.id == node_id else other)
-    return without_idle_generators(replace(graph, nodes=tuple(nodes)), catalog, node)
+    fed = cleared.fed({arg: Port(generator.id, "output")})
+    return without_idle_generators(graph.put(node_id, generator, fed), catalog, node)
 
 
 def generator_of(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Node | None:
@@ -296,9 +278,7 @@ def own_generator(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Gra
         raise GraphEditError(f"{node_id}.{arg} is not random.")
     own = replace(shared, id=free_id(graph, arg), seed=free_seed(graph))
     node = graph.node(node_id)
-    fed = replace(
-        node, inputs={**node.inputs, arg: graph.node(node_id).inputs[arg]._replace(node=own.id)}
-    )
+    fed = node.fed({arg: graph.node(node_id).inputs[arg]._replace(node=own.id)})
     at = next(index for index, other in enumerate(graph.nodes) if other.id == shared.id)
     nodes = [fed if other.id == node_id else other for other in graph.nodes]
     return replace(graph, nodes=(*nodes[: at + 1], own, *nodes[at + 1 :]))
@@ -308,7 +288,7 @@ def _given(node: Node, catalog: Catalog, arg: str, value: Value) -> Node:
     if arg not in catalog[node.op].args:
         raise GraphEditError(f"{node.op} has no argument {arg!r}.")
     cleared = _without(node, catalog, arg)
-    return replace(cleared, args={**cleared.args, arg: value})
+    return cleared.with_args({arg: value})
 
 
 def _exchanged(graph: Graph, catalog: Catalog, generator: Node) -> Graph:

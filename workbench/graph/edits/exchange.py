@@ -78,7 +78,7 @@ def _in_order(node: Node, *, frames: bool) -> Node:
     given = node.args.get("output_layout")
     if not isinstance(given, str) or given not in orders:
         return node
-    return replace(node, args={**node.args, "output_layout": orders[given]})
+    return node.with_args({"output_layout": orders[given]})
 
 
 def _images(kind: SourceKind) -> str:

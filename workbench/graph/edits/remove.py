@@ -85,7 +85,7 @@ def _joined(graph: Graph, catalog: Catalog, edge: Edge, feeding: Sequence[Port])
             or same
             or connection_refusal(cut, catalog, port, target.id, edge.input) is None
         ):
-            return graph.replace_node(replace(target, inputs={**target.inputs, edge.input: port}))
+            return graph.replace_node(target.fed({edge.input: port}))
     return reset_arg(graph, catalog, target.id, edge.input) if argument else cut
 
 

@@ -132,4 +132,4 @@ def _reading(source: Source, shard: int, shards: int, seed: int) -> Source:
     }
     if source.args.get("shuffle_after_epoch") and _EPOCH_SEED not in source.args:
         args[_EPOCH_SEED] = seed + (source.seed or 0)  # the same for all shards
-    return replace(source, args={**source.args, **args})
+    return source.with_args(args)

@@ -81,8 +81,7 @@ class Case:
     def set(self, name: str, value: Value) -> Make:
         """Set an argument to a fixed value, in place of whatever it had."""
         args = {**self.node.args, name: value}
-        inputs = {key: port for key, port in self.node.inputs.items() if key != name}
-        return self.change(args=args, inputs=inputs)
+        return self.change(args=args, inputs=self.node.without({name}).inputs)
 
     def reset(self) -> Make:
         """Reset the argument at fault."""
@@ -90,18 +89,15 @@ class Case:
 
     def without(self, *names: str) -> Make:
         """Drop values and links of arguments and inputs."""
-        return partial(without_inputs, self.graph, self.node, *names)
+        return partial(self.graph.replace_node, self.node.without(names))
 
     def insert(self, op: str, wanted_id: str | None = None, **fields: Any) -> Make:
         """Put a new node on the edge into the input at fault."""
         spec, node = self.catalog[op], self.node
         new = new_node(self.graph, self.catalog, op, wanted_id)
-        fed = {spec.inputs[0].name: node.inputs[self.arg]}
-        new = replace(new, inputs=fed, **fields)
-        ports = {**node.inputs, self.arg: Port(new.id, spec.outputs[0].name)}
-        at = self.graph.nodes.index(node)
-        nodes = (*self.graph.nodes[:at], new, *self.graph.nodes[at:])
-        return partial(replace(self.graph, nodes=nodes).replace_node, replace(node, inputs=ports))
+        new = replace(new, inputs={spec.inputs[0].name: node.inputs[self.arg]}, **fields)
+        fed = node.fed({self.arg: Port(new.id, spec.outputs[0].name)})
+        return partial(self.graph.put, node.id, new, fed)
 
     def removal(self, node_id: str | None = None) -> FixCandidate:
         """Take a node out, that at fault by default, and join what fed it to what it fed."""
@@ -122,17 +118,6 @@ def remedy(*codes: FaultCode) -> Callable[[Remedies], Remedies]:
         return function
 
     return register
-
-
-def without_inputs(graph: Graph, node: Node, *names: str) -> Graph:
-    """Without values and links of arguments and inputs."""
-    return graph.replace_node(
-        replace(
-            node,
-            args={key: value for key, value in node.args.items() if key not in names},
-            inputs={key: port for key, port in node.inputs.items() if key not in names},
-        )
-    )
 
 
 def short_value_text(value: Value) -> str:

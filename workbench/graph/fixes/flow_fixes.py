@@ -9,7 +9,7 @@ from itertools import islice
 
 from workbench.catalog.spec import Catalog, OpSpec, kind_fits
 from workbench.graph.edits.edit import new_node, set_arg, set_setting
-from workbench.graph.fixes.case import Case, FixCandidate, remedy, without_inputs
+from workbench.graph.fixes.case import Case, FixCandidate, remedy
 from workbench.graph.fixes.region_fixes import fix_region
 from workbench.graph.fixes.unfed_inputs import feed_from_new, feed_input, feed_of, fitting_ports
 from workbench.graph.model import Graph, Node, Port
@@ -64,7 +64,7 @@ def fix_unknown_input(case: Case) -> Iterator[FixCandidate]:
     node = case.node
     port = node.inputs[case.arg]
     kind = port_kind(case.graph, case.catalog, port)
-    cut = replace(case, graph=without_inputs(case.graph, node, case.arg))
+    cut = replace(case, graph=case.graph.replace_node(node.without({case.arg})))
     for free in case.spec.inputs:
         if free.name not in node.inputs and kind_fits(free.kind, kind):
             yield f"Feed {free.name} instead", cut.edit(feed_input, port, node.id, free.name)
@@ -115,7 +115,7 @@ def _with_decoder(graph: Graph, catalog: Catalog, source: Port) -> Graph:
             fed = node.inputs.get(port.name)
             lacks = not port.optional if fed is None else fed == source
             if port.kind == "image" and lacks:
-                node = replace(node, inputs={**node.inputs, port.name: image})
+                node = node.fed({port.name: image})
         nodes += [node, decode] if node.id == source.node else [node]
     return replace(graph, nodes=tuple(nodes))
 
@@ -296,12 +296,12 @@ def _suits(
 def _before(graph: Graph, node: Node, into: str, output: str, before: Node, entry: str) -> Graph:
     """Take the node out of its place, join that, and put it in front of ``before``."""
     old, out = node.inputs[into], Port(node.id, output)
-    moved = replace(node, inputs={**node.inputs, into: before.inputs[entry]})
+    moved = node.fed({into: before.inputs[entry]})
     joined = graph.rewire({out: old})
     nodes: list[Node] = []
     for other in joined.nodes:
         if other.id == before.id:
-            nodes += [moved, replace(other, inputs={**other.inputs, entry: out})]
+            nodes += [moved, other.fed({entry: out})]
         elif other.id != node.id:
             nodes.append(other)
     return replace(joined, nodes=tuple(nodes))

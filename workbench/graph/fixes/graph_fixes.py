@@ -180,8 +180,7 @@ def fix_cycle(case: Case) -> Iterator[FixCandidate]:
     while edge := _edge_back(opened):
         cut.append(edge)
         node = opened.node(edge.target)
-        inputs = {name: port for name, port in node.inputs.items() if name != edge.input}
-        opened = opened.replace_node(replace(node, inputs=inputs))
+        opened = opened.replace_node(node.without({edge.input}))
     names = ", ".join(f"{edge.source.node} \N{RIGHTWARDS ARROW} {edge.target}" for edge in cut[:3])
     more = f" and {len(cut) - 3} more" if len(cut) > 3 else ""
     yield f"Cut {names}{more}", lambda: opened

@@ -59,9 +59,8 @@ def feed_from_new(graph: Graph, catalog: Catalog, node_id: str, into: str) -> Gr
     if feed is None:
         return None
     source = new_node(graph, catalog, feed.op)
-    source = replace(source, args={**source.args, **feed.args})
-    at = graph.nodes.index(node)
-    grown = replace(graph, nodes=(*graph.nodes[:at], source, *graph.nodes[at:]))
+    source = source.with_args(feed.args)
+    grown = graph.put(node_id, source, node)
     grown = _fed(grown, catalog, source.id, beside=node)
     return feed_input(grown, catalog, Port(source.id, feed.output), node_id, into)
 
@@ -106,10 +105,8 @@ def feed_input(graph: Graph, catalog: Catalog, source: Port, node_id: str, into:
     node = graph.node(node_id)
     spec = catalog[node.op]
     gone = {into} | spec.conflicts_with(into)
-    args = {name: value for name, value in node.args.items() if name not in gone}
-    inputs = {name: port for name, port in node.inputs.items() if name not in gone}
-    inputs[into] = source
+    fed = node.without(gone).fed({into: source})
     order = [port.name for port in spec.inputs]
-    places = {name: order.index(name) if name in order else len(order) for name in inputs}
-    inputs = dict(sorted(inputs.items(), key=lambda item: places[item[0]]))
-    return graph.replace_node(replace(node, args=args, inputs=inputs))
+    places = {name: order.index(name) if name in order else len(order) for name in fed.inputs}
+    inputs = dict(sorted(fed.inputs.items(), key=lambda item: places[item[0]]))
+    return graph.replace_node(replace(fed, inputs=inputs))

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import keyword
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, Self, get_args
 
 from workbench.arguments import Kind, shown
 from workbench.catalog.spec import Device, Value
@@ -166,6 +166,20 @@ class Node:
     def __post_init__(self) -> None:
         for name in ("args", "inputs", "bodies"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def with_args(self, args: Mapping[str, Value]) -> Self:
+        """The node with these values of arguments; others stay."""
+        return replace(self, args={**self.args, **args})
+
+    def fed(self, ports: Mapping[str, Port]) -> Self:
+        """The node with these inputs fed from these ports; others stay."""
+        return replace(self, inputs={**self.inputs, **ports})
+
+    def without(self, names: Collection[str]) -> Self:
+        """The node without values and links of these arguments and inputs."""
+        args = {name: value for name, value in self.args.items() if name not in names}
+        inputs = {name: port for name, port in self.inputs.items() if name not in names}
+        return replace(self, args=args, inputs=inputs)
 
     def rewire(self, ports: Mapping[Port, Port]) -> Node:
         """The node fed from other ports: each key becomes its value."""
@@ -387,6 +401,11 @@ class Graph(GraphMethods):
         if not scope:
             return replace(self, nodes=nodes)
         return self.replace_body(scope, replace(self.body_at(scope), nodes=nodes))
+
+    def put(self, node_id: str, *nodes: Node) -> Graph:
+        """The graph with nodes in the place of one."""
+        at = self.nodes.index(self.node(node_id))
+        return replace(self, nodes=(*self.nodes[:at], *nodes, *self.nodes[at + 1 :]))
 
     def rewire(self, ports: Mapping[Port, Port]) -> Graph:
         """The graph whose nodes and outputs take from other ports: each key becomes its value.

@@ -90,15 +90,10 @@ def is_value(node: Node, catalog: Catalog, name: str, *allowed: Value) -> bool:
 
 def with_given(node: Node, more: Mapping[str, Value | Port], *without: str) -> Node:
     """The node with other arguments, values or links, and without some."""
-    dropped = {*more, *without}
-    args = {name: value for name, value in node.args.items() if name not in dropped}
-    inputs = {name: port for name, port in node.inputs.items() if name not in dropped}
-    for name, value in more.items():
-        if isinstance(value, Port):
-            inputs[name] = value
-        else:
-            args[name] = value
-    return replace(node, args=args, inputs=inputs)
+    kept = node.without({*more, *without})
+    links = {name: value for name, value in more.items() if isinstance(value, Port)}
+    values = {name: value for name, value in more.items() if not isinstance(value, Port)}
+    return kept.with_args(values).fed(links)
 
 
 def output_of(node: Node, catalog: Catalog) -> Port:
@@ -113,7 +108,7 @@ def joined(graph: Graph, catalog: Catalog, first: Node, second: Node, made: Node
     """
     source = first.inputs[catalog[first.op].inputs[0].name]
     name = catalog[made.op].inputs[0].name
-    made = replace(made, inputs={**made.inputs, name: source})
+    made = made.fed({name: source})
     return exchanged(graph, catalog, second, made, gone=[first.id])
 
 
@@ -121,15 +116,10 @@ def exchanged(
     graph: Graph, catalog: Catalog, old: Node, made: Node, gone: Collection[str] = ()
 ) -> Graph:
     """With ``made`` in the place of ``old``, and without the nodes ``gone``."""
-    nodes = []
-    for node in graph.nodes:
-        if node.id == old.id:
-            nodes.append(made)
-        elif node.id not in gone:
-            nodes.append(node)
-    return replace(graph, nodes=tuple(nodes)).rewire(
-        {output_of(old, catalog): output_of(made, catalog)}
-    )
+    after = graph.put(old.id, made)
+    left = tuple(node for node in after.nodes if node.id not in gone or node is made)
+    ports = {output_of(old, catalog): output_of(made, catalog)}
+    return replace(after, nodes=left).rewire(ports)
 
 
 def bypassed(graph: Graph, catalog: Catalog, node: Node) -> Graph:
@@ -152,8 +142,8 @@ def swapped(graph: Graph, catalog: Catalog, first: Node, second: Node) -> Graph:
     into_first, into_second = (data_name(node, catalog) for node in (first, second))
     source, old = first.inputs[into_first], output_of(second, catalog)
     graph = graph.rewire({old: output_of(first, catalog)})
-    earlier = replace(second, inputs={**second.inputs, into_second: source})
-    later = replace(first, inputs={**first.inputs, into_first: old})
+    earlier = second.fed({into_second: source})
+    later = first.fed({into_first: old})
     nodes: list[Node] = []
     for node in graph.nodes:
         if node.id == first.id:

@@ -147,6 +147,6 @@ def random_crop_in_decoder(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
         decoding = catalog[fused.op].args.keys()
         if not {*resize.args, *resize.inputs} <= known or not fused.args.keys() <= decoding:
             continue
-        fed = replace(resize, inputs={**resize.inputs, "data": Port(fused.id, "output")})
+        fed = resize.fed({"data": Port(fused.id, "output")})
         nodes = {decoder.id: fused, crop.id: fed}
         yield replace(graph, nodes=tuple(nodes.get(node.id, node) for node in graph.nodes))

@@ -116,12 +116,9 @@ def crop_out_of_normalize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
         if colour is None or not is_pixelwise(graph, catalog, colour):
             continue
         crop = with_given(Node(free_id(graph, "crop"), "crop"), given(normalize, *CROP_WINDOW))
-        crop = replace(crop, inputs={**crop.inputs, "data": normalize.inputs["data"]})
+        crop = crop.fed({"data": normalize.inputs["data"]})
         fed = with_given(normalize, {"data": Port(crop.id, "output")}, *CROP_WINDOW)
-        nodes: list[Node] = []
-        for node in graph.nodes:
-            nodes += [crop, fed] if node.id == normalize.id else [node]
-        split = replace(graph, nodes=tuple(nodes))
+        split = graph.put(normalize.id, crop, fed)
         if chooses_pixels(split, catalog, crop):
             yield swapped(split, catalog, colour, crop)
 

@@ -100,7 +100,7 @@ def branch_block(graph: Graph, catalog: Catalog, block: Block, source: Port) -> 
     graph = replace(graph, nodes=(*before[:at], *graph.nodes[len(before) :], *before[at:]))
     for node, name in block.fed:
         fed = graph.node(renamed[node])
-        graph = graph.replace_node(replace(fed, inputs={**fed.inputs, name: source}))
+        graph = graph.replace_node(fed.fed({name: source}))
     return graph, Port(renamed[block.gives.node], block.gives.output)
 
 

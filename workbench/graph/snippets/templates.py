@@ -8,11 +8,12 @@ from dataclasses import replace
 from workbench.catalog.spec import Catalog
 from workbench.catalog.templates import PLACE, Template, TemplateNode
 from workbench.errors import GraphEditError
-from workbench.graph.control_flow.kinds import CONDITION, IF
-from workbench.graph.edits.compose import find_edge, kind_name, with_outputs
+from workbench.graph.control_flow.options import set_probability
+from workbench.graph.control_flow.wrap import wrap_in_region
+from workbench.graph.edits.compose import find_edge, with_outputs
 from workbench.graph.edits.connect import connect, set_output
-from workbench.graph.edits.edit import free_id, free_seed, new_node, ports_at
-from workbench.graph.model import Body, Graph, Node, Port
+from workbench.graph.edits.edit import free_id, free_seed, ports_at
+from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.scoped import scoped
 from workbench.graph.snippets.blocks import Block, branch_block
 from workbench.graph.types.devices import port_kind
@@ -44,7 +45,7 @@ def _in_place_of(graph: Graph, catalog: Catalog, template: Part, source: Port) -
     for edge in followed:
         if edge.source == source:
             fed = graph.node(edge.target)
-            graph = graph.replace_node(replace(fed, inputs={**fed.inputs, edge.input: given}))
+            graph = graph.replace_node(fed.fed({edge.input: given}))
     for name in names:
         graph = set_output(graph, name, given)
     return with_outputs(graph, catalog, given.node), given.node
@@ -78,9 +79,7 @@ def branch_template(
     if port_kind(graph, catalog, source) != "image":
         kind = port_kind(graph, catalog, source)
         raise GraphEditError(f"{template.name} takes image, and {source} gives {kind}.")
-    if template.probability is not None:
-        return _by_chance(graph, catalog, template, template.probability, source)
-    ports = {PLACE: source}
+    before, ports = graph, {PLACE: source}
     sized = _sized(graph, catalog, source)
     for node in template.nodes:
         if node.unsized and sized:
@@ -89,36 +88,13 @@ def branch_template(
         made = _node(graph, catalog, node, ports)
         graph = replace(graph, nodes=_behind(graph, made))
         ports[node.id] = _output(graph, catalog, made.id)
-    return graph, ports[template.nodes[-1].id].node
-
-
-def _by_chance(
-    graph: Graph, catalog: Catalog, template: Template, probability: float, source: Port
-) -> tuple[Graph, str]:
-    """The nodes in the first body of an ``if``, of which the second changes nothing."""
-    region = new_node(graph, catalog, IF.op)
-    first, other = catalog[IF.op].bodies
-    name = kind_name("image")
-    ports = {PLACE: Port(region.scope(first), name)}
-    plain = graph
-    for node in template.nodes:
-        made = _node(graph, catalog, node, ports)
-        graph = replace(graph, nodes=(*graph.nodes, made))
-        ports[node.id] = _output(graph, catalog, made.id)
-    inside = tuple(node for node in graph.nodes if not plain.has(node.id))
-    coin = IF.new_generator(graph, catalog, region, {"probability": probability})
-    assert coin is not None
-    region = replace(
-        region,
-        inputs={CONDITION: Port(coin.id, "output"), name: source},
-        bodies={
-            first: Body(inside, {name: ports[template.nodes[-1].id]}, (name,)),
-            other: Body((), {name: Port(region.scope(other), name)}, (name,)),
-        },
-    )
-    nodes = list(_behind(plain, region))
-    nodes.insert(nodes.index(region), coin)
-    return replace(plain, nodes=tuple(nodes)), region.id
+    end = ports[template.nodes[-1].id]
+    if template.probability is None:
+        return graph, end.node
+    added = [node.id for node in graph.nodes if not before.has(node.id)]
+    whole, region = wrap_in_region(graph, catalog, added, passing={end: source})
+    whole = set_probability(whole, catalog, region, template.probability)
+    return whole.at_scope(graph.scope), region
 
 
 def _behind(graph: Graph, made: Node) -> tuple[Node, ...]:

@@ -74,15 +74,8 @@ def fuse(graph: Graph, catalog: Catalog, region: str) -> tuple[Graph, str]:
     coin_args = {name: value for name, value in parts.coin.args.items() if name != "dtype"}
     coin = replace(parts.coin, args=coin_args)
     old, new = Port(region, parts.output), Port(node.id, spec.outputs[0].name)
-    nodes: list[Node] = []
-    for each in body.nodes:
-        if each.id == region:
-            nodes += [*parts.generators, *maker.nodes, node]
-        elif each.id == coin.id:
-            nodes.append(coin)
-        else:
-            nodes.append(each)
-    fused = replace(body, nodes=tuple(nodes)).rewire({old: new}).whole
+    put = body.put(region, *parts.generators, *maker.nodes, node).replace_node(coin)
+    fused = put.rewire({old: new}).whole
     known = {(fault.node, fault.arg, fault.code) for fault in check_graph(graph, catalog)}
     for fault in check_graph(fused, catalog):
         if (fault.node, fault.arg, fault.code) not in known:

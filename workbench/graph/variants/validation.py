@@ -93,8 +93,7 @@ def _centred(graph: Graph, crop: Node) -> Graph | None:
     centre = replace(
         crop, op="crop", args={"crop": sides}, inputs={"data": Port(name, "output")}, seed=None
     )
-    at = graph.nodes.index(crop)
-    return replace(graph, nodes=(*graph.nodes[:at], resize, centre, *graph.nodes[at + 1 :]))
+    return graph.put(crop.id, resize, centre)
 
 
 def _without_draw(graph: Graph, catalog: Catalog, draw: Node) -> Graph | None:

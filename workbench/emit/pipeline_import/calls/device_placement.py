@@ -41,7 +41,7 @@ def with_devices(
             if port not in spec.args and edge.device != side:
                 scope = graph.scope_of(node.id)
                 source = copies.of(node.inputs[port], edge.device, scope, before=node.id)
-                node = replace(node, inputs={**node.inputs, port: source})
+                node = node.fed({port: source})
         copies.graph = copies.graph.replace_node(node)
     for op, call in made:
         for name, made_in in call.bodies.items():

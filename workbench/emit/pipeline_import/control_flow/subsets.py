@@ -91,15 +91,9 @@ def _region(block: Graph, choice: Port, branches: Sequence[Node]) -> Graph | Non
     region = replace(region, inputs=inputs, bodies=bodies)
     end, made = links[-1][1], Port(region.id, name)
     gone = {node.id for node in (*branches, *tables)}
-    nodes = []
-    for node in block.nodes:
-        if node.id == branches[-1].id:
-            nodes.append(region)
-        elif node.id not in gone:
-            ports = {into: made if port == end else port for into, port in node.inputs.items()}
-            nodes.append(replace(node, inputs=ports))
-    outputs = {output: made if port == end else port for output, port in block.outputs.items()}
-    return replace(block, nodes=tuple(nodes), outputs=outputs).whole
+    put = block.put(branches[-1].id, region)
+    nodes = tuple(node for node in put.nodes if node is region or node.id not in gone)
+    return replace(put, nodes=nodes).rewire({end: made}).whole
 
 
 def _links(block: Graph, branches: Sequence[Node]) -> list[tuple[Port, Port]] | None:
