@@ -11,7 +11,7 @@ from workbench.emit.annotations.mask_followers import MaskWriter
 from workbench.emit.core.code import Lines
 from workbench.emit.core.naming import unique_names
 from workbench.emit.core.python import literal
-from workbench.graph.annotations.follower_regions import CARRIED_INPUTS
+from workbench.graph.annotations.follower_dependencies import CARRIED_INPUTS
 from workbench.graph.annotations.formats import is_relative
 from workbench.graph.model import Node, Port
 

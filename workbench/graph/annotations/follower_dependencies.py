@@ -6,13 +6,15 @@ of its node, in the graph that runs alone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from workbench.catalog.own_operators.followers import CARRIERS
+from workbench.catalog.own_operators.followers import CARRIERS, FOLLOWERS
 from workbench.catalog.spec import Catalog
-from workbench.graph.annotations.follower_regions import through_regions
 from workbench.graph.annotations.followers import follows, path_of
-from workbench.graph.model import Graph, Node
+from workbench.graph.annotations.geometry import GeometryPath, GeometryStep
+from workbench.graph.edits.edit import free_id
+from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.identity_cache import identity_cached
 
 _THROUGH = "through_"
@@ -46,3 +48,93 @@ def _with_inputs(graph: Graph, catalog: Catalog, node: Node) -> Node:
     more = [port for port in path.inputs if port not in known] if path else []
     inputs = own | {f"{_THROUGH}{index}": port for index, port in enumerate(more)}
     return node if inputs == node.inputs else replace(node, inputs=inputs)
+
+
+_STATES: Mapping[str, tuple[str, ...]] = {
+    "follow_boxes": ("corners",),
+    "follow_points": ("at", "seen"),
+    "follow_masks": ("moved",),
+}
+"""What of a follower comes through a region, as outputs of its carriers."""
+_WARPED = ("map",)
+"""The same of masks that go by one map at the end."""
+_WARPED_AND_CUT = ("map", "seen")
+CARRIED_INPUTS = frozenset(name for state in (*_STATES.values(), _WARPED_AND_CUT) for name in state)
+"""Inputs of a follower whose image came through a region: what came through with it."""
+
+
+def through_regions(graph: Graph, catalog: Catalog, node: Node, path: GeometryPath | None) -> Graph:
+    """The graph in which what becomes of a follower's target goes through regions on its path."""
+    scope = graph.scope_of(node.id)
+    name = FOLLOWERS[node.op].inputs[0].name
+    if path is None or path.blocked or name not in node.inputs:
+        return graph
+    if not any(step.bodies for step in path.steps):
+        return graph
+    state = _STATES[node.op]
+    if node.op == "follow_masks" and path.in_one_warp:
+        state = _WARPED_AND_CUT if path.brings_back else _WARPED
+    carried = _Carried(graph, catalog, node, state)
+    start = {"moved" if state == ("moved",) else name: node.inputs[name]}
+    start = {} if state[0] == "map" else start
+    given, before = carried.through(scope, path, start, path.start)
+    return carried.graph.replace_node(node.fed({**given, "before": before}))
+
+
+class _Carried:
+    """Brings what becomes of a target through regions."""
+
+    def __init__(
+        self, graph: Graph, catalog: Catalog, follower: Node, state: tuple[str, ...]
+    ) -> None:
+        self.graph = graph
+        self.catalog = catalog
+        self.follower = follower
+        self.state = state
+
+    def through(
+        self, scope: str, path: GeometryPath, given: Mapping[str, Port], before: Port
+    ) -> tuple[Mapping[str, Port], Port]:
+        """What is known of the target behind the last region of a path, and the image there."""
+        pending = given.keys() != set(self.state)
+        for step in path.steps:
+            if not step.bodies:
+                pending = True
+                continue
+            if pending:
+                given = self.carrier(f"to_{step.node.id}", scope, given, before, step.before)
+            given, before, pending = self.region(step, given), step.after, False
+        return given, before
+
+    def carrier(
+        self, name: str, scope: str, given: Mapping[str, Port], before: Port, image: Port
+    ) -> Mapping[str, Port]:
+        """A node that carries it on from one image to another, in the same body."""
+        op = "carry_map" if self.state[0] == "map" else f"carry_{self.follower.op[7:]}"
+        args = {n: v for n, v in self.follower.args.items() if n in CARRIERS[op].args}
+        if op == "carry_map":
+            args["cuts"] = "seen" in self.state
+        inputs = {**given, "image": image, "before": before}
+        node = Node(free_id(self.graph, f"{name}_{self.follower.id}"), op, args, inputs)
+        body = self.graph.body_at(scope)
+        self.graph = self.graph.replace_body(scope, replace(body, nodes=(*body.nodes, node)))
+        return {name: Port(node.id, name) for name in self.state}
+
+    def region(self, step: GeometryStep, given: Mapping[str, Port]) -> Mapping[str, Port]:
+        """The same, through the bodies of a region."""
+        names = {name: f"{self.follower.id}_{name}" for name in self.state}
+        for body_name, path in step.bodies.items():
+            scope = step.node.scope(body_name)
+            taken = {name: Port(scope, names[name]) for name in self.state}
+            ends, before = self.through(scope, path, taken, path.start)
+            if path.steps and not path.steps[-1].bodies:
+                image = self.graph.body_at(scope).outputs[step.after.output]
+                ends = self.carrier(scope.replace(".", "_"), scope, ends, before, image)
+            body = self.graph.body_at(scope)
+            outputs = {**body.outputs, **{names[name]: ends[name] for name in self.state}}
+            body = replace(body, outputs=outputs, inputs=(*body.inputs, *names.values()))
+            self.graph = self.graph.replace_body(scope, body)
+        region = self.graph.node(step.node.id)
+        inputs = {**region.inputs, **{names[name]: given[name] for name in self.state}}
+        self.graph = self.graph.replace_node(replace(region, inputs=inputs))
+        return {name: Port(region.id, names[name]) for name in self.state}

@@ -22,8 +22,7 @@ from workbench.graph.edits.edit import free_id, free_seed
 from workbench.graph.model import GRAPH, Graph, Node, Port
 from workbench.graph.model.frozen import FrozenDict
 from workbench.graph.model.ports import output_ports
-from workbench.graph.user_functions.function_path import source_at
-from workbench.graph.user_functions.function_source import function_source, place_of
+from workbench.graph.user_functions.function_source import function_source, place_of, source_at
 from workbench.graph.user_functions.own_code import source_problem, trust_source
 
 Library = Literal["numpy", "cupy", "torch", "numba"]
