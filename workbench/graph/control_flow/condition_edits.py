@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, Value
@@ -27,7 +27,7 @@ from workbench.graph.control_flow.conditions import (
 )
 from workbench.graph.control_flow.kinds import CONDITION, IF
 from workbench.graph.control_flow.wrap import passing_input
-from workbench.graph.edits.edit import new_node, without_idle_generators
+from workbench.graph.edits.edit import NewNodes, new_node, without_idle_generators
 from workbench.graph.edits.lead_in import lead_in, origin_of
 from workbench.graph.model import Body, Graph, Node, Port, region_of
 from workbench.graph.model.node_order import ancestors
@@ -132,26 +132,8 @@ def _made(
     return tuple(maker.nodes)
 
 
-class _Maker:
-    """New nodes one after another, each with a free id and a free seed."""
-
-    def __init__(self, body: Graph, catalog: Catalog) -> None:
-        self.body = body
-        self.catalog = catalog
-        self.nodes: list[Node] = []
-
-    def add(
-        self,
-        op: str,
-        args: Mapping[str, Value],
-        inputs: Mapping[str, Port],
-        wanted: str | None = None,
-    ) -> Port:
-        fresh = new_node(self.body, self.catalog, op, wanted)
-        node = replace(fresh, args=args, inputs=inputs)
-        self.body = replace(self.body, nodes=(*self.body.nodes, node))
-        self.nodes.append(node)
-        return Port(node.id, "output")
+class _Maker(NewNodes):
+    """The nodes of a condition."""
 
     def measured(self, measure: Measure, image: Port) -> Port:
         if op := SIDES.get(measure):

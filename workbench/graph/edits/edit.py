@@ -46,6 +46,30 @@ def new_node(graph: Graph, catalog: Catalog, op: str, wanted_id: str | None = No
     )
 
 
+class NewNodes:
+    """New nodes for a body, added one after another, each with a free id and a free seed."""
+
+    def __init__(self, body: Graph, catalog: Catalog) -> None:
+        self.body = body
+        """The body with the new nodes at its end."""
+        self.catalog = catalog
+        self.nodes: list[Node] = []
+
+    def add(
+        self,
+        op: str,
+        args: Mapping[str, Value],
+        inputs: Mapping[str, Port],
+        wanted: str | None = None,
+    ) -> Port:
+        """Add a node; returns its first output. ``wanted`` is its id, if that is free."""
+        fresh = new_node(self.body, self.catalog, op, wanted)
+        node = replace(fresh, args=args, inputs=inputs)
+        self.body = replace(self.body, nodes=(*self.body.nodes, node))
+        self.nodes.append(node)
+        return Port(node.id, self.catalog[op].outputs[0].name)
+
+
 def usual_id(op: str) -> str:
     """The variable that a person would write: ``reader`` and ``decode``, else the last word."""
     module, _, word = op.rpartition(".")

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from workbench.catalog.own_operators.fused import FUSED_FORMS, FusedForm
-from workbench.catalog.spec import Catalog, OpSpec, Value
+from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
 from workbench.graph.checks.check import check_graph
 from workbench.graph.control_flow.kinds import IF
-from workbench.graph.edits.edit import new_node
+from workbench.graph.edits.edit import NewNodes
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.types.devices import is_generator
 from workbench.graph.types.shapes import TensorType, infer_types
@@ -145,41 +145,31 @@ def _require_exact(body: Graph, catalog: Catalog, parts: _Parts, form: FusedForm
         )
 
 
-class _Blend:
+class _Blend(NewNodes):
     """New nodes that give a value where the coin says yes, else the neutral one, to the bit."""
 
     def __init__(self, body: Graph, catalog: Catalog, coin: Port) -> None:
-        self.body = body
-        self.catalog = catalog
+        super().__init__(body, catalog)
         self.coin = coin
-        self.nodes: list[Node] = []
 
     def blended(self, value: Value | Port, neutral: float, drawn: bool) -> Port:
         """``coin * value``, and ``+ (1 - coin)`` where 1 is neutral."""
         chosen = self._chosen(value, drawn)
         if neutral == 0 and chosen is not None:
             return chosen
-        passed = self._add("math.sub", {"left": 1, "constant_type": "INT32"}, {"data": self.coin})
+        passed = self.add("math.sub", {"left": 1, "constant_type": "INT32"}, {"data": self.coin})
         if chosen is None:
             return passed
-        return self._add("math.add", {}, {"data": chosen, "other": passed})
+        return self.add("math.add", {}, {"data": chosen, "other": passed})
 
     def _chosen(self, value: Value | Port, drawn: bool) -> Port | None:
         """The value where the coin says yes, else 0; None where it is always 0."""
         if isinstance(value, Port):
             into = "right" if drawn else "other"
-            return self._add("math.mul", {}, {"data": self.coin, into: value})
+            return self.add("math.mul", {}, {"data": self.coin, into: value})
         if not isinstance(value, int | float) or value == 0:
             return None
         if value == 1:
             return self.coin
         kind = "INT32" if isinstance(value, int) else "FLOAT"
-        return self._add("math.mul", {"right": value, "constant_type": kind}, {"data": self.coin})
-
-    def _add(self, op: str, args: Mapping[str, Value], inputs: Mapping[str, Port]) -> Port:
-        spec: OpSpec = self.catalog[op]
-        fresh = new_node(self.body, self.catalog, op)
-        node = replace(fresh, args=args, inputs=inputs)
-        self.body = replace(self.body, nodes=(*self.body.nodes, node))
-        self.nodes.append(node)
-        return Port(node.id, spec.outputs[0].name)
+        return self.add("math.mul", {"right": value, "constant_type": kind}, {"data": self.coin})
