@@ -14,6 +14,12 @@ from workbench.sources import NO_FACTS, DataFacts
 _LAYOUTS = {"xywh": "xyWH", "ltrb": "xyXY"}
 
 
+def facts_of(source: Node, facts: Mapping[str, DataFacts]) -> DataFacts:
+    """The facts of the data that a source reads; without any for a node that is none."""
+    name = parameter_of(source) if isinstance(source, Source) else None
+    return facts.get(name or "", NO_FACTS)
+
+
 def box_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
     """Warnings about the boxes of an active graph and of the data that it reads."""
     read = {port for node in graph.walk() for port in node.inputs.values()}
@@ -24,7 +30,7 @@ def box_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault
             yield from _layout(graph, node, port)
             yield from _over_edge(graph, node, port, facts)
     for source in graph.sources:
-        found = facts.get(parameter_of(source) or "", NO_FACTS)
+        found = facts_of(source, facts)
         if found.without_area and Port(source.id, "boxes") in read:
             drops = source.op == "readers.coco"
             follows = any(node.op == "follow_boxes" for node in graph.walk())
@@ -51,7 +57,7 @@ def _over_edge(
     """Boxes over the edge in the data from which the boxes of a node come."""
     feeding = ancestors(graph, [port if graph.has(port.node) else Port(node.id, "boxes")])
     for source in graph.sources:
-        found = facts.get(parameter_of(source) or "", NO_FACTS)
+        found = facts_of(source, facts)
         if source.id not in feeding or not found.outside:
             continue
         clips = clip_function(node) is not None

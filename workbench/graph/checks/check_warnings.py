@@ -10,14 +10,13 @@ from workbench.arguments import checked
 from workbench.catalog import load_catalog
 from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.catalog.spec import CATALOG, Catalog, Value
-from workbench.graph.checks.box_warnings import box_warnings
+from workbench.graph.checks.box_warnings import box_warnings, facts_of
 from workbench.graph.execution.active import active_graph
-from workbench.graph.execution.dataset_parameters import parameter_of
 from workbench.graph.model import GRAPH, Graph, Node, Port, Source
 from workbench.graph.model.faults import Fault, Faults
 from workbench.graph.types.devices import decodes, port_kind
 from workbench.graph.user_functions.function_randomness import REMEDY, undetermined
-from workbench.sources import NO_FACTS, DataFacts, decodes_to_silence
+from workbench.sources import DataFacts, decodes_to_silence
 
 MIXED_ENOUGH = 0.7
 """Share of the classes in a batch of shuffled data below which the order is reported."""
@@ -280,7 +279,7 @@ def _order(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
     """Sources whose order leaves batches with few classes."""
     size = graph.settings.batch_size
     for source in graph.sources:
-        found = facts.get(parameter_of(source) or "", NO_FACTS)
+        found = facts_of(source, facts)
         labels = found.labels
         data = f"the first {len(labels):,} samples" if found.more else "the data"
         fill = shuffle_buffer(source) if labels else None
@@ -355,8 +354,7 @@ def enough_fill(labels: Sequence[int], batch_size: int) -> int:
 def _unusable(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
     """Sources with samples that no reader can use."""
     for source in graph.sources:
-        name = parameter_of(source) or ""
-        found = facts.get(name, NO_FACTS)
+        found = facts_of(source, facts)
         if count := found.unusable:
             yield Fault(
                 source.id,
@@ -375,8 +373,7 @@ def _silent(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
         if port is None or not graph.has(port.node):
             continue
         source = graph.node(port.node)
-        name = parameter_of(source) if isinstance(source, Source) else None
-        rates = facts.get(name or "", NO_FACTS).float_rates
+        rates = facts_of(source, facts).float_rates
         if count := sum(decodes_to_silence(rate, node.args) for rate in rates):
             yield Fault(
                 node.id,

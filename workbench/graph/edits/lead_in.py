@@ -18,10 +18,11 @@ def scope_of_port(graph: Graph, port: Port) -> str:
     return graph.whole.scope_of(port.node) if graph.whole.has(port.node) else port.node
 
 
-def origin_of(graph: Graph, catalog: Catalog, port: Port) -> Port:
+def origin_of(graph: Graph, catalog: Catalog, port: Port, *, through_changes: bool = False) -> Port:
     """Of what a body takes in, the port outside of which it comes; others as they are.
 
-    Where bodies run one after another, what one takes in is what another has changed.
+    Where bodies run one after another, what one takes in is what another has changed: that is not
+    followed further, unless ``through_changes``.
     """
     graph = graph.whole
     seen: set[Port] = set()  # a faulty region may be fed from its own body
@@ -33,7 +34,7 @@ def origin_of(graph: Graph, catalog: Catalog, port: Port) -> Port:
         spec = catalog.find(region.op)
         first: Body = next(iter(region.bodies.values()), Body())
         changed = spec is not None and spec.consecutive and port.output in first.outputs
-        if changed or port.output not in region.inputs:
+        if (changed and not through_changes) or port.output not in region.inputs:
             return port
         port = region.inputs[port.output]
     return port

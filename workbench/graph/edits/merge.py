@@ -13,7 +13,7 @@ from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.edits.edit import usual_id
 from workbench.graph.edits.fragment import add_nodes
-from workbench.graph.edits.lead_in import lead_in
+from workbench.graph.edits.lead_in import lead_in, origin_of
 from workbench.graph.model import Graph, Node, Port, region_of
 from workbench.graph.types.devices import is_generator
 
@@ -86,13 +86,18 @@ class _Merger:
         if not same or here.inputs.keys() != there.inputs.keys():
             return False
         for name, port in there.inputs.items():
-            made, found = _made_by(self._other, port), _made_by(self.whole, here.inputs[name])
+            made = self._outermost(self._other, port)
+            found = self._outermost(self.whole, here.inputs[name])
             if not self._other.has(made.node):
                 if made != found:
                     return False
             elif Port(self._found(self._other.node(made.node)), made.output) != found:
                 return False
         return True
+
+    def _outermost(self, graph: Graph, port: Port) -> Port:
+        """The port outside all regions around of which a body takes in a port."""
+        return origin_of(graph, self._catalog, port, through_changes=True)
 
     def _add(self, node: Node, scope: str, wanted: str) -> str:
         """Add a node of the other graph with all that feeds it; gives its id here.
@@ -127,18 +132,6 @@ class _Merger:
 def origin(graph: Graph, node_id: str) -> Node:
     """The node that code made, of which a node of this graph is a copy: itself, if it is none."""
     return graph.origins.get(node_id, graph.node(node_id))
-
-
-def _made_by(graph: Graph, port: Port) -> Port:
-    """The port outside all regions around of which a body takes in a port."""
-    seen: set[Port] = set()  # a faulty region may be fed from its own body
-    while not graph.has(port.node) and graph.has(region_of(port.node)) and port not in seen:
-        seen.add(port)
-        outer = graph.node(region_of(port.node)).inputs.get(port.output)
-        if outer is None:
-            return port
-        port = outer
-    return port
 
 
 def _encloses(graph: Graph, place: str, scope: str) -> bool:
