@@ -225,13 +225,7 @@ def hoisted_generators(node: Node, catalog: Catalog) -> list[Node]:
     Those that nothing feeds: they draw for the whole batch wherever they stand, and before the
     region they are plain to see.
     """
-    return [
-        inner
-        for body in node.bodies.values()
-        for each in body.nodes
-        for inner in [each, *hoisted_generators(each, catalog)]
-        if is_batch_generator(inner, catalog)
-    ]
+    return [generator for generator, _ in hoisted_with_turns(node, catalog)]
 
 
 def hoisted_with_turns(node: Node, catalog: Catalog) -> list[tuple[Node, tuple[int, ...]]]:
