@@ -15,7 +15,7 @@ from workbench.catalog import Value, load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, dump_graph, load_graph, load_recipe
-from workbench.graph.control_flow.kinds import MOST_OPTIONS, ONE_OF, shares
+from workbench.graph.control_flow.kinds import MOST_OPTIONS, ONE_OF, probabilities
 from workbench.graph.control_flow.options import add_option, remove_option, set_weights
 from workbench.graph.control_flow.wrap import unwrap_region, wrap_as_options, wrap_in_region
 from workbench.graph.edits.edit import new_node
@@ -113,7 +113,7 @@ def test_weights_become_shares_that_sum_to_one() -> None:
     "given", [[1, 1, 1], [1] * 7, [0, 5], [1e-9, 1], [0.1] * 32, [1, 99_999], [1e308, 1e308, 0]]
 )
 def test_shares_are_what_dali_takes(given: list[float]) -> None:
-    found = shares(given)
+    found = probabilities(given)
     assert isclose(sum(found), 1, abs_tol=1e-9)
     assert all(0 <= share <= 1 for share in found)
     assert [share > 0 for share in found] == [weight > 0 for weight in given]

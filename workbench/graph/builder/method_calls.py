@@ -14,7 +14,7 @@ from pprint import pformat
 from textwrap import indent
 
 from workbench.catalog.spec import Catalog, OpSpec, Value
-from workbench.graph.control_flow.kinds import IF, KINDS, BlockKind, shares
+from workbench.graph.control_flow.kinds import IF, KINDS, BlockKind, probabilities
 from workbench.graph.edits.edit import new_node
 from workbench.graph.model import Body, Graph, Node, Port, Settings, Source, is_name
 from workbench.graph.model.node_order import running_order
@@ -438,7 +438,7 @@ def whole_weights(p: Value) -> str:
     least = min((share for share in numbers if share), default=1.0)
     for scale in range(1, 21):
         whole = tuple(round(share / least * scale) for share in numbers)
-        if len(set(whole)) > 1 and shares(whole) == p:
+        if len(set(whole)) > 1 and probabilities(whole) == p:
             return literal(whole)
     return literal(p)
 

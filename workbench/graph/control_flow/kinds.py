@@ -363,13 +363,13 @@ def even(count: int) -> tuple[float, ...]:
 def weight_args(weights: Sequence[float]) -> Mapping[str, Value]:
     """Weights as an argument of ``random.choice``, which has none where all are equal.
 
-    Raises GraphEditError as ``shares`` does.
+    Raises GraphEditError as ``probabilities`` does.
     """
-    found = shares(weights)
+    found = probabilities(weights)
     return {"p": found} if len(set(weights)) > 1 else {}
 
 
-def shares(weights: Sequence[float]) -> tuple[float, ...]:
+def probabilities(weights: Sequence[float]) -> tuple[float, ...]:
     """Weights as probabilities that sum to 1. Raises GraphEditError where they cannot."""
     numbers = all(isinstance(weight, Real) for weight in weights)
     finite = numbers and all(0 <= weight < float("inf") for weight in weights)
