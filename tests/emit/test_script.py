@@ -26,8 +26,7 @@ from tests.helpers import (
     with_settings,
 )
 from workbench.emit import Code, emit_script
-from workbench.emit.core.pipeline_seed import _held, pipeline_seed_is_enough
-from workbench.emit.core.seed_sequence import drawn_seeds
+from workbench.emit.core.seed_sequence import _held, drawn_seeds, pipeline_seed_is_enough
 from workbench.emit.targets import export
 from workbench.engine.importing import from_file
 from workbench.errors import GraphFaultsError

@@ -16,7 +16,7 @@ from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
 from workbench.errors import DataError
 from workbench.graph import Port, check_graph, load_recipe
-from workbench.graph.annotations.target_formats import box_format, is_relative
+from workbench.graph.annotations.formats import box_format, is_relative
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.model import Graph, Node
 from workbench.graph.types.label_numbers import labels_source

@@ -12,8 +12,8 @@ import pytest
 
 from workbench.errors import GraphEditError
 from workbench.graph import Edge, Graph, Node, Port, load_recipe
+from workbench.graph.edits.edit import free_seed
 from workbench.graph.model.bounds import USUAL_SEEDS
-from workbench.graph.model.free_seed import free_seed
 from workbench.graph.model.frozen import FrozenDict, frozen
 from workbench.graph.model.identity_cache import identity_cached
 from workbench.graph.model.node_order import ancestors, topological

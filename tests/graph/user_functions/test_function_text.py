@@ -15,7 +15,7 @@ from workbench.emit import emit_script
 from workbench.engine.protocol.codec import _pack_graph
 from workbench.graph import load_recipe
 from workbench.graph.fixes import fixes
-from workbench.graph.user_functions.function_text import written_function
+from workbench.graph.user_functions.function_source import written_function
 from workbench.graph.user_functions.own_code import is_trusted
 
 IMPORTS = ["import math"]

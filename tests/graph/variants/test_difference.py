@@ -16,8 +16,12 @@ from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.edits.rename import rename_node
 from workbench.graph.execution.active import set_muted
 from workbench.graph.model import Node, Port
-from workbench.graph.variants.difference import GraphDifference, graph_differences
-from workbench.graph.variants.matched_nodes import find_renames, with_ids_of
+from workbench.graph.variants.difference import (
+    GraphDifference,
+    find_renames,
+    graph_differences,
+    with_ids_of,
+)
 from workbench.graph.variants.shared_seeds import differing_random_nodes, with_seeds_of
 from workbench.graph.variants.validation import validation_graph
 
