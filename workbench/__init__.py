@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from workbench.bench import Benchmark, Measurement, Report
     from workbench.catalog import Catalog, load_catalog
     from workbench.emit import emit_script
+    from workbench.emit.interop.graph import from_albumentations, from_torchvision
     from workbench.emit.pipeline_import.graph import ImportedGraph
     from workbench.emit.pipeline_import.report import ImportReport
     from workbench.emit.targets import Export, export
-    from workbench.emit.transform_import.graph import from_albumentations, from_torchvision
     from workbench.engine.build.kernel_program import loader
     from workbench.engine.importing import from_file, from_pipeline
     from workbench.engine.protocol.process import Engine
@@ -181,7 +181,7 @@ _HOMES = {
     "emit.pipeline_import.graph": "ImportedGraph",
     "emit.pipeline_import.report": "ImportReport",
     "emit.targets": "Export export",
-    "emit.transform_import.graph": "from_albumentations from_torchvision",
+    "emit.interop.graph": "from_albumentations from_torchvision",
     "engine.importing": "from_file from_pipeline",
     "engine.build.kernel_program": "loader",
     "engine.protocol.process": "Engine",

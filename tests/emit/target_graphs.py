@@ -73,7 +73,7 @@ REFUSED: Mapping[str, Mapping[str, str]] = {
 }
 """Target -> recipes with targets or videos that it cannot carry, and what it says."""
 WITHOUT_DALI = ("torchvision", "albumentations")
-"""Targets that write the graph in another library: see ``transform_export``."""
+"""Targets that write the graph in another library: see ``emit/interop``."""
 PYTHON = [name for name in target_names() if name != "notebook"]
 
 

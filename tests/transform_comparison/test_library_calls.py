@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.emit.transform_export.libraries import require
+from tests.emit.interop.libraries import require
 from workbench.emit.pipeline_import.transform_call import NamedValue, TransformCall
 from workbench.transform_comparison.library_calls import (
     CannotCallError,

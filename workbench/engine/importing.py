@@ -13,16 +13,16 @@ from typing import Any
 
 from workbench.arguments import MAPPING, NUMBER, PATH, TEXT, checked
 from workbench.catalog import load_catalog
+from workbench.emit.interop.graph import (
+    LIBRARIES,
+    from_saved,
+    import_transforms,
+)
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
 from workbench.emit.pipeline_import.report import ImportIssue
 from workbench.emit.pipeline_import.trace.serialized_pipeline import LARGEST, read_pipeline
 from workbench.emit.pipeline_import.trace.traced import Traced
 from workbench.emit.pipeline_import.transform_call import from_plain
-from workbench.emit.transform_import.graph import (
-    LIBRARIES,
-    from_saved,
-    import_transforms,
-)
 from workbench.engine.assumed_values.project_modules import imported_texts
 from workbench.engine.protocol.process import Engine
 from workbench.engine.script_import.scripts import LARGEST_SCRIPT, trace_source

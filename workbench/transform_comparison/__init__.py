@@ -8,10 +8,10 @@ from itertools import islice
 
 from workbench.arguments import WHOLE, Kind, checked
 from workbench.catalog import load_catalog
+from workbench.emit.interop.graph import LIBRARIES, decoded_images, import_transforms
+from workbench.emit.interop.pinned import PinnedTransform, pinned_transforms
 from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.emit.pipeline_import.transform_call import to_plain
-from workbench.emit.transform_import.graph import LIBRARIES, decoded_images, import_transforms
-from workbench.emit.transform_import.pinned import PinnedTransform, pinned_transforms
 from workbench.engine.protocol.process import Engine
 from workbench.engine.protocol.progress_bar import with_progress_bar
 from workbench.engine.protocol.worker_progress import Progress

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.emit.interop.graph import LIBRARIES
+from workbench.emit.interop.own_steps import OWN
 from workbench.emit.pipeline_import.transform_call import NamedValue, TransformCall
-from workbench.emit.transform_import.graph import LIBRARIES
-from workbench.emit.transform_import.own_steps import OWN
 from workbench.engine.script_import.script_sandbox import one_printable_line
 
 Array = NDArray[Any]

@@ -34,7 +34,7 @@ TARGETS = (
     *("ray", "notebook"),
 )
 """Those that can be read back. Dynamic mode leaves no graph; Triton's is another, that answers
-requests; torchvision and Albumentations have operators of their own (``transform_import``)."""
+requests; torchvision and Albumentations have operators of their own (``emit/interop``)."""
 AUTOMATIC = ("auto-augment", "augmix", "rand-augment", "trivial-augment")
 FOLLOWING = ("key-points", "retinanet", "segmentation", "ssd")
 

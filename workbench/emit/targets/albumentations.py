@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.emit.core.code import Code
+from workbench.emit.interop.albumentations.exported import ALBUMENTATIONS
+from workbench.emit.interop.common.source_text import lines_of
 from workbench.emit.targets import Target
 from workbench.emit.templates.transform_module import sample_lines, transform_module
-from workbench.emit.transform_export.albumentations import ALBUMENTATIONS
-from workbench.emit.transform_export.source_text import lines_of
 from workbench.graph.resolved import ResolvedGraph
 from workbench.sources.kinds.images.folder import LIST_IMAGES
 

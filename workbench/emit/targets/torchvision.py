@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from string import Template
 
 from workbench.emit.core.code import Code
+from workbench.emit.interop.torchvision.exported import TORCHVISION
 from workbench.emit.targets import Target
 from workbench.emit.templates.transform_module import sample_lines, transform_module
-from workbench.emit.transform_export.torchvision import TORCHVISION
 from workbench.graph.resolved import ResolvedGraph
 from workbench.sources.kinds.images.folder import LIST_IMAGES
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from workbench.emit.transform_import.graph import LIBRARIES
-from workbench.emit.transform_import.timm import CONSTANTS
+from workbench.emit.interop.graph import LIBRARIES
+from workbench.emit.interop.timm import CONSTANTS
 from workbench.engine.assumed_values.stand_ins import StandIn, StandInModule, StandIns
 
 _WORKBENCH = Path(__file__).parents[2]

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from workbench.emit.interop.graph import LIBRARIES
 from workbench.emit.pipeline_import.transform_call import TransformCall, to_plain
-from workbench.emit.transform_import.graph import LIBRARIES
 from workbench.engine.assumed_values.call_arguments import call_arguments, replaced_note
 from workbench.engine.assumed_values.command_line_defaults import command_line_defaults
 from workbench.engine.assumed_values.project_modules import TREES, found_modules, package_of

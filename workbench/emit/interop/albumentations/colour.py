@@ -1,0 +1,324 @@
+"""Colour, noise, blur and compression of Albumentations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from workbench.emit.interop.albumentations.library import (
+    ALBUMENTATIONS,
+    installed_major,
+)
+from workbench.emit.interop.albumentations.ranges import (
+    is_pair,
+    range_of,
+    shifted,
+)
+from workbench.emit.interop.common.images import (
+    Images,
+    NoMatchError,
+    Step,
+    around,
+    number,
+    size_of,
+    uniform,
+    uniform_whole,
+)
+from workbench.emit.interop.common.pixels import (
+    blur_box,
+    blur_motion,
+    brighten,
+    equalize,
+    grey,
+    invert,
+    jitter_around,
+    posterize,
+    power,
+    sharpen_by_kernel,
+    shift_channels,
+    solarize,
+)
+
+_match = ALBUMENTATIONS.match
+
+
+@_match("RandomBrightnessContrast", ensure_safe_range="values are clipped")
+def random_brightness_contrast(
+    images: Images,
+    brightness_limit: Any = 0.2,
+    contrast_limit: Any = 0.2,
+    brightness_by_max: bool = True,
+    ensure_safe_range: bool = False,
+) -> None:
+    if not brightness_by_max:
+        raise NoMatchError("brightness_by_max=False adds a share of the mean, which is not known")
+    brighten(images, _factor(contrast_limit), around(brightness_limit, 0))
+
+
+def _factor(limit: Any) -> tuple[float, float]:
+    return shifted(limit, 1) if is_pair(limit) else around(limit, 1)
+
+
+@_match("RandomBrightness")
+def random_brightness(images: Images, limit: Any = 0.2) -> None:
+    brighten(images, (1.0, 1.0), around(limit, 0))
+
+
+@_match("RandomContrast")
+def random_contrast(images: Images, limit: Any = 0.2) -> None:
+    brighten(images, _factor(limit), (0.0, 0.0))
+
+
+@_match("ColorJitter")
+def color_jitter(
+    images: Images,
+    brightness: Any = (0.8, 1.2),
+    contrast: Any = (0.8, 1.2),
+    saturation: Any = (0.8, 1.2),
+    hue: Any = (-0.5, 0.5),
+) -> None:
+    jitter_around(images, brightness, contrast, saturation, hue)
+
+
+@_match("HueSaturationValue")
+def hue_saturation_value(
+    images: Images,
+    hue_shift_limit: Any = 20,
+    sat_shift_limit: Any = 30,
+    val_shift_limit: Any = 20,
+) -> None:
+    low, high = around(hue_shift_limit, 0)
+    saturation = [1 + each / 255 for each in around(sat_shift_limit, 0)]
+    value = [each / 255 for each in around(val_shift_limit, 0)]
+    images.graph = images.graph.hsv(
+        hue=uniform(2 * low, 2 * high),  # OpenCV's hue has 180 steps
+        saturation=uniform(saturation[0], saturation[1]),
+    )
+    brighten(images, (1.0, 1.0), (value[0], value[1]))
+    images.changed("saturation is multiplied, and value added to each channel; hue is of YIQ")
+
+
+@_match("RGBShift")
+def rgb_shift(
+    images: Images, r_shift_limit: Any = 20, g_shift_limit: Any = 20, b_shift_limit: Any = 20
+) -> None:
+    red, green, blue = (around(each, 0) for each in (r_shift_limit, g_shift_limit, b_shift_limit))
+    shift_channels(images, (red, green, blue))
+
+
+@_match("ToGray", method="the weights are those of ITU-R 601")
+def to_gray(images: Images, num_output_channels: int = 3, method: str = "weighted_average") -> None:
+    grey(images, num_output_channels)
+
+
+@_match("CLAHE")
+def clahe(images: Images, clip_limit: Any = 4.0, tile_grid_size: Any = (8, 8)) -> None:
+    low, high = clip_limit if is_pair(clip_limit) else (1, number(clip_limit))
+    if low != high:
+        images.changed(f"clip_limit is the middle of {low} and {high}: DALI draws none")
+    down, across = size_of(tile_grid_size)
+    images.graph = images.graph.clahe(
+        tiles_x=across, tiles_y=down, clip_limit=(number(low) + number(high)) / 2
+    )
+
+
+@_match("GaussNoise", noise_scale_factor="noise is sampled for each pixel")
+def gauss_noise(
+    images: Images,
+    var_limit: Any = None,
+    mean: Any = 0,
+    per_channel: bool = True,
+    std_range: Any = (0.2, 0.44),
+    mean_range: Any = (0.0, 0.0),
+    noise_scale_factor: float = 1,
+) -> None:
+    if not per_channel:
+        images.changed("each channel has noise of its own")
+    if var_limit is not None and is_pair(var_limit) and number(var_limit[1]) <= 1:
+        std_range, var_limit = var_limit, None  # the first argument of version 2
+    if var_limit is not None:
+        low, high = var_limit if is_pair(var_limit) else (0, var_limit)
+        spread = uniform(math.sqrt(number(low)), math.sqrt(number(high)))
+        images.changed("the deviation is drawn evenly, not its square")
+        images.graph = images.graph.noise.gaussian(mean=number(mean), stddev=spread)
+        return
+    if mean:
+        images.changed(f"mean={mean} is not carried over: it is of version 1, with var_limit")
+    images.graph = images.graph.noise.gaussian(
+        mean=uniform(255 * number(mean_range[0]), 255 * number(mean_range[1])),
+        stddev=uniform(255 * number(std_range[0]), 255 * number(std_range[1])),
+    )
+
+
+@_match("MultiplicativeNoise")
+def multiplicative_noise(
+    images: Images,
+    multiplier: Any = (0.9, 1.1),
+    per_channel: bool = False,
+    elementwise: bool = False,
+) -> None:
+    if per_channel or elementwise:
+        raise NoMatchError("one factor for the image is known; per_channel or elementwise is given")
+    low, high = range_of(multiplier)
+    images.graph = images.graph.brightness(brightness=uniform(low, high))
+
+
+def _odd_sizes(limit: Any, least: int) -> list[int]:
+    low, high = limit if is_pair(limit) else (least, limit)
+    return list(range(int(number(low)) | 1, int(number(high)) + 1, 2)) or [int(number(high)) | 1]
+
+
+@_match("Blur")
+def blur(images: Images, blur_limit: Any = (3, 7)) -> None:
+    def step(size: int) -> Step:
+        return lambda: blur_box(images, size)
+
+    images.one_of([step(size) for size in _odd_sizes(blur_limit, 3)])
+
+
+_LINE = "the line goes through the pixel, evenly"
+
+
+@_match("MotionBlur", allow_shifted=_LINE, direction_range=_LINE)
+def motion_blur(
+    images: Images,
+    blur_limit: Any = (3, 7),
+    allow_shifted: bool = True,
+    angle_range: Any = (0, 360),
+    direction_range: Any = (-1.0, 1.0),
+) -> None:
+    low, high = number(angle_range[0]), number(angle_range[1])
+    angles = (low, min(high, low + 180))  # half a turn is the same line
+
+    def step(size: int) -> Step:
+        return lambda: blur_motion(images, size, angles)
+
+    images.one_of([step(size) for size in _odd_sizes(blur_limit, 3)])
+    images.changed("the line goes through the pixel, as long as the window, at one of six angles")
+
+
+@_match("GaussianBlur")
+def gaussian_blur(images: Images, blur_limit: Any = 0, sigma_limit: Any = None) -> None:
+    low, high = around(sigma_limit, 0, least=0) if sigma_limit else (0.0, 0.0)
+    free = blur_limit in (0, (0, 0), [0, 0])
+    if sigma_limit is None and (free or (installed_major() or 1) >= 2):
+        low, high = 0.5, 3.0
+    elif sigma_limit is None:
+        images.changed(
+            "sigma follows from the window, as before version 2, which draws 0.5 to 3: give "
+            "sigma_limit"
+        )
+
+    def step(size: int) -> Step:
+        def of_size() -> None:
+            spread = 0.3 * ((size - 1) * 0.5 - 1) + 0.8  # OpenCV's getGaussianKernel
+            drawn = uniform(low, high) if high > 0 else spread
+            window: dict[str, Any] = {"window_size": size} if size else {}
+            images.graph = images.graph.gaussian_blur(sigma=drawn, **window)
+
+        return of_size
+
+    images.one_of([step(size) for size in ([0] if free else _odd_sizes(blur_limit, 3))])
+
+
+@_match("ImageCompression", "JpegCompression")
+def image_compression(
+    images: Images,
+    quality_lower: Any = 99,
+    quality_upper: Any = 100,
+    compression_type: Any = "jpeg",
+    quality_range: Any = None,
+) -> None:
+    if "webp" in str(compression_type).lower():
+        raise NoMatchError("DALI compresses as JPEG, not as WebP")
+    low, high = quality_range or (quality_lower, quality_upper)
+    images.graph = images.graph.jpeg_compression_distortion(
+        quality=uniform_whole(int(number(low)), int(number(high)))
+    )
+
+
+@_match("RandomGamma", eps="no small number is added")
+def random_gamma(images: Images, gamma_limit: Any = (80, 120), eps: Any = None) -> None:
+    low, high = around(gamma_limit, 100)
+    power(images, low / 100, high / 100)
+
+
+@_match("InvertImg")
+def invert_img(images: Images) -> None:
+    invert(images)
+
+
+@_match("Solarize")
+def solarize_(images: Images, threshold: Any = 128, threshold_range: Any = None) -> None:
+    if threshold_range is not None:
+        low, high = (255 * number(each) for each in threshold_range)
+    else:
+        low, high = threshold if is_pair(threshold) else (threshold, threshold)
+        if number(high) <= 1:  # the first argument of version 2
+            low, high = 255 * number(low), 255 * number(high)
+    if low != high:
+        images.changed(f"the threshold is the middle of {low} and {high}, not drawn")
+    solarize(images, (number(low) + number(high)) / 2)
+
+
+@_match("Posterize")
+def posterize_(images: Images, num_bits: Any = 4) -> None:
+    if is_pair(num_bits) and num_bits[0] != num_bits[1]:
+        low, high = (int(number(each)) for each in num_bits)
+
+        def step(bits: int) -> Step:
+            return lambda: posterize(images, bits)
+
+        images.one_of([step(bits) for bits in range(low, high + 1)])
+        return
+    posterize(images, num_bits[0] if is_pair(num_bits) else num_bits)
+
+
+@_match("Equalize", mask="all of the image counts", mask_params="all of the image counts")
+def equalize_(
+    images: Images,
+    mode: str = "cv",
+    by_channels: bool = True,
+    mask: Any = None,
+    mask_params: Any = (),
+) -> None:
+    if mode != "cv":
+        images.changed(f"equalised as OpenCV does, not by mode={mode}")
+    if not by_channels:
+        images.changed("each channel is equalized by itself, not luminance alone")
+    equalize(images)
+
+
+@_match("SaltAndPepper")
+def salt_and_pepper(
+    images: Images, amount: Any = (0.01, 0.06), salt_vs_pepper: Any = (0.4, 0.6)
+) -> None:
+    low, high = range_of(amount)
+    images.graph = images.graph.noise.salt_and_pepper(
+        prob=uniform(low, high), salt_vs_pepper=uniform(*range_of(salt_vs_pepper))
+    )
+
+
+@_match(
+    *("Sharpen", "IAASharpen"),
+    kernel_size="it is of the method gaussian",
+    sigma="it is of the method gaussian",
+)
+def sharpen(
+    images: Images,
+    alpha: Any = (0.2, 0.5),
+    lightness: Any = (0.5, 1.0),
+    method: str = "kernel",
+    kernel_size: int = 5,
+    sigma: float = 1.0,
+) -> None:
+    if method != "kernel":
+        raise NoMatchError(f"method is {method}; kernel is known")
+    sharpen_by_kernel(images, range_of(alpha), range_of(lightness))
+
+
+@_match("IAAAdditiveGaussianNoise", per_channel="each channel has noise of its own")
+def additive_gaussian_noise(
+    images: Images, loc: Any = 0, scale: Any = (2.55, 12.75), per_channel: bool = False
+) -> None:
+    images.graph = images.graph.noise.gaussian(mean=number(loc), stddev=uniform(*range_of(scale)))

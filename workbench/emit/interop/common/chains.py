@@ -1,0 +1,290 @@
+"""Chains of steps out of a graph: what leads from the decoded image to each output."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from workbench.emit.interop.common.steps import OTHERWISE, Chain, Choice, Drawn, Step, View
+from workbench.errors import GraphExportError
+from workbench.graph.control_flow.kinds import CHOICE, CONDITION, IF, ONE_OF, REPEAT, SOME_OF, TIMES
+from workbench.graph.model import Node, Port, Source
+from workbench.graph.model.values import elements
+from workbench.graph.resolved import ResolvedGraph
+from workbench.graph.types.devices import is_generator
+
+_PASSED_ON = ("cast", "math.floor", "math.round")
+"""Operators behind which a draw has the same range."""
+_LINEAR: Mapping[str, Callable[[float, float], float]] = {
+    "math.add": lambda a, b: a + b,
+    "math.sub": lambda a, b: a - b,
+    "math.mul": lambda a, b: a * b,
+    "math.truediv": lambda a, b: a / b,
+}
+_EXPRESSION = ("math.", "reductions.")
+
+
+class Reading:
+    """Reads chains out of a graph for one target. Raises GraphExportError for what is no chain."""
+
+    def __init__(self, resolved: ResolvedGraph, target: str) -> None:
+        self.resolved, self.target = resolved, target
+        self.graph, self.catalog = resolved.graph, resolved.catalog
+        self._users: dict[str, str] = {}
+
+    def views(self) -> tuple[list[View], Chain]:
+        """The views of a photo, and the steps that all of them begin with."""
+        flows = self.resolved.outputs
+        found: dict[Port, View] = {}
+        for name, port in self.graph.outputs.items():
+            flow = flows[name]
+            if flow.kind == "image":
+                chain, _ = self.chain(port)
+                found.setdefault(port, View(name, chain, flow))
+            elif not self._is_label(port):
+                raise GraphExportError(
+                    f"{port.node}: {self.target} gives pictures and the class of each, and the "
+                    f"output {name} is neither ({flow.kind}). {OTHERWISE}"
+                )
+        if not found:
+            port = next(iter(self.graph.outputs.values()))
+            raise GraphExportError(
+                f"{port.node}: {self.target} needs an image to work on. Give an image out."
+            )
+        views = list(found.values())
+        common = _common([view.chain for view in views]) if len(views) > 1 else 1
+        shared = views[0].chain[:common]
+        self._require_own_draws(views, common)
+        return [replace(view, chain=view.chain[common:]) for view in views], shared
+
+    def _is_label(self, port: Port) -> bool:
+        node = self.graph.node(port.node)
+        return isinstance(node, Source) and port.output == "labels"
+
+    def _require_own_draws(self, views: Sequence[View], common: int) -> None:
+        """Two views that share a step which draws would each draw for themselves."""
+        seen: dict[str, str] = {}
+        for view in views:
+            for step in view.chain[common:]:
+                drawing = isinstance(step, Choice) or self._draws(step.node)
+                if drawing and step.node.id in seen:
+                    raise GraphExportError(
+                        f"{step.node.id}: {seen[step.node.id]} and {view.name} share what it "
+                        f"draws, and in {self.target} each draws for itself. Give each a node of "
+                        "its own."
+                    )
+                seen[step.node.id] = view.name
+
+    def _draws(self, node: Node) -> bool:
+        return node.seed is not None or any(
+            name in self.catalog[node.op].args for name in node.inputs
+        )
+
+    def chain(self, port: Port, scope: str = "") -> tuple[Chain, Port]:
+        """The steps that lead to a port, and the port that they begin at.
+
+        That is what a body takes in, or the encoded image of a reader.
+        """
+        made: list[Step | Choice] = []
+        while port.node != scope and not isinstance(node := self.graph.node(port.node), Source):
+            step, port = self._choice(node, port) if node.bodies else self._step(node, port)
+            made.append(step)
+        return tuple(reversed(made)), port
+
+    def _step(self, node: Node, port: Port) -> tuple[Step, Port]:
+        spec = self.catalog[node.op]
+        if self._is_arithmetic(node):
+            leaves: set[Port] = set()
+            text = self._text(port, leaves, node.id)
+            if len(leaves) != 1:
+                raise GraphExportError(
+                    f"{node.id}: {self.target} goes from one image to the next, and this takes "
+                    f"{len(leaves)} images together. {OTHERWISE}"
+                )
+            return Step(node, self, text), leaves.pop()
+        images = [port for name, port in node.inputs.items() if name not in spec.args]
+        if isinstance(node, Source) or len(images) != 1:
+            raise GraphExportError(
+                f"{node.id}: {self.target} goes from one decoded image to the next, and {node.op} "
+                f"takes {len(images)}. {OTHERWISE}"
+            )
+        return Step(node, self), images[0]
+
+    def _is_arithmetic(self, node: Node) -> bool:
+        if node.op == "cast":
+            (port,) = node.inputs.values()
+            inner = self.graph.node(port.node) if self.graph.has(port.node) else None
+            return inner is not None and self._is_arithmetic(inner)
+        return node.op.startswith(_EXPRESSION)
+
+    def _text(self, port: Port, leaves: set[Port], user: str) -> str:
+        """An expression as text, in which ``x`` is what is no arithmetic."""
+        node = self.graph.node(port.node) if self.graph.has(port.node) else None
+        if node is not None and is_generator(self.catalog[node.op]):
+            drawn = self._of_generator(node)
+            self._claim(node, user)
+            return f"[{drawn.low:g}, {drawn.high:g}]"
+        if node is None or not (node.op == "cast" or node.op.startswith(_EXPRESSION)):
+            leaves.add(port)
+            return "x"
+        operands = [self._text(source, leaves, user) for source in node.inputs.values()]
+        if node.op == "cast":
+            return operands[0]
+        if "left" in node.args:
+            operands.insert(0, f"{node.args['left']:g}")
+        operands += [f"{node.args[n]:g}" for n in ("right", "lo", "hi") if n in node.args]
+        return f"{node.op.removeprefix('math.')}({', '.join(operands)})"
+
+    def _choice(self, node: Node, port: Port) -> tuple[Choice, Port]:
+        ends = [
+            self.chain(body.outputs[port.output], node.scope(name))
+            for name, body in node.bodies.items()
+        ]
+        chains = tuple(chain for chain, _ in ends)
+        taken = {begin.output for _, begin in ends}
+        if len(taken) != 1:
+            raise GraphExportError(
+                f"{node.id}: {self.target} changes one image, and its bodies begin with "
+                f"{len(taken)}. {OTHERWISE}"
+            )
+        source = node.inputs[taken.pop()]
+        if node.op == IF.op:
+            p = self._probability(node, CONDITION)
+            return Choice(node, chains, (p, 1 - p)), source
+        if node.op == REPEAT.op:
+            return Choice(node, chains, times=self._times(node)), source
+        if node.op not in (ONE_OF.op, SOME_OF.op):
+            raise GraphExportError(f"{node.id}: {self.target} has no {node.op}. {OTHERWISE}")
+        drawn = self._deciding(node, CHOICE)
+        if node.op == SOME_OF.op:
+            count, shuffled = SOME_OF.count(node), SOME_OF.is_shuffled(node)
+            return Choice(node, chains, count=count, shuffled=shuffled), source
+        weights = elements(drawn.args.get("p", 1 / len(chains)))
+        if len(weights) == 1:  # for all, as DALI repeats it
+            weights *= len(chains)
+        return Choice(node, chains, tuple(float(str(each)) for each in weights)), source
+
+    def _deciding(self, region: Node, name: str) -> Node:
+        port = region.inputs[name]
+        node = self.graph.node(port.node)
+        self._claim(node, region.id)
+        if node.op != "random.choice":
+            raise GraphExportError(
+                f"{region.id}.{name}: {self.target} draws what runs, and {node.id} ({node.op}) "
+                f"decides here. {OTHERWISE}"
+            )
+        return node
+
+    def _probability(self, region: Node, name: str) -> float:
+        node = self.graph.node(region.inputs[name].node)
+        if node.op == "random.coin_flip":
+            self._claim(node, region.id)
+            return float(str(node.args.get("probability", 0.5)))
+        below = node.op in ("math.lt", "math.le") and "right" in node.args
+        if below and (drawn := self._drawn(node.inputs["data"], region.id)) is not None:
+            limit = float(str(node.args["right"]))
+            if drawn.low == drawn.high:
+                return float(drawn.low < limit or (node.op == "math.le" and drawn.low == limit))
+            return min(max((limit - drawn.low) / (drawn.high - drawn.low), 0.0), 1.0)
+        raise GraphExportError(
+            f"{region.id}.{name}: {self.target} decides by a probability, and {node.id} "
+            f"({node.op}) decides here. {OTHERWISE}"
+        )
+
+    def _times(self, region: Node) -> tuple[int, int]:
+        most = REPEAT.repetitions(region)
+        if TIMES not in region.inputs:
+            return most, most
+        drawn = self.drawn(region, TIMES)
+        if not isinstance(drawn, Drawn):
+            fixed = min(max(0, math.floor(drawn)), most)
+            return fixed, fixed
+        return max(0, math.floor(drawn.low)), min(most, math.ceil(drawn.high) - 1)
+
+    def drawn(self, node: Node, name: str) -> Any:
+        """What an argument is drawn from, or its value where that is constant."""
+        found = self._drawn(node.inputs[name], node.id)
+        if found is None:
+            raise GraphExportError(
+                f"{node.id}.{name}: {self.target} draws it from a range, and "
+                f"{node.inputs[name].node} calculates it. {OTHERWISE}"
+            )
+        return found if found.low != found.high or found.values else found.low
+
+    def _drawn(self, port: Port, user: str) -> Drawn | None:
+        """The range behind a port, through arithmetic with constants; None where it is none."""
+        node = self.graph.node(port.node) if self.graph.has(port.node) else None
+        if node is None:
+            return None
+        if is_generator(self.catalog[node.op]):
+            self._claim(node, user)
+            return self._of_generator(node)
+        if node.op == "constant":
+            numbers = elements(node.args.get("fdata", node.args.get("idata", ())))
+            if len(numbers) == 1:
+                return Drawn(float(str(numbers[0])), float(str(numbers[0])))
+            return None
+        sources = list(node.inputs.values())
+        inner = self._drawn(sources[0], user) if len(sources) == 1 else None
+        if inner is None or inner.values or inner.probability is not None:
+            return None
+        if node.op == "math.neg":
+            return inner._replace(low=-inner.high, high=-inner.low)
+        if node.op == "math.floor":
+            return inner._replace(high=inner.high - 1)
+        if node.op in _PASSED_ON:
+            return inner
+        if node.op not in _LINEAR:
+            return None
+        by = float(str(node.args.get("right", node.args.get("left"))))
+        swap = "left" in node.args
+        if node.op == "math.truediv" and (swap or by == 0):
+            return None
+        ends = [
+            _LINEAR[node.op](by, end) if swap else _LINEAR[node.op](end, by)
+            for end in (inner.low, inner.high)
+        ]
+        return inner._replace(low=min(ends), high=max(ends))
+
+    def _of_generator(self, node: Node) -> Drawn:
+        shape = node.args.get("shape", ())
+        sides = shape if isinstance(shape, tuple) else (shape,)
+        count = math.prod(int(str(side)) for side in sides)
+        if node.op == "random.coin_flip":
+            return Drawn(
+                0, 1, probability=float(str(node.args.get("probability", 0.5))), numbers=count
+            )
+        if node.op == "random.uniform" and not node.inputs:
+            values = node.args.get("values")
+            if values is not None:
+                numbers = tuple(float(str(each)) for each in elements(values))
+                return Drawn(min(numbers), max(numbers), numbers, numbers=count)
+            ends = node.args.get("range", (-1.0, 1.0))
+            assert isinstance(ends, tuple)
+            low, high = (float(str(end)) for end in ends)
+            return Drawn(low, high, numbers=count)
+        raise GraphExportError(
+            f"{node.id}: {self.target} draws evenly or by a probability, and has no {node.op}. "
+            f"{OTHERWISE}"
+        )
+
+    def _claim(self, generator: Node, user: str) -> None:
+        """Raise GraphExportError where another step needs the same draw."""
+        first = self._users.setdefault(generator.id, user)
+        if first != user:
+            raise GraphExportError(
+                f"{generator.id}: {first} and {user} need the same draw, and in {self.target} "
+                "each draws for itself. Give each a generator of its own."
+            )
+
+
+def _common(chains: Sequence[Chain]) -> int:
+    """How many steps several chains begin with alike."""
+    count = 0
+    for steps in zip(*chains, strict=False):
+        if len({step.node.id for step in steps}) > 1:
+            break
+        count += 1
+    return count

@@ -1,0 +1,184 @@
+"""Changes of colour that several libraries have, of DALI's operators, on uint8 pixels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from workbench.emit.interop.common.geometry import as_value, fills
+from workbench.emit.interop.common.images import Images, NoMatchError, around, uniform
+from workbench.graph.builder.data_node import DataNode
+from workbench.graph.builder.read import fn
+
+Range = tuple[float, float]
+
+
+def jitter_colour(
+    images: Images, *, brightness: Range, contrast: Range, saturation: Range, hue: Range
+) -> None:
+    """Draw factors of brightness, contrast and saturation, and a turn of the hue of -0.5 to 0.5."""
+    drawn: dict[str, Any] = {}
+    factors = {"brightness": brightness, "contrast": contrast, "saturation": saturation}
+    for name, (low, high) in factors.items():
+        if (low, high) != (1.0, 1.0):
+            drawn[name] = uniform(low, high)
+    if hue != (0.0, 0.0):
+        drawn["hue"] = uniform(360 * hue[0], 360 * hue[1])
+    if drawn:
+        images.graph = images.graph.color_twist(**drawn)
+    if len(drawn) > 1:
+        images.changed("in one order, not in one that is drawn")
+    if "contrast" in drawn:
+        images.changed("contrast turns about 128, not about the mean of the image")
+    if "hue" in drawn:
+        images.changed("the hue is turned in YIQ, not in HSV: strong colours end elsewhere")
+
+
+def jitter_around(
+    images: Images, brightness: Any, contrast: Any, saturation: Any, hue: Any
+) -> None:
+    """Likewise, where each is a range or a number: how far it may lie from 1, the hue from 0."""
+    jitter_colour(
+        images,
+        brightness=around(brightness or 0, 1, least=0),
+        contrast=around(contrast or 0, 1, least=0),
+        saturation=around(saturation or 0, 1, least=0),
+        hue=around(hue or 0, 0),
+    )
+
+
+def grey(images: Images, channels: int) -> None:
+    """Grey as ITU-R 601 weighs the colours, in one channel or three."""
+    if channels == 3:
+        images.graph = images.graph.saturation(saturation=0)
+    elif channels == 1:
+        images.graph = images.graph.color_space_conversion(image_type="RGB", output_type="GRAY")
+    else:
+        raise NoMatchError(f"num_output_channels is {channels}; 1 and 3 are known")
+
+
+def normalise(images: Images, mean: Any, std: Any) -> None:
+    """Subtract and divide at the end; what is between works on the pixels as they are."""
+    if images.normalised:
+        raise NoMatchError("the images are normalised already")
+    images.mean, images.std = fills(mean), fills(std)
+    images.normalised = True
+
+
+def invert(images: Images) -> None:
+    """255 less each value."""
+    images.become((images.value ^ 255).cast(dtype="UINT8"))
+
+
+def solarize(images: Images, threshold: float) -> None:
+    """Invert what is at or above a threshold."""
+    pixels = images.value
+    above = (pixels >= round(threshold)).cast(dtype="INT32")
+    images.become(pixels ^ (above * 255).cast(dtype="UINT8"))
+
+
+def posterize(images: Images, bits: int) -> None:
+    """Keep so many of the 8 bits."""
+    kept = 256 - (1 << (8 - int(bits)))
+    images.become((images.value & kept).cast(dtype="UINT8"))
+
+
+def equalize(images: Images) -> None:
+    """Even out the histogram of each channel."""
+    images.graph = images.graph.equalize()
+
+
+def stretch_contrast(images: Images) -> None:
+    """Stretch each channel to 0 to 255."""
+    pixels = images.value
+    low = fn.reductions.min(pixels, axes=(0, 1), keep_dims=True).cast(dtype="FLOAT")
+    high = fn.reductions.max(pixels, axes=(0, 1), keep_dims=True).cast(dtype="FLOAT")
+    span = fn.math.max(high - low, right=1.0, constant_type="FLOAT")
+    images.become(as_bytes((pixels.cast(dtype="FLOAT") - low) * (255.0 / span)))
+
+
+def sharpen(images: Images, factor: float) -> None:
+    """Go away from the smoothed image by a factor; 0 is smoothed, 1 the image itself."""
+    weights = (1.0, 1.0, 1.0, 1.0, 5.0, 1.0, 1.0, 1.0, 1.0)  # Pillow's SMOOTH
+    smooth = filtered(images, tuple(each / 13 for each in weights), 3)
+    images.become(as_bytes(images.value * factor + smooth * (1.0 - factor)))
+
+
+def sharpen_by_kernel(images: Images, strength: Range, lightness: Range) -> None:
+    """Mix the image with what its edges are, a drawn share of them and drawn lightness."""
+    share, light = as_value(uniform(*strength)), as_value(uniform(*lightness))
+    middle = fn.constant(fdata=(0.0,) * 4 + (1.0,) + (0.0,) * 4, shape=(3, 3))
+    edges = fn.constant(fdata=(-1.0,) * 4 + (8.0,) + (-1.0,) * 4, shape=(3, 3))
+    kernel = middle * (share * light - share + 1.0) + edges * share
+    images.become(as_bytes(fn.filter(images.value, kernel, dtype="FLOAT")))
+
+
+def blur_box(images: Images, size: int) -> None:
+    """The mean of the square around each pixel."""
+    images.become(as_bytes(filtered(images, (1 / size**2,) * size**2, size)))
+
+
+_ANGLES = 6
+"""Lines of which one is drawn."""
+
+
+def blur_motion(images: Images, size: int, angles: Range) -> None:
+    """The mean along a line of so many pixels through each, at one of several angles.
+
+    These are degrees, clockwise from the right, as Albumentations counts them.
+    """
+    steps = [n - size // 2 for n in range(size)]
+    low, high = (math.radians(each) for each in angles)
+    count = 1 if low == high else _ANGLES
+
+    def blurred(angle: float) -> Callable[[], None]:
+        line = [abs(x * math.sin(angle) - y * math.cos(angle)) <= 0.5 for y in steps for x in steps]
+        weights = tuple(round(each / sum(line), 6) for each in line)
+        return lambda: images.become(as_bytes(filtered(images, weights, size)))
+
+    # DALI computes no such kernel: one of several angles, each with its own
+    images.one_of([blurred(low + n * (high - low) / count) for n in range(count)])
+
+
+def filtered(images: Images, weights: tuple[float, ...], size: int) -> DataNode:
+    """The images filtered by a square kernel, as floats."""
+    kernel = fn.constant(fdata=weights, shape=(size, size))
+    found = fn.filter(images.value, kernel, dtype="FLOAT")
+    assert isinstance(found, DataNode)
+    return found
+
+
+def as_bytes(value: DataNode) -> DataNode:
+    """Values of 0 to 255, cut, and rounded by the cast."""
+    found = fn.math.clamp(value, lo=0.0, hi=255.0, constant_type="FLOAT")
+    assert isinstance(found, DataNode)
+    made = found.cast(dtype="UINT8")
+    assert isinstance(made, DataNode)
+    return made
+
+
+def power(images: Images, low: float, high: float) -> None:
+    """Raise values of 0 to 1 to a drawn power."""
+    exponent = uniform(low, high)
+    scaled = images.value * (1 / 255)
+    raised = scaled**exponent
+    images.become(as_bytes(raised * 255.0))
+
+
+def shift_channels(images: Images, limits: tuple[Range, Range, Range]) -> None:
+    """Add a drawn number to each channel."""
+    drawn = fn.stack(*(as_value(uniform(low, high)) for low, high in limits))
+    images.become(as_bytes(images.value + drawn))
+
+
+def brighten(images: Images, factor: Range, shift: Range) -> None:
+    """Multiply by a drawn factor and add a drawn share of 255."""
+    drawn: dict[str, Any] = {}
+    if factor != (1.0, 1.0):
+        drawn["contrast"] = uniform(*factor)
+        drawn["contrast_center"] = 0.0
+    if shift != (0.0, 0.0):
+        drawn["brightness_shift"] = uniform(*shift)
+    if drawn:
+        images.graph = images.graph.brightness_contrast(**drawn)

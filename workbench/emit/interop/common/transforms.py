@@ -1,0 +1,175 @@
+"""How the steps of a graph are written in another library: a table of rules, and what they make."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
+from textwrap import wrap
+from typing import Any
+
+from workbench.emit.core.python import LINE
+from workbench.emit.interop.common.source_text import Call, Expression, call_of
+from workbench.emit.interop.common.steps import Chain, Choice, Step
+
+Rule = Callable[["Transforms", Step], None]
+"""Puts what does a step behind the transforms."""
+_UNSAID = frozenset({"num_attempts", "hw_decoder_load", "out_of_bounds_policy", "image_type"})
+"""Arguments that no library has, and that change no pixel of a photo that runs."""
+
+
+@dataclass
+class Transforms:
+    """The transforms of one chain while they are written, and what is to be said of them."""
+
+    library: Library
+    made: list[Expression] = field(default_factory=list)
+    notes: dict[str, None] = field(default_factory=dict)
+    """What it does otherwise than DALI."""
+    cases: dict[str, None] = field(default_factory=dict)
+    """What was measured of the operators that are in it."""
+    constants: dict[str, str] = field(default_factory=dict)
+    imports: set[str] = field(default_factory=set)
+    options: dict[str, list[Expression]] = field(default_factory=dict)
+    """Lists of transforms that stand above, by name."""
+    classes: dict[str, str] = field(default_factory=dict)
+    """Transforms that the library has not, with their source."""
+    steps: list[tuple[Step | Choice, int]] = field(default_factory=list)
+    """What each item of ``made`` does, by its place."""
+
+    def add(self, function: str, *arguments: Any, **named: Any) -> None:
+        """Put one transform behind, such as ``add("Resize", (224, 224))``."""
+        self.made.append(call_of(f"{self.library.prefix}{function}", *arguments, **named))
+
+    def measured(self, case: str) -> None:
+        """Say which line of the table of differences holds here."""
+        self.cases[case] = None
+
+    def note(self, text: str) -> None:
+        """Say what the library does otherwise."""
+        self.notes[text] = None
+
+    def write(self, chain: Chain) -> None:
+        """Put a chain behind. Raises GraphExportError for what has no counterpart."""
+        for step in chain:
+            first = len(self.made)
+            if isinstance(step, Choice):
+                self.made += self.library.choice(self, step)
+            else:
+                self.library.apply(self, step)
+            self.steps += [(step, at) for at in range(first, len(self.made))]
+
+    def of(self, chain: Chain) -> Transforms:
+        """Those of another chain, which share what is said and defined."""
+        own = replace(self, made=[], steps=[])
+        own.write(chain)
+        return own
+
+
+Write = Callable[[Transforms, Choice], list[Expression]]
+
+
+@dataclass
+class Library:
+    """A table of rules.
+
+    ``prefix`` stands before the name of each transform; ``applied`` is how one is applied to
+    ``photo``; ``choice`` writes regions; ``unmatched`` says of operators why there is no
+    counterpart.
+    """
+
+    name: str
+    prefix: str
+    choice: Write
+    applied: str = "{}(photo)"
+    needs_compose: bool = False
+    """Whether one transform alone has to stand in ``Compose`` too."""
+    rules: dict[str, Rule] = field(default_factory=dict)
+    expressions: list[tuple[re.Pattern[str], Callable[..., None]]] = field(default_factory=list)
+    unmatched: dict[str, str] = field(default_factory=dict)
+
+    def rule(self, *ops: str) -> Callable[[Rule], Rule]:
+        """Register what writes these operators."""
+
+        def keep(rule: Rule) -> Rule:
+            self.rules.update(dict.fromkeys(ops, rule))
+            return rule
+
+        return keep
+
+    def expression(self, pattern: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        """Register what writes arithmetic whose text is this; ``N`` stands for a number."""
+        number = r"(-?[\d.]+(?:e-?\d+)?)"
+        found = re.compile(re.escape(pattern).replace("N", number))
+
+        def keep(rule: Callable[..., None]) -> Callable[..., None]:
+            self.expressions.append((found, rule))
+            return rule
+
+        return keep
+
+    def composed(self, made: list[Expression]) -> Expression:
+        """The transforms as one."""
+        if len(made) == 1 and not self.needs_compose:
+            return made[0]
+        return call_of(f"{self.prefix}Compose", made)
+
+    def apply(self, transforms: Transforms, step: Step) -> None:
+        """Write one step. Raises GraphExportError where there is no counterpart."""
+        if step.expression:
+            for pattern, write in self.expressions:
+                if found := pattern.fullmatch(step.expression):
+                    return write(transforms, step, *map(float, found.groups()))
+            raise step.refusal(f"has no counterpart of {step.expression} (x is the image)")
+        if step.op not in self.rules:
+            raise step.refusal(self.unmatched.get(step.op, f"has no counterpart of {step.op}"))
+        try:
+            self.rules[step.op](transforms, step)
+        except (TypeError, LookupError, ArithmeticError) as error:
+            # A value that DALI takes and the rule does not know, such as an empty list.
+            raise step.refusal(f"has no counterpart of these values of {step.op}") from error
+        if unread := step.given - step.read - _UNSAID:
+            name = min(unread)
+            raise step.refusal(f"has no counterpart of {name} of {step.op}", name)
+        return None
+
+
+def with_p(call: Expression, p: float, *, times: bool = True) -> Call | None:
+    """The call with another probability, multiplied by its own; None where it has none."""
+    if not isinstance(call, Call):
+        return None
+    given = [each for each in call.arguments if isinstance(each, tuple) and each[0] == "p"]
+    if not given:
+        return None
+    own = float(str(given[0][1])) if times else 1.0
+    rest = tuple(each for each in call.arguments if each not in given)
+    return Call(call.function, (*rest, ("p", repr(round(own * p, 6)))))
+
+
+@cache
+def differences(library: str) -> dict[str, dict[str, Any]]:
+    """What was measured of a library, by case (``DIFFERENCES.md``)."""
+    text = files(__package__).joinpath("differences.toml").read_text("utf-8")
+    found: dict[str, dict[str, Any]] = tomllib.loads(text).get(library, {})
+    return found
+
+
+def differences_text(library: str, cases: Sequence[str], notes: Sequence[str]) -> str:
+    """What a docstring says of how far the transforms are from DALI's operators, wrapped."""
+    known = differences(library)
+    rows = {case: known[case] for case in cases if case in known}
+    far = [
+        f"{case} {row['mean']:.2f}, {row['largest']:.0f}"
+        for case, row in rows.items()
+        if row["largest"] >= 1
+    ]
+    equal = ", ".join(case for case, row in rows.items() if row["largest"] < 1)
+    told = []
+    if rows:
+        head = "Mean and largest difference from DALI's pixels, of 255, with all draws fixed"
+        told.append(f"{head}: {'; '.join([*far, *([f'none of {equal}'] if equal else [])])}.")
+    told += [f"Otherwise than DALI: {'; '.join(notes)}."] if notes else []
+    return "".join("\n" + "\n".join(wrap(each, LINE)) + "\n" for each in told)

@@ -1,0 +1,174 @@
+"""A composition as calls -> a graph, with a report of what DALI does otherwise or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from workbench.catalog import load_catalog
+from workbench.emit.interop.albumentations import ALBUMENTATIONS
+from workbench.emit.interop.common.images import Images
+from workbench.emit.interop.common.library import Library
+from workbench.emit.interop.kornia import KORNIA
+from workbench.emit.interop.live import (
+    call_of_albumentations,
+    call_of_dictionary,
+    call_of_object,
+)
+from workbench.emit.interop.own_steps import OWN
+from workbench.emit.interop.timm import TIMM
+from workbench.emit.interop.torchvision.functions import TORCHVISION
+from workbench.emit.pipeline_import.graph import ImportedGraph
+from workbench.emit.pipeline_import.remark import with_remark
+from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
+from workbench.emit.pipeline_import.transform_call import TransformCall
+from workbench.errors import ImportFailedError
+from workbench.graph.builder.data_node import deferred_checks
+from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.edit import new_node
+from workbench.graph.model import Graph, Source
+from workbench.graph.model.frozen import FrozenDict
+from workbench.graph.model.ports import output_ports
+from workbench.graph.storage.layout import Document
+from workbench.sources import PARAMETER, load_source
+
+LIBRARIES = {each.name: each for each in (TORCHVISION, ALBUMENTATIONS, KORNIA, TIMM)}
+"""Whose compositions can be read, by the name of the package."""
+
+
+def from_torchvision(transform: Any, name: str = "imported") -> ImportedGraph:
+    """The graph of a composition of torchvision's transforms, v1 or v2, or of one of them.
+
+    Each transform becomes the nodes of DALI that do the same, with the probability, order and
+    ranges that torchvision has; the report names what DALI does otherwise (``changed``), and what
+    it cannot do and the graph leaves out (``refused``). ``DIFFERENCES.md`` beside the module has
+    how far the pixels are. Raises ImportFailedError for what is no transform of torchvision::
+
+        from importlib.util import find_spec
+
+        if find_spec("torchvision"):  # a script that uses it can be imported without it: from_file
+            from torchvision.transforms import RandomHorizontalFlip
+
+            found = wb.from_torchvision(RandomHorizontalFlip(p=0.5))
+            assert found.graph.has("flip")
+    """
+    return import_transforms(call_of_object(transform, "torchvision"), name)
+
+
+def from_albumentations(
+    transform: Any | str | Path | Mapping[str, Any], name: str = "imported"
+) -> ImportedGraph:
+    """The graph of a composition of Albumentations: the object, or what it saved.
+
+    ``transform`` is a ``Compose`` or another transform, the dictionary that ``to_dict`` gives, or
+    the path of a ``.yaml`` or ``.json`` file that ``albumentations.save`` wrote. Otherwise as
+    ``from_torchvision``. Raises ImportFailedError for what is none of these::
+
+        saved = {"__class_fullname__": "Compose", "p": 1.0, "transforms": [
+            {"__class_fullname__": "HorizontalFlip", "p": 0.5},
+        ]}
+        found = wb.from_albumentations(saved)
+        assert found.graph.has("flip")
+    """
+    if isinstance(transform, str | Path):
+        return from_saved(Path(transform), name)
+    if isinstance(transform, Mapping):
+        call = call_of_dictionary(transform)
+    elif hasattr(transform, "to_dict") and type(transform).__module__.startswith("albumentations"):
+        call = call_of_albumentations(transform)
+    else:
+        call = call_of_object(transform, "albumentations")
+    return import_transforms(call, name)
+
+
+def from_saved(path: Path, name: str, key: str | None = None) -> ImportedGraph:
+    """The graph of a composition in a ``.yaml`` or ``.json`` file; ``key`` selects one of several.
+
+    Raises ImportFailedError if the file cannot be read, or does not have the composition.
+    """
+    saved = _read_saved(path)
+    try:
+        call = call_of_dictionary(saved, key)
+    except ImportFailedError as error:
+        raise ImportFailedError(f"{path}: {error}") from None
+    return import_transforms(call, name)
+
+
+def _read_saved(path: Path) -> Mapping[str, Any]:
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ImportFailedError(f"{path} cannot be read: {error}.") from None
+    try:
+        if path.suffix == ".json":
+            found = json.loads(text)
+        else:
+            found = import_module("yaml").safe_load(text)
+    except ModuleNotFoundError:
+        raise ImportFailedError(
+            f"{path} is YAML, for which PyYAML is missing: pip install pyyaml, or save as .json."
+        ) from None
+    except Exception as error:
+        raise ImportFailedError(f"{path} cannot be read: {error}.") from None
+    if not isinstance(found, Mapping):
+        raise ImportFailedError(f"{path} holds {type(found).__name__}, no saved composition.")
+    return found
+
+
+def import_transforms(
+    call: TransformCall,
+    name: str = "imported",
+    notes: Sequence[str] = (),
+    kind: str = "folder",
+    assumed: Mapping[str, str] = FrozenDict(),
+    losses: Sequence[ImportIssue] = (),
+) -> ImportedGraph:
+    """The graph of a composition, behind a folder of images that are decoded.
+
+    What DALI does otherwise is reported as ``changed``; what it cannot do is left out and reported
+    as ``refused``. Raises ImportFailedError for a call of no library that is known.
+    """
+    library = {**LIBRARIES, OWN.name: OWN}.get(call.library)
+    if library is None:
+        raise ImportFailedError(
+            f"{call.name} is of no library whose compositions are read: {', '.join(LIBRARIES)}."
+        )
+    start = decoded_images(kind)
+    with deferred_checks():
+        images, graph = _applied(library, call, start)
+    if check_graph(graph, load_catalog()):  # which transformation it is, is told by its own check
+        images, graph = _applied(library, call, start)
+    graph = graph.named(name)
+    inexact = tuple(node.id for node in graph.walk() if node.id in images.inexact)
+    exact = tuple(node.id for node in graph.walk() if node.id not in images.inexact)
+    report = ImportReport(
+        exact,
+        (*images.issues, *losses),
+        notes=tuple(notes),
+        assumed=FrozenDict(assumed),
+        changed_nodes=inexact,
+    )
+    return ImportedGraph(with_remark(Document(graph), report), report, call)
+
+
+def _applied(library: Library, call: TransformCall, start: Graph) -> tuple[Images, Graph]:
+    images = Images(start)
+    library.apply(images, call)
+    return images, images.finish()
+
+
+def decoded_images(kind: str) -> Graph:
+    """What every graph of a composition begins with: images of such a source, decoded."""
+    catalog, read_by = load_catalog(), load_source(kind)
+    node = new_node(Graph(), catalog, read_by.op, "reader")
+    fields = {each: getattr(node, each) for each in ("id", "op", "args", "seed")}
+    source = Source(**fields, kind=kind, dataset=PARAMETER)
+    ports = {port.output: port for port in output_ports(source, catalog[source.op])}
+    images = next(iter(ports))
+    given = {name: port for name, port in ports.items() if name in (images, "labels")}
+    read = replace(Graph(), nodes=(source,), outputs=given)
+    return read.decode(output_type="RGB") if images == "jpegs" else read

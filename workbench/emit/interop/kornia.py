@@ -1,0 +1,443 @@
+"""Kornia's augmentations by DALI's operators.
+
+Arguments and defaults are those of Kornia 0.8 (``kornia/augmentation``); images are floats of 0 to
+1, channels first, before and after. Each function is named after its class.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.emit.interop.common.geometry import erased_value, opposite
+from workbench.emit.interop.common.images import (
+    Images,
+    NoMatchError,
+    Step,
+    around,
+    interp_type,
+    number,
+    rounded,
+    size_of,
+    uniform,
+)
+from workbench.emit.interop.common.library import Library, Unused
+from workbench.emit.interop.common.pixels import (
+    blur_motion,
+    brighten,
+    equalize,
+    grey,
+    invert,
+    jitter_around,
+    jitter_colour,
+    posterize,
+    solarize,
+)
+from workbench.emit.interop.torchvision import imported as torchvision
+
+_ALWAYS = (
+    *("AugmentationSequential", "ImageSequential", "Sequential", "Normalize", "Resize"),
+    *("CenterCrop", "RandomCrop", "RandomResizedCrop", "ColorJitter", "ColorJiggle", "PadTo"),
+    *("LongestMaxSize", "SmallestMaxSize", "RandomBrightness", "RandomContrast"),
+    *("RandomSaturation", "RandomHue"),
+)
+KORNIA = Library(
+    "kornia",
+    without_effect={
+        "keepdim": "it concerns single images, and the graph has batches",
+        "RandomCrop.pad_if_needed": "DALI pads, where the library raises an error without it",
+        "separable": "one or two passes compute the same",
+    },
+    not_carried={
+        "same_on_batch": Unused("DALI samples anew for each image", (False, None)),
+        "p_batch": Unused("DALI decides for each image, not for the batch", (1, 1.0)),
+        "cropping_mode": Unused("whole pixels are cropped", ("slice",)),
+        "return_transform": Unused("the graph returns no matrix", (False, None)),
+        "transformation_matrix_mode": Unused("the graph returns no matrix", ("silent",)),
+    },
+    usual_chance=0.5,
+    chances={**dict.fromkeys(_ALWAYS, 1.0), "RandomGrayscale": 0.1},
+)
+_match = KORNIA.match
+KORNIA.unmatched.update(
+    {
+        **dict.fromkeys(
+            ("RandomElasticTransform", "RandomThinPlateSpline", "RandomFisheye"),
+            "DALI draws no such field; experimental.remap takes one that you compute, on a GPU "
+            "alone",
+        ),
+        "RandomPerspective": "DALI draws no perspective; experimental.warp_perspective takes a "
+        "matrix that you compute",
+        "RandomMedianBlur": "DALI's median, experimental.median_blur, runs on a GPU alone",
+        **dict.fromkeys(
+            ("RandomMixUpV2", "RandomMixUp", "RandomCutMixV2", "RandomCutMix"),
+            "it mixes a batch: take the template of that name on the canvas",
+        ),
+    }
+)
+
+
+@_match(
+    *("AugmentationSequential", "ImageSequential", "Sequential"),
+    random_apply_weights="all are chosen equally often",
+    if_unsupported_ops="transforms without a match are left out",
+    disable_item_features="the images are a batch",
+    disable_sequential_features="the images are a batch",
+)
+def sequential(
+    images: Images,
+    *transforms: Any,
+    data_keys: Any = None,
+    extra_args: Any = None,
+    random_apply: Any = False,
+    random_apply_weights: Any = None,
+    if_unsupported_ops: str = "raise",
+    disable_item_features: bool = True,
+    disable_sequential_features: bool = False,
+) -> None:
+    images.zero_to_one = images.channels_first = images.floats = True
+    keys = data_keys if isinstance(data_keys, list | tuple) else [data_keys or "image"]
+    others = [str(key) for key in keys if _key(key) not in ("image", "input", "0")]
+    if others:
+        images.refused(
+            f"data_keys: {', '.join(others)} left out, for the graph has images and labels only. "
+            "Use a source of masks or boxes"
+        )
+    if extra_args and others:
+        images.refused("extra_args left out, as the data_keys that they are for")
+    steps: list[Step] = KORNIA.steps(images, list(transforms))
+    if random_apply is False or random_apply is None:
+        for step in steps:
+            step()
+        return
+    if not isinstance(random_apply, int) or random_apply is True:
+        raise NoMatchError(f"random_apply is {random_apply}; a whole number is known")
+    images.some_of(min(random_apply, len(steps)), steps, shuffled=True)
+
+
+def _key(key: Any) -> str:
+    return str(key).rpartition(".")[2].lower()
+
+
+@_match("RandomHorizontalFlip")
+def random_horizontal_flip(images: Images, p: float = 0.5) -> None:
+    torchvision.random_horizontal_flip(images, p)
+
+
+@_match("RandomVerticalFlip")
+def random_vertical_flip(images: Images, p: float = 0.5) -> None:
+    torchvision.random_vertical_flip(images, p)
+
+
+@_match("RandomResizedCrop")
+def random_resized_crop(
+    images: Images,
+    size: Any,
+    scale: Any = (0.08, 1.0),
+    ratio: Any = (0.75, 4 / 3),
+    resample: Any = "bilinear",
+    *,
+    align_corners: Any = True,
+) -> None:
+    images.graph = images.graph.random_resized_crop(
+        size=size_of(size),
+        random_area=rounded(scale),
+        random_aspect_ratio=rounded(ratio),
+        **_sampling(images, resample, align_corners, antialias=False),
+    )
+
+
+def _sampling(
+    images: Images, resample: Any, align_corners: Any, *, antialias: Any
+) -> dict[str, Any]:
+    found = {"interp_type": interp_type(images, resample), "antialias": bool(antialias)}
+    if found["interp_type"] == "INTERP_NN":
+        images.changed("nearest by the middle of pixels, not by their corner")
+        return found
+    if found["interp_type"] == "INTERP_CUBIC":
+        images.changed("PyTorch's cubic has the parameter -0.75, DALI's -0.5")
+    if align_corners is not False:
+        images.changed(f"align_corners={align_corners} is not carried over: pixels are areas")
+    if antialias:
+        images.changed("antialias: Kornia blurs before it resizes, DALI widens the filter")
+    return found
+
+
+_ALIGNED = "DALI counts from the edges of pixels"
+_SLICED = "whole pixels are cropped, so nothing is interpolated"
+
+
+@_match("RandomCrop", resample=_SLICED, align_corners=_SLICED)
+def random_crop(
+    images: Images,
+    size: Any,
+    padding: Any = None,
+    pad_if_needed: bool = False,
+    fill: Any = 0,
+    padding_mode: str = "constant",
+    resample: Any = "bilinear",
+    *,
+    align_corners: Any = True,
+) -> None:
+    torchvision.random_crop(images, size, padding, pad_if_needed, fill, padding_mode)
+
+
+@_match("CenterCrop", resample=_SLICED, align_corners=_SLICED)
+def center_crop(
+    images: Images, size: Any, align_corners: Any = True, resample: Any = "bilinear"
+) -> None:
+    images.graph = images.graph.crop(
+        crop=size_of(size), rounding="truncate", out_of_bounds_policy="pad"
+    )
+
+
+_SIDES = {
+    "short": "resize_shorter",
+    "long": "resize_longer",
+    "vert": "resize_y",
+    "horz": "resize_x",
+}
+
+
+@_match("Resize")
+def resize(
+    images: Images,
+    size: Any,
+    side: str = "short",
+    resample: Any = "bilinear",
+    align_corners: Any = True,
+    antialias: bool = False,
+) -> None:
+    if side not in _SIDES:
+        raise NoMatchError(f"side is {side}; {', '.join(_SIDES)} are known")
+    sizes: dict[str, Any] = (
+        {_SIDES[side]: number(size)} if isinstance(size, int) else {"size": size_of(size)}
+    )
+    sampling = _sampling(images, resample, align_corners, antialias=antialias)
+    images.graph = images.graph.resize(**sizes, **sampling)
+    if isinstance(size, int):
+        images.changed("the other side is rounded, not cut: it can be one pixel longer")
+
+
+@_match("SmallestMaxSize")
+def smallest_max_size(
+    images: Images, max_size: Any, resample: Any = "bilinear", align_corners: Any = True
+) -> None:
+    resize(images, max_size, "short", resample, align_corners)
+
+
+@_match("LongestMaxSize")
+def longest_max_size(
+    images: Images, max_size: Any, resample: Any = "bilinear", align_corners: Any = True
+) -> None:
+    resize(images, max_size, "long", resample, align_corners)
+
+
+@_match("RandomRotation", align_corners=_ALIGNED)
+def random_rotation(
+    images: Images, degrees: Any, resample: Any = "bilinear", *, align_corners: Any = True
+) -> None:
+    torchvision.random_rotation(images, degrees, resample)
+
+
+@_match("RandomAffine", align_corners=_ALIGNED)
+def random_affine(
+    images: Images,
+    degrees: Any,
+    translate: Any = None,
+    scale: Any = None,
+    shear: Any = None,
+    resample: Any = "bilinear",
+    *,
+    align_corners: Any = False,
+    padding_mode: Any = "zeros",
+    fill_value: Any = None,
+) -> None:
+    if str(padding_mode).rpartition(".")[2].lower() not in ("zeros", "0"):
+        images.changed(f"filled with 0, not by padding_mode={padding_mode}")
+    if fill_value is not None:
+        images.changed(f"filled with 0, not with fill_value={fill_value}")
+    torchvision.random_affine(images, around(degrees, 0), translate, scale, shear, resample)
+
+
+_ORDER = "DALI applies one order"
+
+
+@_match("ColorJitter", order=_ORDER)
+def color_jitter(
+    images: Images,
+    brightness: Any = 0.0,
+    contrast: Any = 0.0,
+    saturation: Any = 0.0,
+    hue: Any = 0,
+    *,
+    order: Any = None,
+) -> None:
+    jitter_around(images, brightness, contrast, saturation, hue)
+
+
+@_match("ColorJiggle", order=_ORDER)
+def color_jiggle(
+    images: Images,
+    brightness: Any = 0.0,
+    contrast: Any = 0.0,
+    saturation: Any = 0.0,
+    hue: Any = 0,
+    *,
+    order: Any = None,
+) -> None:
+    low, high = around(brightness, 1, least=0)
+    brighten(images, around(contrast, 1, least=0), (low - 1, high - 1))
+    unchanged = (1.0, 1.0)
+    jitter_colour(
+        images,
+        brightness=unchanged,
+        contrast=unchanged,
+        saturation=around(saturation, 1, least=0),
+        hue=around(hue, 0),
+    )
+    if around(saturation, 1) != unchanged:
+        images.changed("saturation is that of YIQ, not of HSV")
+
+
+_CLIPPED = "DALI clips the values to their range"
+
+
+@_match("RandomBrightness", clip_output=_CLIPPED)
+def random_brightness(
+    images: Images, brightness: Any = (1.0, 1.0), clip_output: bool = True
+) -> None:
+    low, high = around(brightness, 1, least=0)
+    images.graph = images.graph.brightness_contrast(brightness_shift=uniform(low - 1, high - 1))
+
+
+@_match("RandomContrast", clip_output=_CLIPPED)
+def random_contrast(images: Images, contrast: Any = (1.0, 1.0), clip_output: bool = True) -> None:
+    low, high = around(contrast, 1, least=0)
+    images.graph = images.graph.contrast(contrast=uniform(low, high), contrast_center=0.0)
+
+
+@_match("RandomSaturation")
+def random_saturation(images: Images, saturation: Any = (1.0, 1.0)) -> None:
+    images.changed("saturation is that of YIQ, not of HSV")
+    images.graph = images.graph.saturation(saturation=uniform(*around(saturation, 1, least=0)))
+
+
+@_match("RandomHue")
+def random_hue(images: Images, hue: Any = (0.0, 0.0)) -> None:
+    low, high = around(hue, 0)
+    images.changed("the hue is turned in YIQ, not in HSV: strong colours end elsewhere")
+    images.graph = images.graph.hue(hue=uniform(360 * low, 360 * high))
+
+
+@_match("RandomGrayscale", rgb_weights="the weights are those of ITU-R 601")
+def random_grayscale(images: Images, rgb_weights: Any = None) -> None:
+    grey(images, 3)
+
+
+@_match("RandomGaussianBlur", border_type="DALI reflects at the border")
+def random_gaussian_blur(
+    images: Images, kernel_size: Any, sigma: Any, border_type: Any = "reflect"
+) -> None:
+    torchvision.gaussian_blur(images, size_of(kernel_size)[::-1], sigma)  # the height first
+
+
+@_match("RandomGaussianNoise")
+def random_gaussian_noise(images: Images, mean: float = 0.0, std: float = 1.0) -> None:
+    images.graph = images.graph.noise.gaussian(mean=255 * number(mean), stddev=255 * number(std))
+
+
+@_match("RandomErasing")
+def random_erasing(
+    images: Images, scale: Any = (0.02, 0.33), ratio: Any = (0.3, 3.3), value: Any = 0.0
+) -> None:
+    torchvision.random_erasing(images, 1.0, scale, ratio, value)
+
+
+_FILTER = "DALI's filter mirrors the image there, and turns no kernel"
+
+
+@_match("RandomMotionBlur", border_type=_FILTER, resample=_FILTER)
+def random_motion_blur(
+    images: Images,
+    kernel_size: Any,
+    angle: Any,
+    direction: Any,
+    border_type: Any = "constant",
+    resample: Any = "nearest",
+) -> None:
+    low, high = kernel_size if isinstance(kernel_size, list | tuple) else 2 * (kernel_size,)
+
+    def step(size: int) -> Step:
+        return lambda: blur_motion(images, size, opposite(around(angle, 0)))  # anticlockwise
+
+    images.one_of([step(size) for size in range(int(low) | 1, int(high) + 1, 2)])
+    images.changed("the line is at one of six angles, and the image is mirrored at its border")
+    if around(direction, 0) != (0.0, 0.0):
+        images.changed(f"all of the line counts alike, without direction={direction}")
+
+
+@_match("RandomSolarize")
+def random_solarize(images: Images, thresholds: Any = 0.1, additions: Any = 0.1) -> None:
+    low, high = around(thresholds, 0.5)
+    if low != high:
+        images.changed(f"the threshold is the middle of {low} and {high}, not drawn")
+    if around(additions, 0) != (0.0, 0.0):
+        images.changed(f"nothing is added, but additions={additions}")
+    solarize(images, 255 * (low + high) / 2)
+
+
+@_match("RandomPosterize")
+def random_posterize(images: Images, bits: Any = 3) -> None:
+    low, high = bits if isinstance(bits, list | tuple) else (bits, 8)
+
+    def step(count: int) -> Step:
+        return lambda: posterize(images, count)
+
+    images.one_of([step(count) for count in range(int(low), int(high) + 1)])
+
+
+@_match("RandomEqualize")
+def random_equalize(images: Images) -> None:
+    images.changed("the histogram is equalised as OpenCV does")
+    equalize(images)
+
+
+@_match("RandomInvert", max_val="inverted about the middle of 0 to 1")
+def random_invert(images: Images, max_val: Any = 1.0) -> None:
+    invert(images)
+
+
+@_match("RandomSharpness")
+def random_sharpness(images: Images, sharpness: Any = 0.5) -> None:
+    raise NoMatchError("DALI draws no sharpness; filter takes a kernel")
+
+
+@_match("Normalize")
+def normalize(images: Images, mean: Any, std: Any) -> None:
+    torchvision.normalize(images, _plain(mean), _plain(std))
+
+
+def _plain(value: Any) -> Any:
+    """The numbers of ``torch.tensor([...])``, as a call."""
+    args = getattr(value, "args", None)
+    return args[0] if args else value
+
+
+@_match("PadTo", pad_mode="padded with a value")
+def pad_to_(
+    images: Images,
+    size: Any,
+    pad_mode: str = "constant",
+    pad_value: float = 0,
+    *,
+    crop_if_exceeds: bool = True,
+) -> None:
+    if not crop_if_exceeds:
+        images.changed("crop_if_exceeds=False: larger images are cropped to the size")
+    images.graph = images.graph.crop(
+        crop=size_of(size),
+        crop_pos_x=0.0,
+        crop_pos_y=0.0,
+        out_of_bounds_policy="pad",
+        fill_values=erased_value(images, pad_value),
+    )

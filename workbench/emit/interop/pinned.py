@@ -1,0 +1,348 @@
+"""A composition taken apart: each transformation alone, with what it draws pinned to one value.
+
+So both sides can be given the same parameters: a range becomes its upper end, twice, and ``p`` 1.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.emit.interop.common.images import around
+from workbench.emit.interop.common.library import call_of, transforms_of
+from workbench.emit.interop.graph import LIBRARIES
+from workbench.emit.interop.own_steps import OWN
+from workbench.emit.pipeline_import.transform_call import DrawnValue, NamedValue, TransformCall
+
+_HOLDING = {
+    "torchvision": {"Compose", "Sequential", "RandomApply", "RandomChoice", "RandomOrder"},
+    "albumentations": {"Compose", "Sequential", "OneOf", "SomeOf", "RandomOrder", "OneOrOther"},
+    "kornia": {"AugmentationSequential", "ImageSequential", "Sequential"},
+    "own": {"steps", "drawn"},
+}
+"""Classes that hold others."""
+_CHANGING_FORM = {
+    "torchvision": (
+        *("ToTensor", "ToDtype", "ConvertImageDtype", "ToImage", "PILToTensor", "ToImageTensor"),
+    ),
+    "albumentations": ("ToFloat",),
+}
+"""Those that make a picture a tensor or floats; the calls behind them get it so."""
+_UNCHANGING = {
+    "torchvision": (
+        *("Identity", "SanitizeBoundingBoxes", "ClampBoundingBoxes", "ToPILImage", "RGB"),
+        "ToPureTensor",
+    ),
+    "albumentations": ("NoOp", "ToTensorV2", "ToTensor", "BboxParams", "KeypointParams"),
+    "own": ("contiguous", "clone", "copy", "float"),
+}
+_RANGES: Mapping[str, Mapping[str, Mapping[str, float | None]]] = {
+    "torchvision": {
+        "RandomRotation": {"degrees": 0},
+        "RandomAffine": {"degrees": 0, "scale": None, "shear": 0},
+        "GaussianBlur": {"sigma": None},
+        "JPEG": {"quality": None},
+        "RandomShortestSize": {"min_size": None},
+    },
+    "albumentations": {
+        "RandomBrightnessContrast": {"brightness_limit": 0, "contrast_limit": 0},
+        "RandomBrightness": {"limit": 0},
+        "RandomContrast": {"limit": 0},
+        "HueSaturationValue": dict.fromkeys(
+            ("hue_shift_limit", "sat_shift_limit", "val_shift_limit"), 0
+        ),
+        "RGBShift": dict.fromkeys(("r_shift_limit", "g_shift_limit", "b_shift_limit"), 0),
+        "CLAHE": {"clip_limit": 0},
+        "MultiplicativeNoise": {"multiplier": None},
+        "Blur": {"blur_limit": 0},
+        "GaussianBlur": {"blur_limit": 0, "sigma_limit": 0},
+        "ImageCompression": {"quality_range": None},
+        "RandomGamma": {"gamma_limit": 100},
+        "Solarize": {"threshold": None, "threshold_range": None},
+        "Posterize": {"num_bits": None},
+        "Sharpen": {"alpha": None, "lightness": None},
+        "RandomScale": {"scale_limit": 0},
+        "Rotate": {"limit": 0},
+        "SafeRotate": {"limit": 0},
+        "ShiftScaleRotate": dict.fromkeys(
+            ("shift_limit", "scale_limit", "rotate_limit", "shift_limit_x", "shift_limit_y"), 0
+        ),
+        "Affine": dict.fromkeys(("scale", "translate_percent", "rotate", "shear")),
+    },
+    "kornia": {
+        "RandomRotation": {"degrees": 0},
+        "RandomAffine": {"degrees": 0, "scale": None, "shear": 0},
+        "RandomBrightness": {"brightness": 1},
+        "RandomContrast": {"contrast": 1},
+        "RandomSaturation": {"saturation": 1},
+        "RandomHue": {"hue": 0},
+        "RandomGaussianBlur": {"sigma": None},
+        "RandomSolarize": {"thresholds": 0.5},
+        "RandomPosterize": {"bits": 0},
+    },
+}
+"""By library and class the arguments that are ranges, with the middle of the one that a single
+number means; None: that number itself. A limit up to a number counts as one about 0."""
+_COLOURS = {"brightness": 1.0, "contrast": 1.0, "saturation": 1.0, "hue": 0.0}
+_JITTERS = {"ColorJitter", "ColorJiggle"}
+"""These draw the order of their arguments, which are compared one at a time."""
+_FIXED: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "torchvision": {"RandomAffine": {"translate": None}},
+    "kornia": {"RandomAffine": {"translate": None}, "RandomSolarize": {"additions": (0.0, 0.0)}},
+}
+"""Arguments that draw about 0 and take no other range: they are left out."""
+_WINDOWS = {"RandomResizedCrop", "RandomSizedCrop", "RandomResizedCropAndInterpolation"}
+"""What resizes a drawn window: the resize is compared, of the whole picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedTransform:
+    """One transformation, with nothing left to draw that can be pinned."""
+
+    call: TransformCall
+    before: tuple[TransformCall, ...] = ()
+    """What makes the picture what the call gets: ``ToTensor``, where it stands behind that."""
+    notes: tuple[str, ...] = ()
+    """What is compared instead, and what is left out."""
+    within: str = ""
+    """The library whose composition it stands in."""
+
+    @property
+    def text(self) -> str:
+        """As it is written: ``ColorJitter(hue=(0.1, 0.1))``."""
+        usual = {name: 2 * (value,) for name, value in _COLOURS.items()}
+        shown = {
+            name: value
+            for name, value in self.call.kwargs.items()
+            if self.call.short_name not in _JITTERS or value != usual.get(name)
+        }
+        return _text(replace(self.call, kwargs=shown))
+
+    @property
+    def alone(self) -> TransformCall:
+        """A composition of nothing else."""
+        return self._composed((*self.before, self.call))
+
+    @property
+    def without(self) -> TransformCall:
+        """The same without the transformation: what the form of the picture takes."""
+        return self._composed(self.before)
+
+    def _composed(self, steps: tuple[TransformCall, ...]) -> TransformCall:
+        if self.within == "kornia":  # whose pictures are floats
+            return TransformCall("kornia.augmentation.AugmentationSequential", steps)
+        if self.within == "timm" and len(steps) == 1:  # create_transform, which holds nothing
+            return self.call
+        library = "torchvision" if self.within == "timm" else self.within
+        return TransformCall(f"{library}.Compose", (steps,))
+
+
+def pinned_transforms(call: TransformCall) -> list[PinnedTransform]:
+    """The transformations of a composition, in its order and each once."""
+    found: dict[str, PinnedTransform] = {}
+    for each in _taken_apart(call, [], call.library):
+        same = replace(each, call=replace(each.call, place=""), before=())
+        found.setdefault(f"{same!r}, {[step.short_name for step in each.before]}", each)
+    return [*found.values()]
+
+
+def _taken_apart(
+    call: TransformCall, before: list[TransformCall], within: str
+) -> Iterator[PinnedTransform]:
+    """Those inside a call; ``before`` grows by what changes the form of the picture."""
+    library, name = call.library, call.short_name
+    if name in _HOLDING.get(library, ()):
+        within = within if library == "own" else library
+        for each in _inside(call):
+            yield from _taken_apart(call_of(each), before, within)
+    elif name == "Lambda" and call.args and isinstance(call.args[0], TransformCall):
+        yield from _taken_apart(call.args[0], before, within)
+    elif name in _CHANGING_FORM.get(library, ()):
+        before.append(call)
+    elif name in _UNCHANGING.get(library, ()):
+        if name == "ToPILImage":
+            before.clear()
+    else:
+        form = tuple(each for each in before if each.library == library or library == "own")
+        yield from (replace(each, before=form, within=within) for each in _pinned(call))
+
+
+def _inside(call: TransformCall) -> list[Any]:
+    """What a holder holds: in lists, or argument by argument."""
+    held: list[Any] = []
+    for value in (*call.args, *call.kwargs.values()):
+        if isinstance(value, list | tuple) or _is_list(value):
+            held += transforms_of(value)
+        elif isinstance(value, TransformCall | NamedValue):
+            held.append(value)
+    return [each for each in held if isinstance(each, TransformCall | NamedValue)]
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, TransformCall) and value.short_name == "ModuleList"
+
+
+def _pinned(call: TransformCall) -> Iterator[PinnedTransform]:
+    known = {**LIBRARIES, OWN.name: OWN}.get(call.library)
+    match = known.matches.get(call.short_name) if known is not None else None
+    if known is None or match is None:
+        yield PinnedTransform(call)
+        return
+    parameters = [*inspect.signature(match).parameters.values()][1:]
+    given = _Given(call, parameters)
+    if call.short_name in _WINDOWS:
+        size = given.resize()
+        if size is not None:
+            note = f"the resize of {call.short_name}: its window is drawn"
+            yield PinnedTransform(size, notes=(note,))
+            return
+    always = call.library in ("albumentations", "kornia") or any(p.name == "p" for p in parameters)
+    if always and call.library not in ("own", "timm"):
+        given.put("p", 1.0)
+    notes = []
+    for name, value in _FIXED.get(call.library, {}).get(call.short_name, {}).items():
+        if given.get(name) is not None:
+            notes.append(f"without {name}, which is drawn about 0")
+            given.put(name, value)
+            given.drop_nothing(name)
+    if call.short_name in _JITTERS:
+        yield from _one_at_a_time(given)
+        return
+    for name, middle in _RANGES.get(call.library, {}).get(call.short_name, {}).items():
+        value = given.get(name)
+        upper = pinned(value, middle)
+        if upper != value and (value or given.has(name)):
+            given.put(name, upper)
+    if given.get("quality_lower") is not None and given.has("quality_upper"):
+        given.put("quality_lower", given.get("quality_upper"))
+    blurring = (call.library, call.short_name) == ("albumentations", "GaussianBlur")
+    if blurring and not given.has("sigma_limit"):
+        given.put("sigma_limit", (3.0, 3.0))  # the default of version 2 is 0.5 to 3
+    yield PinnedTransform(given.call, notes=tuple(notes))
+
+
+def _one_at_a_time(given: _Given) -> Iterator[PinnedTransform]:
+    for name, unchanged in _COLOURS.items():
+        value = pinned(given.get(name), unchanged)
+        if value == (unchanged, unchanged) or value is None:
+            continue
+        others = {each: (usual, usual) for each, usual in _COLOURS.items() if each != name}
+        if given.call.library != "albumentations":  # elsewhere what is not given does nothing
+            others = {}
+        kept = {k: v for k, v in given.call.kwargs.items() if k not in _COLOURS}
+        kwargs = {**kept, **others, name: value}
+        yield PinnedTransform(replace(given.call, args=(), kwargs=kwargs))
+
+
+def pinned(value: Any, middle: float | None) -> Any:
+    """What a library takes for a range of which only the upper end is left.
+
+    ``middle`` is that of the range which a number means; None: the number itself.
+    """
+    if isinstance(value, DrawnValue):
+        return value.high
+    if isinstance(value, Mapping):
+        return {name: pinned(each, middle) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        numbers = all(isinstance(each, int | float) for each in value)
+        if not numbers or not value:
+            return value
+        if len(value) == 4:  # of a shear along x, then along y
+            return (value[1], value[1], value[3], value[3])
+        if len(value) > 1 or middle is None:
+            return (value[-1], value[-1])
+        value = value[0]
+    if middle is None or isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    upper = around(value, middle)[1]
+    return (upper, upper)
+
+
+class _Given:
+    """The arguments of a call by name, wherever they stand in it."""
+
+    def __init__(self, call: TransformCall, parameters: Sequence[inspect.Parameter]) -> None:
+        args = tuple(_upper(each) for each in call.args)
+        self.call = replace(call, args=args, kwargs=_upper(dict(call.kwargs)))
+        named = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+        self._places = {name: place for place, name in enumerate(named[: len(call.args)])}
+        self._defaults = {
+            each.name: each.default for each in parameters if each.default is not each.empty
+        }
+
+    def has(self, name: str) -> bool:
+        """Whether it is given."""
+        return name in self._places or name in self.call.kwargs
+
+    def get(self, name: str) -> Any:
+        """What is given, or the default; None where there is neither."""
+        if name in self._places:
+            return self.call.args[self._places[name]]
+        return self.call.kwargs.get(name, self._defaults.get(name))
+
+    def put(self, name: str, value: Any) -> None:
+        """Give an argument, in its place where it has one."""
+        if name in self._places:
+            args = list(self.call.args)
+            args[self._places[name]] = value
+            self.call = replace(self.call, args=tuple(args))
+        else:
+            self.call = replace(self.call, kwargs={**self.call.kwargs, name: value})
+
+    def drop_nothing(self, name: str) -> None:
+        """Leave a keyword away that is None."""
+        kwargs = {k: v for k, v in self.call.kwargs.items() if k != name or v is not None}
+        self.call = replace(self.call, kwargs=kwargs)
+
+    def resize(self) -> TransformCall | None:
+        """The resize that the call ends in; None where its size is not known."""
+        size, width = self.get("size"), self.get("width")
+        library = "torchvision" if self.call.library == "timm" else self.call.library
+        if width is not None:
+            size = (self.get("height") if self.get("height") is not None else size, width)
+        if isinstance(size, int) and not isinstance(size, bool):
+            size = (size, size)
+        if not isinstance(size, list | tuple) or len(size) != 2:
+            return None
+        given = {
+            name: self.call.kwargs[name]
+            for name in ("antialias", "resample", "area_for_downscale", "interpolation")
+            if name in self.call.kwargs
+        }
+        if "interpolation" in self._places:
+            given["interpolation"] = self.get("interpolation")
+        if given.get("interpolation") == "random":
+            given["interpolation"] = "bilinear"
+        module = self.call.name.rpartition(".")[0] if self.call.library == library else library
+        args: tuple[Any, ...] = (tuple(size),)
+        if library == "albumentations":
+            args, given["p"] = tuple(size), 1.0
+        if library == "kornia":
+            given["p"] = 1.0
+        return replace(self.call, name=f"{module}.Resize", args=args, kwargs=given)
+
+
+def _upper(value: Any) -> Any:
+    """Without draws of the script's own, in lists too."""
+    if isinstance(value, list | tuple):
+        return tuple(_upper(each) for each in value)
+    if isinstance(value, Mapping):
+        return {name: _upper(each) for name, each in value.items()}
+    if isinstance(value, TransformCall):  # a filter of Pillow's
+        return replace(value, args=_upper(value.args), kwargs=_upper(value.kwargs))
+    return value.high if isinstance(value, DrawnValue) else value
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, TransformCall):
+        given = [*map(_text, value.args)]
+        given += [f"{name}={_text(each)}" for name, each in value.kwargs.items() if name != "name"]
+        name = value.name.partition(" of ")[0].rpartition(".")[2]  # blur of train.py:3
+        return f"{name}({', '.join(given)})"
+    if isinstance(value, NamedValue):
+        return ".".join(value.name.split(".")[-2:])
+    if isinstance(value, list | tuple):
+        return f"({', '.join(map(_text, value))}{',' * (len(value) == 1)})"
+    return f"{value:.6g}" if isinstance(value, float) and value % 1 else repr(value)

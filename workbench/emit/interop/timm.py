@@ -1,0 +1,170 @@
+"""timm's ``create_transform`` by DALI's operators.
+
+Order, defaults and constants are those of timm 1.0 (``timm/data/transforms_factory.py``,
+``timm/data/constants.py``).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from workbench.emit.interop.common.geometry import erase_at_random
+from workbench.emit.interop.common.images import Images, NoMatchError, number, size_of
+from workbench.emit.interop.common.library import Library
+from workbench.emit.interop.common.pixels import grey
+from workbench.emit.interop.torchvision import imported as torchvision
+from workbench.emit.interop.torchvision import policies as torchvision_policies
+
+TIMM = Library("timm")
+_MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+CONSTANTS = {
+    "IMAGENET_DEFAULT_MEAN": _MEAN,
+    "IMAGENET_DEFAULT_STD": _STD,
+    **dict.fromkeys(("IMAGENET_INCEPTION_MEAN", "IMAGENET_INCEPTION_STD"), (0.5, 0.5, 0.5)),
+}
+"""Of ``timm/data/constants.py``."""
+
+
+_PATCHES = "the graph returns images, no patches"
+
+
+@TIMM.match(
+    "create_transform",
+    tf_preprocessing="the images are preprocessed as with PIL",
+    separate="all is one graph",
+    re_num_splits="all images are erased alike",
+    crop_border_pixels="nothing is cut from the border",
+    naflex=_PATCHES,
+    patch_size=_PATCHES,
+    max_seq_len=_PATCHES,
+    patchify=_PATCHES,
+    patchify_channels_last=_PATCHES,
+    patchify_flatten=_PATCHES,
+)
+def create_transform(
+    images: Images,
+    input_size: Any = 224,
+    is_training: bool = False,
+    no_aug: bool = False,
+    train_crop_mode: Any = None,
+    scale: Any = None,
+    ratio: Any = None,
+    hflip: float = 0.5,
+    vflip: float = 0.0,
+    color_jitter: Any = 0.4,
+    color_jitter_prob: Any = None,
+    grayscale_prob: float = 0.0,
+    gaussian_blur_prob: float = 0.0,
+    auto_augment: Any = None,
+    interpolation: Any = "bilinear",
+    mean: Any = _MEAN,
+    std: Any = _STD,
+    re_prob: float = 0.0,
+    re_mode: str = "const",
+    re_count: int = 1,
+    re_num_splits: int = 0,
+    crop_pct: Any = None,
+    crop_mode: Any = None,
+    crop_border_pixels: Any = None,
+    tf_preprocessing: bool = False,
+    use_prefetcher: bool = False,
+    normalize: bool = True,
+    separate: bool = False,
+    *,
+    naflex: bool = False,
+    patch_size: Any = 16,
+    max_seq_len: Any = 576,
+    patchify: bool = False,
+    patchify_channels_last: bool = True,
+    patchify_flatten: bool = True,
+) -> None:
+    if use_prefetcher:
+        images.changed("normalised here, not in timm's prefetching loader")
+    size = size_of(input_size[-2:] if isinstance(input_size, list | tuple) else input_size)
+    if interpolation == "random":
+        images.changed("resized by bilinear interpolation, where timm draws bilinear or bicubic")
+        interpolation = "bilinear"
+    if not is_training or no_aug:
+        _evaluation(images, size, interpolation, crop_pct, crop_mode)
+        _to_tensor(images, mean, std, normalize)
+        return
+    if train_crop_mode not in (None, "rrc"):
+        raise NoMatchError(f"train_crop_mode is {train_crop_mode}; rrc is known")
+    torchvision.random_resized_crop(
+        images, size, scale or (0.08, 1.0), ratio or (3 / 4, 4 / 3), interpolation
+    )
+    if hflip > 0:
+        torchvision.random_horizontal_flip(images, hflip)
+    if vflip > 0:
+        torchvision.random_vertical_flip(images, vflip)
+    if auto_augment:
+        _automatic(images, str(auto_augment))
+    elif color_jitter:
+        strengths = color_jitter if isinstance(color_jitter, list | tuple) else 3 * (color_jitter,)
+        images.with_p(
+            1.0 if color_jitter_prob is None else number(color_jitter_prob),
+            lambda: torchvision.color_jitter(images, *strengths),
+        )
+    images.with_p(number(grayscale_prob), lambda: grey(images, 3))
+    images.with_p(
+        number(gaussian_blur_prob), lambda: torchvision.gaussian_blur(images, 23, (0.1, 2.0))
+    )
+    _to_tensor(images, mean, std, normalize)
+    if re_prob > 0:
+        if re_mode != "const":
+            images.changed(f"erased with the mean, not with noise (re_mode={re_mode})")
+        for _ in range(int(re_count)):
+            images.with_p(
+                number(re_prob),
+                lambda: erase_at_random(images, (0.02, 1 / 3), (0.3, 1 / 0.3), 0.0),
+            )
+
+
+def _to_tensor(images: Images, mean: Any, std: Any, normalize: bool) -> None:
+    torchvision.to_tensor(images)
+    if normalize:
+        torchvision.normalize(images, mean, std)
+
+
+@TIMM.match("RandomResizedCropAndInterpolation")
+def random_resized_crop_and_interpolation(
+    images: Images,
+    size: Any,
+    scale: Any = (0.08, 1.0),
+    ratio: Any = (3 / 4, 4 / 3),
+    interpolation: Any = "bilinear",
+) -> None:
+    if interpolation == "random":
+        images.changed("resized by bilinear interpolation, where timm draws bilinear or bicubic")
+        interpolation = "bilinear"
+    torchvision.random_resized_crop(images, size, scale, ratio, interpolation)
+
+
+def _evaluation(
+    images: Images, size: tuple[int, int], interpolation: Any, crop_pct: Any, crop_mode: Any
+) -> None:
+    if crop_mode not in (None, "center"):
+        raise NoMatchError(f"crop_mode is {crop_mode}; center is known")
+    share = number(crop_pct or 0.875)
+    longer = [math.floor(side / share) for side in size]
+    torchvision.resize(images, longer[0] if size[0] == size[1] else longer, interpolation)
+    torchvision.center_crop(images, size)
+
+
+def _automatic(images: Images, text: str) -> None:
+    name, *settings = text.split("-")
+    values = {m[1]: m[2] for each in settings if (m := re.fullmatch(r"([a-z]+)(.+)", each))}
+    if name == "rand":
+        if set(values) - {"m", "n"}:
+            images.changed(f"of {text} the magnitude and number are kept")
+        # timm cuts magnitudes to 10, the bins of DALI's are counted from 0
+        magnitude = min(10, int(float(values.get("m", 9))))
+        torchvision_policies.rand_augment(images, int(values.get("n", 2)), magnitude, 11)
+    elif name in ("original", "originalr", "v0", "v0r"):
+        torchvision_policies.auto_augment(images)
+        if name != "original":
+            images.changed(f"the policy is the one of the paper, not {name}")
+    else:
+        images.refused(f"auto_augment={text} is left out: rand-... and original are known")

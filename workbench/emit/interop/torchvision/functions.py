@@ -1,0 +1,209 @@
+"""Functions of ``torchvision.transforms.functional``, as a script's own classes call them.
+
+Each has the name and the arguments that the function has behind the image; a number may be a
+``DrawnValue`` of the script's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.emit.interop.common.geometry import affine as warp
+from workbench.emit.interop.common.geometry import as_value, erased_value
+from workbench.emit.interop.common.images import (
+    Images,
+    NoMatchError,
+    drawn,
+    drawn_range,
+    number,
+    size_of,
+    warp_interp_type,
+)
+from workbench.emit.interop.common.pixels import (
+    equalize,
+    grey,
+    invert,
+    jitter_colour,
+    posterize,
+    power,
+    sharpen,
+    stretch_contrast,
+)
+from workbench.emit.interop.torchvision import imported as torchvision
+from workbench.graph.builder.read import fn
+
+TORCHVISION = torchvision.TORCHVISION
+_match = TORCHVISION.match
+
+
+@_match("hflip", "horizontal_flip")
+def hflip(images: Images) -> None:
+    images.graph = images.graph.flip(horizontal=1)
+
+
+@_match("vflip", "vertical_flip")
+def vflip(images: Images) -> None:
+    images.graph = images.graph.flip(horizontal=0, vertical=1)
+
+
+@_match("center_crop")
+def center_crop(images: Images, output_size: Any) -> None:
+    torchvision.center_crop(images, output_size)
+
+
+@_match("crop")
+def crop(images: Images, top: Any, left: Any, height: Any, width: Any) -> None:
+    images.graph = images.graph.slice(
+        start=fn.stack(as_value(drawn(top)), as_value(drawn(left))).cast(dtype="INT32"),
+        shape=(int(number(height)), int(number(width))),
+        axis_names="HW",
+        out_of_bounds_policy="pad",
+    )
+
+
+@_match("resized_crop")
+def resized_crop(
+    images: Images,
+    top: Any,
+    left: Any,
+    height: Any,
+    width: Any,
+    size: Any,
+    interpolation: Any = "bilinear",
+    antialias: Any = True,
+) -> None:
+    crop(images, top, left, height, width)
+    torchvision.resize(images, size, interpolation, None, antialias)
+
+
+@_match("rotate")
+def rotate(
+    images: Images,
+    angle: Any,
+    interpolation: Any = "nearest",
+    expand: bool = False,
+    center: Any = None,
+    fill: Any = None,
+) -> None:
+    if center is not None:
+        raise NoMatchError("DALI's rotate turns about the middle; center is given")
+    images.graph = images.graph.rotate(
+        angle=drawn(angle),
+        keep_size=not expand,
+        interp_type=warp_interp_type(images, interpolation),
+        fill_value=torchvision.one_fill(images, fill or 0),
+    )
+
+
+@_match("affine")
+def affine(
+    images: Images,
+    angle: Any,
+    translate: Any,
+    scale: Any,
+    shear: Any,
+    interpolation: Any = "nearest",
+    fill: Any = None,
+    center: Any = None,
+) -> None:
+    if center is not None or any(number(each) for each in translate):
+        raise NoMatchError("only an affine map about the middle is known, without translate")
+    slants = [number(each) for each in (shear if isinstance(shear, list | tuple) else (shear, 0))]
+    warp(
+        images,
+        angle=drawn(angle),
+        scale=drawn(scale),
+        shear=(-slants[0], -slants[-1] if len(slants) > 1 else 0.0),
+        shift=((0.0, 0.0), (0.0, 0.0)),
+        interp=warp_interp_type(images, interpolation),
+        fill=torchvision.one_fill(images, fill or 0),
+    )
+
+
+@_match("gaussian_blur")
+def gaussian_blur(images: Images, kernel_size: Any, sigma: Any = None) -> None:
+    window = size_of(kernel_size)[::-1]
+    if sigma is None:
+        sigma = 0.3 * ((window[0] - 1) * 0.5 - 1) + 0.8
+    elif isinstance(sigma, list | tuple):
+        if len({*sigma}) > 1:
+            raise NoMatchError(f"sigma is {sigma}; one for both sides is known")
+        sigma = sigma[0]
+    images.graph = images.graph.gaussian_blur(window_size=window, sigma=drawn(sigma))
+
+
+def _adjust(images: Images, **given: Any) -> None:
+    unchanged: dict[str, Any] = dict.fromkeys(("brightness", "contrast", "saturation"), (1.0, 1.0))
+    jitter_colour(images, **{**unchanged, "hue": (0.0, 0.0), **given})
+
+
+@_match("adjust_brightness")
+def adjust_brightness(images: Images, brightness_factor: Any) -> None:
+    _adjust(images, brightness=drawn_range(brightness_factor))
+
+
+@_match("adjust_contrast")
+def adjust_contrast(images: Images, contrast_factor: Any) -> None:
+    _adjust(images, contrast=drawn_range(contrast_factor))
+
+
+@_match("adjust_saturation")
+def adjust_saturation(images: Images, saturation_factor: Any) -> None:
+    _adjust(images, saturation=drawn_range(saturation_factor))
+
+
+@_match("adjust_hue")
+def adjust_hue(images: Images, hue_factor: Any) -> None:
+    _adjust(images, hue=drawn_range(hue_factor))
+
+
+@_match("adjust_gamma")
+def adjust_gamma(images: Images, gamma: Any, gain: Any = 1) -> None:
+    if gain != 1:
+        raise NoMatchError(f"gain is {gain}; 1 is known")
+    power(images, *drawn_range(gamma))
+
+
+@_match("adjust_sharpness")
+def adjust_sharpness(images: Images, sharpness_factor: Any) -> None:
+    sharpen(images, number(sharpness_factor))
+
+
+@_match("to_grayscale", "rgb_to_grayscale")
+def to_grayscale(images: Images, num_output_channels: int = 1) -> None:
+    grey(images, num_output_channels)
+
+
+@_match("invert")
+def invert_(images: Images) -> None:
+    invert(images)
+
+
+@_match("solarize")
+def solarize_(images: Images, threshold: Any) -> None:
+    torchvision.random_solarize(images, threshold, 1.0)
+
+
+@_match("posterize")
+def posterize_(images: Images, bits: Any) -> None:
+    posterize(images, int(number(bits)))
+
+
+@_match("equalize")
+def equalize_(images: Images) -> None:
+    equalize(images)
+
+
+@_match("autocontrast")
+def autocontrast(images: Images) -> None:
+    stretch_contrast(images)
+
+
+@_match("erase")
+def erase(images: Images, i: Any, j: Any, h: Any, w: Any, v: Any) -> None:
+    images.graph = images.graph.erase(
+        anchor=(number(i), number(j)),
+        shape=(number(h), number(w)),
+        axis_names="HW",
+        fill_value=erased_value(images, v),
+    )

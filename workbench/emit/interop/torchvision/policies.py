@@ -1,0 +1,90 @@
+"""Automatic augmentation and photometric distortion of torchvision by DALI's operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.emit.interop.common.images import Images, NoMatchError, number, warp_interp_type
+from workbench.emit.interop.common.pixels import jitter_colour
+from workbench.emit.interop.torchvision.imported import TORCHVISION, one_fill
+
+_match = TORCHVISION.match
+
+
+@_match("RandAugment")
+def rand_augment(
+    images: Images,
+    num_ops: int = 2,
+    magnitude: int = 9,
+    num_magnitude_bins: int = 31,
+    interpolation: Any = "nearest",
+    fill: Any = None,
+) -> None:
+    images.graph = images.graph.rand_augment(
+        n=num_ops,
+        m=magnitude,
+        num_magnitude_bins=num_magnitude_bins,
+        **_of_augment(images, interpolation, fill),
+    )
+
+
+@_match("TrivialAugmentWide")
+def trivial_augment_wide(
+    images: Images,
+    num_magnitude_bins: int = 31,
+    interpolation: Any = "nearest",
+    fill: Any = None,
+) -> None:
+    images.graph = images.graph.trivial_augment_wide(
+        num_magnitude_bins=num_magnitude_bins,
+        **_of_augment(images, interpolation, fill),
+    )
+
+
+@_match("AutoAugment")
+def auto_augment(
+    images: Images,
+    policy: Any = "imagenet",
+    interpolation: Any = "nearest",
+    fill: Any = None,
+) -> None:
+    name = str(policy).rpartition(".")[2].lower()
+    if name not in ("imagenet", "svhn"):
+        raise NoMatchError(f"DALI has no policy {name}; it has image_net, reduced_image_net, svhn")
+    images.graph = images.graph.auto_augment(
+        policy_name="image_net" if name == "imagenet" else name,
+        **_of_augment(images, interpolation, fill),
+    )
+
+
+def _of_augment(images: Images, interp: Any, fill: Any) -> dict[str, Any]:
+    images.changed(
+        "augmentations and magnitudes are those of nvidia.dali.auto_aug, not of torchvision"
+    )
+    return {
+        "interp_type": warp_interp_type(images, interp),
+        "fill_value": 0 if fill is None else int(one_fill(images, fill)),
+    }
+
+
+@_match("RandomPhotometricDistort")
+def random_photometric_distort(
+    images: Images,
+    brightness: Any = (0.875, 1.125),
+    contrast: Any = (0.5, 1.5),
+    saturation: Any = (0.5, 1.5),
+    hue: Any = (-0.05, 0.05),
+    p: float = 0.5,
+) -> None:
+    unchanged = (1.0, 1.0)
+    chance = number(p)
+
+    def jitter(**given: tuple[float, float]) -> None:
+        ranges = {"brightness": unchanged, "contrast": unchanged, "saturation": unchanged}
+        jitter_colour(images, **{**ranges, "hue": (0.0, 0.0), **given})
+
+    images.with_p(chance, lambda: jitter(brightness=tuple(brightness)))
+    images.with_p(chance, lambda: jitter(contrast=tuple(contrast)))
+    images.with_p(chance, lambda: jitter(saturation=tuple(saturation)))
+    images.with_p(chance, lambda: jitter(hue=tuple(hue)))
+    images.changed("contrast stands before saturation and hue; channels are not permuted")
