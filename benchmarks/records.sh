@@ -55,10 +55,10 @@ peers() {
       --batch-size 64 --threads "$cores" --budget "${BUDGET:-25}" $(record "peers-$recipe")
   done
 }
-operators() {  # each by itself, of DALI and of the libraries in PEERS
+operators() {  # each by itself, of DALI and of the peers in PEERS
   for recipe in ${RECIPES:-rotate-jitter}; do
     workbench bench "$recipe" --data "$photos" --device $device --regime pipeline --batch-size 64 \
-      --threads "$cores" $(printf -- '--peer %s ' ${PEERS:-opencv albu}) --each-operator \
+      --threads "$cores" $(printf -- '--peer %s ' ${PEERS:-torchvision albu}) --each-operator \
       --budget "${BUDGET:-12}" $(record "each-$recipe")
   done
 }

@@ -208,7 +208,7 @@ def test_an_interrupted_comparison_keeps_what_it_has(
     monkeypatch.setattr(Benchmark, "prepare", prepared(machine))
     monkeypatch.setattr("workbench.bench.experiments.benchmark.compared_peers", lambda *_: [])
     run = Benchmark(
-        load_recipe("imagenet-train"), str(photos), ("cpu",), peers=("OpenCV",),
+        load_recipe("imagenet-train"), str(photos), ("cpu",), peers=("torchvision",),
         measurement_config=config_within(30.0),
     )  # fmt: skip
     if ended_at == 0:
@@ -241,7 +241,8 @@ def prepared(machine: Any) -> Callable[..., Any]:
 def test_the_time_that_a_comparison_takes_at_most_is_known_beforehand(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.bench.peers.find_spec", lambda name: name == "cv2" or None)
+    present = ("torch", "torchvision")
+    monkeypatch.setattr("workbench.bench.peers.find_spec", lambda name: name in present or None)
 
     def longest(*peers: str, processes: int = 1) -> float | None:
         return Benchmark(
@@ -249,9 +250,10 @@ def test_the_time_that_a_comparison_takes_at_most_is_known_beforehand(
             measurement_config=config_within(10.0, processes),
         ).longest()  # fmt: skip
 
-    assert longest("OpenCV") == 30.0, "DALI, DALI again and OpenCV"
-    assert longest("OpenCV", "tf.data") == 30.0, "what is not installed takes no time"
-    assert longest("OpenCV", processes=2) == 60.0
+    assert longest("torchvision") == 30.0, "DALI, DALI again and torchvision"
+    assert longest("torchvision", "Albumentations") == 30.0, "what is not installed takes no time"
+    assert longest("torchvision", processes=2) == 60.0
     assert longest() == 10.0
-    unbounded = Benchmark(load_recipe("imagenet-train"), str(photos), ("cpu",), peers=("OpenCV",))
+    imagenet = load_recipe("imagenet-train")
+    unbounded = Benchmark(imagenet, str(photos), ("cpu",), peers=("torchvision",))
     assert unbounded.longest() is None

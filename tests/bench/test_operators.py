@@ -96,7 +96,7 @@ def test_each_program_has_its_operators_in_turns(
 
     with_a_peer(monkeypatch, check)
     workers = {("DALI", "cpu"): 3, ("A peer", "cpu"): 5}
-    found = experiment(photos, peers=("OpenCV",), workers=workers).run()
+    found = experiment(photos, peers=("torchvision",), workers=workers).run()
     nodes = [DECODING, NOTHING, "resize", "rotate", "color", "flip"]
     assert turns == [
         [f"{node}: DALI, cpu" for node in nodes],
@@ -125,7 +125,8 @@ def test_each_program_has_its_operators_in_turns(
 def test_the_time_is_known_beforehand(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert experiment(photos).longest() == 6 * 10.0
     with_a_peer(monkeypatch, lambda facts, last: ())
-    assert experiment(photos, peers=("OpenCV",)).longest() == (6 + 6 + 1) * 10.0, "and one check"
+    longest = experiment(photos, peers=("torchvision",)).longest()
+    assert longest == (6 + 6 + 1) * 10.0, "and one check"
     run = OperatorExperiment(load_recipe("rotate-jitter"), str(photos), ("cpu",))
     assert run.longest() is None
 

@@ -65,14 +65,15 @@ if TYPE_CHECKING:
 @click.option(
     "--peers",
     is_flag=True,
-    help="Also torchvision, OpenCV, Albumentations, Kornia, SPDL and tf.data at the same work.",
+    help="Also torchvision and Albumentations, which run the exported module.",
 )
 @click.option(
     "--peer",
     "chosen_peers",
     multiple=True,
     metavar="NAME",
-    help="Also this one of them, by the beginning of its name: opencv. Repeatable.",
+    help="Also this one of them, by the beginning of its name (albu), or any other library: "
+    "module:function, called with files, batch size and threads, returns batches. Repeatable.",
 )
 @click.option(
     "--each-operator",
@@ -133,7 +134,7 @@ def bench(
         edited = adopt_config(edited, replace(config_of(edited), hw_decoder_load=load))
     edited, datasets = opened_on(edited, data)
     devices = cast("tuple[DecodeDevice, ...]", ("cpu", "mixed") if device == "both" else (device,))
-    names = tuple(PEERS) if peers else peers_named(chosen_peers)
+    names = peers_named((*(PEERS if peers else ()), *chosen_peers))
     options: dict[str, Any] = {
         "measurement_config": config_within(budget, processes),
         "cache": cache,

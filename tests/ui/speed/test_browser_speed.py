@@ -65,7 +65,7 @@ def await_measuring(host: Host, count: int) -> None:
 
 @pytest.mark.thorough
 def test_peers_that_are_ticked_are_measured(host: Host, photos: Path) -> None:
-    pytest.importorskip("cv2")
+    pytest.importorskip("albumentations")
     speed = speed_panel(host, photos)
     host.python(
         "__import__('workbench.ui.speed.experiment_factory', fromlist=['x'])"
@@ -76,13 +76,13 @@ def test_peers_that_are_ticked_are_measured(host: Host, photos: Path) -> None:
         box.uncheck()
     measure = peers.locator("[data-wb=measure]")
     expect(measure).to_be_disabled()
-    peers.get_by_role("checkbox", name="OpenCV").check()
+    peers.get_by_role("checkbox", name="Albumentations").check()
     measure.click()
     figure = peers.locator("[data-wb=figure]")
     expect(figure).to_have_attribute("data-bars", re.compile("[36]"), timeout=PATIENCE)
     ended(speed)
     rows = figure.locator("[data-wb=speed-row]")
-    expect(rows.last).to_contain_text("OpenCV")
+    expect(rows.last).to_contain_text("Albumentations")
 
 
 @pytest.mark.thorough

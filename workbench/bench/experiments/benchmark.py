@@ -26,6 +26,7 @@ from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.measuring.page_cache import Cache
 from workbench.bench.measuring.pixels import compare_decoders
 from workbench.bench.peers import CONTROL, PEERS, compared_peers, peer_options
+from workbench.bench.peers.factory import is_factory
 from workbench.bench.records.context import gpu_command
 from workbench.bench.records.record import Report
 from workbench.catalog import Catalog, load_catalog
@@ -66,7 +67,7 @@ class Benchmark(SpeedExperiment):
         name: str = "",
         peers: Sequence[str] = (),
     ) -> None:
-        """``peers`` names libraries to be measured at the same work (see ``bench.peers``).
+        """``peers`` names libraries to be measured at the same work, as ``workbench bench --peer``.
 
         Then DALI's threads and each peer's workers are those that are fastest, and DALI's script
         is measured twice: the ratio of the two tells how far to trust the others.
@@ -75,7 +76,8 @@ class Benchmark(SpeedExperiment):
         for what, given in (("devices", devices), ("regimes", regimes), ("peers", peers)):
             require_kind(f"Benchmark: {what}", given, NAMES)
             for each in _as_tuple(given):
-                require_choice(f"Benchmark: {what}", each, choices[what])
+                if what != "peers" or not is_factory(each):
+                    require_choice(f"Benchmark: {what}", each, choices[what])
             if not given and what != "peers":
                 raise ArgumentError(f"Benchmark: {what} is empty. Give one or more.")
         super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)

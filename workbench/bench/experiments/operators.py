@@ -26,6 +26,7 @@ from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.measuring.page_cache import Cache
 from workbench.bench.measuring.pixels import LIMIT, PixelDifference
 from workbench.bench.measuring.stop_clock import StopClock
+from workbench.bench.peers.factory import is_factory
 from workbench.bench.peers.operator_graphs import base_of, operator_graphs
 from workbench.bench.records.operator_report import OperatorCost, cost_of
 from workbench.bench.records.record import Report
@@ -157,6 +158,8 @@ class OperatorExperiment(SpeedExperiment):
                 if isinstance(one, Control):
                     continue
                 config = one.config
+                if is_factory(config.program):
+                    one.reason = "not measured: it does its own work, not that of one operator"
                 usual = config.threads if config.program == "DALI" else machine.cores
                 threads = self.workers.get((config.program, config.device), usual)
                 one.config = replace(config, threads=threads)

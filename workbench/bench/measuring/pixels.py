@@ -80,7 +80,9 @@ def pixel_words(extra: Mapping[str, Any]) -> list[str]:
     if extra.get("decoders"):
         found["mixed decoding"] = extra["decoders"]
     for name, peer in (extra.get("peers") or {}).items():
-        found[f"{name} {peer['version']}"] = peer.get("difference", {"reason": NOT_COMPARED})
+        found[f"{name} {peer['version']}".strip()] = peer.get(
+            "difference", {"reason": NOT_COMPARED}
+        )
     return [_pixel_words(name, pixels) for name, pixels in found.items()]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from importlib.util import find_spec
 from typing import Any, cast
 
 from workbench.bench import Benchmark
@@ -196,8 +195,8 @@ def peers_here(machine: Machine) -> tuple[tuple[str, str], ...]:
     """Each peer, and why it cannot be measured here (empty: it can)."""
     found = []
     for name, peer in PEERS.items():
-        package, module = peer.needs
-        reason = "" if find_spec(module) else f"not installed: pip install {package}"
+        missing = peer.missing
+        reason = f"not installed: pip install {missing}" if missing else ""
         if peer.device == "mixed" and machine.no_gpu:
             reason = machine.no_gpu
         found.append((name, reason))

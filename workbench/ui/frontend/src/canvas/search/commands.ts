@@ -82,7 +82,7 @@ const COMMANDS: readonly Run[] = [
   ]),
   measure("stages", "Measure each operator", "Where the time goes", ["profile", "bottleneck", "stages", "slowest"]),
   measure("threads", "Measure threads", "Speed by the number of threads", ["scaling", "num_threads"]),
-  measure("peers", "Measure other libraries", "The same pipeline in torchvision and OpenCV", ["peers", "compare libraries"]),
+  measure("peers", "Measure other libraries", "The same pipeline in torchvision and Albumentations", ["peers", "compare libraries"]),
   press("export", "Export the script", ["bar", "[data-wb=export]"], "Write the Python script", [
     ...["export", "python", "save script", "generate code", "write code"],
   ]),

@@ -1,0 +1,151 @@
+"""The exported module of a graph as a peer: its data set and transforms, in endless batches.
+
+Its library is imported in the worker only, where it is installed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.bench.measuring.config import Config, with_config
+from workbench.bench.peers.workload import PeerWorkload, library_errors, sample_files
+from workbench.catalog.spec import Catalog, Value
+from workbench.emit.core.code import Code
+from workbench.emit.targets import export
+from workbench.engine.protocol.registry import sendable
+from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.types.devices import image_outputs
+from workbench.sources import Datasets
+
+_AHEAD = 2
+"""Batches that each worker of a DataLoader has ready: its default ``prefetch_factor``."""
+
+
+def exported_module(graph: Graph, target: str, catalog: Catalog, config: Config) -> Code:
+    """The module of an export target, with the settings of a configuration.
+
+    Raises GraphError if the graph has faults, or cannot be exported to the target.
+    """
+    return export(with_config(graph, catalog, config), target, catalog, facts={}).main
+
+
+@sendable
+@dataclass(frozen=True, slots=True)
+class ExportedJob:
+    """An exported module that reads the files of a data set."""
+
+    module: Code
+    data: Datasets
+    batch_size: int
+    workers: int
+
+    def start(self) -> PeerWorkload:
+        """Start the worker processes. Raises EngineError for any error of the library."""
+        with library_errors():
+            loader = self._loader()
+        return PeerWorkload(iter(loader), _AHEAD * self.workers + 1)
+
+    def _loader(self) -> Any:
+        """The loader of the module, which continues from one epoch into the next."""
+        from torch.utils.data import DataLoader
+
+        made = _loader_of(self.module, sample_files(self.data), self.batch_size, self.workers)
+        sampler: Any = EndlessBatchSampler(len(made.dataset), self.batch_size)
+        return DataLoader(
+            made.dataset,
+            batch_sampler=sampler,
+            num_workers=self.workers,
+            worker_init_fn=made.worker_init_fn,
+            generator=made.generator,
+            multiprocessing_context="fork" if self.workers else None,
+        )
+
+
+class EndlessBatchSampler:
+    """Batches of indices, reshuffled each epoch; the last batch continues into the next epoch."""
+
+    def __init__(self, count: int, batch_size: int) -> None:
+        self._count, self._batch_size = count, batch_size
+
+    def __iter__(self) -> Iterator[list[int]]:
+        rng = random.Random(0)
+        epochs = (rng.sample(range(self._count), self._count) for _ in itertools.count())
+        indices = itertools.chain.from_iterable(epochs)
+        while True:
+            yield list(itertools.islice(indices, self._batch_size))
+
+
+def first_outputs(module: Code, files: Sequence[str]) -> list[NDArray[Any]]:
+    """The first output of an exported module for each file."""
+    samples = _loader_of(module, files, 1, 0).dataset
+    return [np.atleast_3d(np.asarray(samples[index][0])) for index in range(len(files))]
+
+
+def _loader_of(source: Code, files: Sequence[str], batch_size: int, workers: int) -> Any:
+    """The loader that the module makes for these files, in the place of those of a folder.
+
+    Threads of OpenCV and torch are off: a worker process of the loader is to use one core, and a
+    process that is forked from one with such threads can block for ever.
+    """
+    import torch
+
+    torch.set_num_threads(1)
+    os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")  # it asks the network for a newer one
+    if find_spec("cv2") is not None:
+        import cv2
+
+        cv2.setNumThreads(0)
+    module: Any = ModuleType("dataset")
+    exec(compile(source.text, "dataset.py", "exec", dont_inherit=True), module.__dict__)
+    module.class_folders = lambda folder: []
+    module.named_files = lambda folder, endings: [(file, 0) for file in files]
+    return module.make_loader(str(Path.cwd()), batch_size=batch_size, num_workers=workers)
+
+
+def without_randomness(graph: Graph, catalog: Catalog) -> Graph:
+    """The image outputs of a graph without random values, to compare pixels.
+
+    Each number is fixed at three quarters of its range (in the middle many operators do nothing,
+    and an angle of the wrong sign would pass), a coin flip at 1. A random crop is replaced by the
+    whole image, for its position cannot be fixed. The files are read in order.
+    """
+    fixed: dict[str, Value] = {}
+    for node in graph.nodes:
+        if node.op == "random.coin_flip":
+            fixed[node.id] = 1
+        elif node.op == "random.uniform":
+            values = node.args.get("values") or node.args.get("range") or (-1.0, 1.0)
+            assert isinstance(values, Sequence)
+            numbers = [float(v) for v in values if isinstance(v, int | float)]
+            low, high = numbers[0], numbers[-1]
+            fixed[node.id] = low if "values" in node.args else low + 0.75 * (high - low)
+    nodes = tuple(_without_random_arguments(node, catalog, fixed) for node in graph.nodes)
+    outputs: dict[str, Port] = image_outputs(graph, catalog)
+    return replace(graph, nodes=nodes, outputs=outputs)
+
+
+def _without_random_arguments(node: Node, catalog: Catalog, fixed: Mapping[str, Value]) -> Node:
+    numbers = {
+        name: fixed[port.node]
+        for name, port in node.inputs.items()
+        if port.node in fixed and name in catalog[node.op].args
+    }
+    args = {**node.args, **numbers}
+    if node.op == "random_resized_crop":
+        node = replace(node, op="resize", seed=None)
+        args = {"size": args["size"]}
+    if isinstance(node, Source):
+        args["random_shuffle"] = False
+    inputs = {name: port for name, port in node.inputs.items() if name not in numbers}
+    return replace(node, args=args, inputs=inputs)
