@@ -23,15 +23,8 @@ from workbench.emit.pipeline_import.transform_call import NamedValue, TransformC
 from workbench.engine.script_import.script_sandbox import one_printable_line
 
 Array = NDArray[Any]
-_HOMES = {
-    "torchvision": ("torchvision.transforms", "torchvision.transforms.v2"),
-    "albumentations": ("albumentations",),
-    "kornia": ("kornia.augmentation",),
-    "timm": ("timm.data", "timm.data.transforms"),
-}
-"""Where a class is looked for that is not where the script has it."""
-_VALUES = (*_HOMES, "cv2", "torch", "numpy", "PIL")
-"""Packages whose constants may stand in a call."""
+_VALUES = (*LIBRARIES, "cv2", "torch", "numpy", "PIL")
+"""Packages whose constants may be in a call."""
 _ENUMS = ("InterpolationMode.",)
 """What torchvision's objects hold, without their module."""
 _ARITHMETIC = {"mul": "mul", "div": "truediv", "add": "add", "sub": "sub"}
@@ -47,7 +40,7 @@ def library_fault(library: str) -> str:
     if find_spec(library) is None:
         return f"{library} is not installed here: pip install {library}"
     try:
-        import_module(_HOMES[library][0])
+        import_module(LIBRARIES[library].modules[0])
     except Exception as error:
         said = one_printable_line(f"{type(error).__name__}: {error}")
         return (
@@ -131,7 +124,7 @@ def _made(call: TransformCall) -> Any:
 
 
 def _class(call: TransformCall) -> Any:
-    for place in (call.name.rpartition(".")[0], *_HOMES[call.library]):
+    for place in (call.name.rpartition(".")[0], *LIBRARIES[call.library].modules):
         try:
             return getattr(import_module(place), call.short_name)
         except (ImportError, AttributeError):

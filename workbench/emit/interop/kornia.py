@@ -20,7 +20,15 @@ from workbench.emit.interop.common.images import (
     size_of,
     uniform,
 )
-from workbench.emit.interop.common.library import Library, Unused
+from workbench.emit.interop.common.library import (
+    COLOURS,
+    HOLDS,
+    WINDOW,
+    Comparison,
+    Library,
+    Unused,
+    ranges,
+)
 from workbench.emit.interop.common.pixels import (
     blur_motion,
     brighten,
@@ -42,6 +50,7 @@ _ALWAYS = (
 )
 KORNIA = Library(
     "kornia",
+    modules=("kornia.augmentation",),
     without_effect={
         "keepdim": "it concerns single images, and the graph has batches",
         "RandomCrop.pad_if_needed": "DALI pads, where the library raises an error without it",
@@ -78,6 +87,7 @@ KORNIA.unmatched.update(
 
 @_match(
     *("AugmentationSequential", "ImageSequential", "Sequential"),
+    compare=HOLDS,
     random_apply_weights="all are chosen equally often",
     if_unsupported_ops="transforms without a match are left out",
     disable_item_features="the images are a batch",
@@ -128,7 +138,7 @@ def random_vertical_flip(images: Images, p: float = 0.5) -> None:
     torchvision.random_vertical_flip(images, p)
 
 
-@_match("RandomResizedCrop")
+@_match("RandomResizedCrop", compare=WINDOW)
 def random_resized_crop(
     images: Images,
     size: Any,
@@ -232,14 +242,18 @@ def longest_max_size(
     resize(images, max_size, "long", resample, align_corners)
 
 
-@_match("RandomRotation", align_corners=_ALIGNED)
+@_match("RandomRotation", compare=ranges(degrees=0), align_corners=_ALIGNED)
 def random_rotation(
     images: Images, degrees: Any, resample: Any = "bilinear", *, align_corners: Any = True
 ) -> None:
     torchvision.random_rotation(images, degrees, resample)
 
 
-@_match("RandomAffine", align_corners=_ALIGNED)
+@_match(
+    "RandomAffine",
+    compare=Comparison(ranges={"degrees": 0, "scale": None, "shear": 0}, fixed={"translate": None}),
+    align_corners=_ALIGNED,
+)
 def random_affine(
     images: Images,
     degrees: Any,
@@ -262,7 +276,7 @@ def random_affine(
 _ORDER = "DALI applies one order"
 
 
-@_match("ColorJitter", order=_ORDER)
+@_match("ColorJitter", compare=COLOURS, order=_ORDER)
 def color_jitter(
     images: Images,
     brightness: Any = 0.0,
@@ -275,7 +289,7 @@ def color_jitter(
     jitter_around(images, brightness, contrast, saturation, hue)
 
 
-@_match("ColorJiggle", order=_ORDER)
+@_match("ColorJiggle", compare=COLOURS, order=_ORDER)
 def color_jiggle(
     images: Images,
     brightness: Any = 0.0,
@@ -302,7 +316,7 @@ def color_jiggle(
 _CLIPPED = "DALI clips the values to their range"
 
 
-@_match("RandomBrightness", clip_output=_CLIPPED)
+@_match("RandomBrightness", compare=ranges(brightness=1), clip_output=_CLIPPED)
 def random_brightness(
     images: Images, brightness: Any = (1.0, 1.0), clip_output: bool = True
 ) -> None:
@@ -310,19 +324,19 @@ def random_brightness(
     images.graph = images.graph.brightness_contrast(brightness_shift=uniform(low - 1, high - 1))
 
 
-@_match("RandomContrast", clip_output=_CLIPPED)
+@_match("RandomContrast", compare=ranges(contrast=1), clip_output=_CLIPPED)
 def random_contrast(images: Images, contrast: Any = (1.0, 1.0), clip_output: bool = True) -> None:
     low, high = around(contrast, 1, least=0)
     images.graph = images.graph.contrast(contrast=uniform(low, high), contrast_center=0.0)
 
 
-@_match("RandomSaturation")
+@_match("RandomSaturation", compare=ranges(saturation=1))
 def random_saturation(images: Images, saturation: Any = (1.0, 1.0)) -> None:
     images.changed("saturation is that of YIQ, not of HSV")
     images.graph = images.graph.saturation(saturation=uniform(*around(saturation, 1, least=0)))
 
 
-@_match("RandomHue")
+@_match("RandomHue", compare=ranges(hue=0))
 def random_hue(images: Images, hue: Any = (0.0, 0.0)) -> None:
     low, high = around(hue, 0)
     images.changed("the hue is turned in YIQ, not in HSV: strong colours end elsewhere")
@@ -334,7 +348,7 @@ def random_grayscale(images: Images, rgb_weights: Any = None) -> None:
     grey(images, 3)
 
 
-@_match("RandomGaussianBlur", border_type="DALI reflects at the border")
+@_match("RandomGaussianBlur", compare=ranges(sigma=None), border_type="DALI reflects at the border")
 def random_gaussian_blur(
     images: Images, kernel_size: Any, sigma: Any, border_type: Any = "reflect"
 ) -> None:
@@ -376,7 +390,10 @@ def random_motion_blur(
         images.changed(f"all of the line counts alike, without direction={direction}")
 
 
-@_match("RandomSolarize")
+@_match(
+    "RandomSolarize",
+    compare=Comparison(ranges={"thresholds": 0.5}, fixed={"additions": (0.0, 0.0)}),
+)
 def random_solarize(images: Images, thresholds: Any = 0.1, additions: Any = 0.1) -> None:
     low, high = around(thresholds, 0.5)
     if low != high:
@@ -386,7 +403,7 @@ def random_solarize(images: Images, thresholds: Any = 0.1, additions: Any = 0.1)
     solarize(images, 255 * (low + high) / 2)
 
 
-@_match("RandomPosterize")
+@_match("RandomPosterize", compare=ranges(bits=0))
 def random_posterize(images: Images, bits: Any = 3) -> None:
     low, high = bits if isinstance(bits, list | tuple) else (bits, 8)
 

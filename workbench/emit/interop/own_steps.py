@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.emit.interop.common.images import Images, NoMatchError, drawn, drawn_range, number
-from workbench.emit.interop.common.library import Library, transforms_of
+from workbench.emit.interop.common.library import HOLDS, NOTHING, Library, transforms_of
 from workbench.emit.interop.common.pixels import (
     as_bytes,
     blur_box,
@@ -30,13 +30,13 @@ OWN = Library("own")
 _match = OWN.match
 
 
-@_match("steps")
+@_match("steps", compare=HOLDS)
 def steps(images: Images, found: Any) -> None:
     for each in transforms_of(found):
         OWN.apply(images, each)
 
 
-@_match("drawn")
+@_match("drawn", compare=HOLDS)
 def drawn_steps(images: Images, chance: float, yes: Any, no: Any) -> None:
     if not no:
         images.with_p(chance, lambda: steps(images, yes))
@@ -170,6 +170,6 @@ def _linear(images: Images, factor: float, shift: float) -> None:
     images.normalised = True
 
 
-@_match("contiguous", "clone", "copy", "float")
+@_match("contiguous", "clone", "copy", "float", compare=NOTHING)
 def same(images: Images, *_: Any) -> None:
     """What changes no value."""

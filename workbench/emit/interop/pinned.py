@@ -11,90 +11,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.emit.interop.common.images import around
-from workbench.emit.interop.common.library import call_of, transforms_of
+from workbench.emit.interop.common.library import (
+    COLOURS,
+    WINDOW,
+    Comparison,
+    call_of,
+    transforms_of,
+)
 from workbench.emit.interop.graph import LIBRARIES
 from workbench.emit.interop.own_steps import OWN
 from workbench.emit.pipeline_import.transform_call import DrawnValue, NamedValue, TransformCall
 
-_HOLDING = {
-    "torchvision": {"Compose", "Sequential", "RandomApply", "RandomChoice", "RandomOrder"},
-    "albumentations": {"Compose", "Sequential", "OneOf", "SomeOf", "RandomOrder", "OneOrOther"},
-    "kornia": {"AugmentationSequential", "ImageSequential", "Sequential"},
-    "own": {"steps", "drawn"},
-}
-"""Classes that hold others."""
-_CHANGING_FORM = {
-    "torchvision": (
-        *("ToTensor", "ToDtype", "ConvertImageDtype", "ToImage", "PILToTensor", "ToImageTensor"),
-    ),
-    "albumentations": ("ToFloat",),
-}
-"""Those that make a picture a tensor or floats; the calls behind them get it so."""
-_UNCHANGING = {
-    "torchvision": (
-        *("Identity", "SanitizeBoundingBoxes", "ClampBoundingBoxes", "ToPILImage", "RGB"),
-        "ToPureTensor",
-    ),
-    "albumentations": ("NoOp", "ToTensorV2", "ToTensor", "BboxParams", "KeypointParams"),
-    "own": ("contiguous", "clone", "copy", "float"),
-}
-_RANGES: Mapping[str, Mapping[str, Mapping[str, float | None]]] = {
-    "torchvision": {
-        "RandomRotation": {"degrees": 0},
-        "RandomAffine": {"degrees": 0, "scale": None, "shear": 0},
-        "GaussianBlur": {"sigma": None},
-        "JPEG": {"quality": None},
-        "RandomShortestSize": {"min_size": None},
-    },
-    "albumentations": {
-        "RandomBrightnessContrast": {"brightness_limit": 0, "contrast_limit": 0},
-        "RandomBrightness": {"limit": 0},
-        "RandomContrast": {"limit": 0},
-        "HueSaturationValue": dict.fromkeys(
-            ("hue_shift_limit", "sat_shift_limit", "val_shift_limit"), 0
-        ),
-        "RGBShift": dict.fromkeys(("r_shift_limit", "g_shift_limit", "b_shift_limit"), 0),
-        "CLAHE": {"clip_limit": 0},
-        "MultiplicativeNoise": {"multiplier": None},
-        "Blur": {"blur_limit": 0},
-        "GaussianBlur": {"blur_limit": 0, "sigma_limit": 0},
-        "ImageCompression": {"quality_range": None},
-        "RandomGamma": {"gamma_limit": 100},
-        "Solarize": {"threshold": None, "threshold_range": None},
-        "Posterize": {"num_bits": None},
-        "Sharpen": {"alpha": None, "lightness": None},
-        "RandomScale": {"scale_limit": 0},
-        "Rotate": {"limit": 0},
-        "SafeRotate": {"limit": 0},
-        "ShiftScaleRotate": dict.fromkeys(
-            ("shift_limit", "scale_limit", "rotate_limit", "shift_limit_x", "shift_limit_y"), 0
-        ),
-        "Affine": dict.fromkeys(("scale", "translate_percent", "rotate", "shear")),
-    },
-    "kornia": {
-        "RandomRotation": {"degrees": 0},
-        "RandomAffine": {"degrees": 0, "scale": None, "shear": 0},
-        "RandomBrightness": {"brightness": 1},
-        "RandomContrast": {"contrast": 1},
-        "RandomSaturation": {"saturation": 1},
-        "RandomHue": {"hue": 0},
-        "RandomGaussianBlur": {"sigma": None},
-        "RandomSolarize": {"thresholds": 0.5},
-        "RandomPosterize": {"bits": 0},
-    },
-}
-"""By library and class the arguments that are ranges, with the middle of the one that a single
-number means; None: that number itself. A limit up to a number counts as one about 0."""
+_TABLES = {**LIBRARIES, OWN.name: OWN}
 _COLOURS = {"brightness": 1.0, "contrast": 1.0, "saturation": 1.0, "hue": 0.0}
-_JITTERS = {"ColorJitter", "ColorJiggle"}
-"""These draw the order of their arguments, which are compared one at a time."""
-_FIXED: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "torchvision": {"RandomAffine": {"translate": None}},
-    "kornia": {"RandomAffine": {"translate": None}, "RandomSolarize": {"additions": (0.0, 0.0)}},
-}
-"""Arguments that draw about 0 and take no other range: they are left out."""
-_WINDOWS = {"RandomResizedCrop", "RandomSizedCrop", "RandomResizedCropAndInterpolation"}
-"""What resizes a drawn window: the resize is compared, of the whole picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +45,7 @@ class PinnedTransform:
         shown = {
             name: value
             for name, value in self.call.kwargs.items()
-            if self.call.short_name not in _JITTERS or value != usual.get(name)
+            if comparison_of(self.call) is not COLOURS or value != usual.get(name)
         }
         return _text(replace(self.call, kwargs=shown))
 
@@ -139,6 +68,12 @@ class PinnedTransform:
         return TransformCall(f"{library}.Compose", (steps,))
 
 
+def comparison_of(call: TransformCall) -> Comparison:
+    """How the library of a call compares it; alone, for a class that is not known."""
+    library = _TABLES.get(call.library)
+    return library.comparison(call.short_name) if library is not None else Comparison()
+
+
 def pinned_transforms(call: TransformCall) -> list[PinnedTransform]:
     """The transformations of a composition, in its order and each once."""
     found: dict[str, PinnedTransform] = {}
@@ -153,15 +88,16 @@ def _taken_apart(
 ) -> Iterator[PinnedTransform]:
     """Those inside a call; ``before`` grows by what changes the form of the picture."""
     library, name = call.library, call.short_name
-    if name in _HOLDING.get(library, ()):
+    role = comparison_of(call).role
+    if role == "holds":
         within = within if library == "own" else library
         for each in _inside(call):
             yield from _taken_apart(call_of(each), before, within)
     elif name == "Lambda" and call.args and isinstance(call.args[0], TransformCall):
         yield from _taken_apart(call.args[0], before, within)
-    elif name in _CHANGING_FORM.get(library, ()):
+    elif role == "form":
         before.append(call)
-    elif name in _UNCHANGING.get(library, ()):
+    elif role == "nothing":
         if name == "ToPILImage":
             before.clear()
     else:
@@ -185,14 +121,15 @@ def _is_list(value: Any) -> bool:
 
 
 def _pinned(call: TransformCall) -> Iterator[PinnedTransform]:
-    known = {**LIBRARIES, OWN.name: OWN}.get(call.library)
+    known = _TABLES.get(call.library)
     match = known.matches.get(call.short_name) if known is not None else None
-    if known is None or match is None:
+    if match is None:
         yield PinnedTransform(call)
         return
+    comparison = comparison_of(call)
     parameters = [*inspect.signature(match).parameters.values()][1:]
     given = _Given(call, parameters)
-    if call.short_name in _WINDOWS:
+    if comparison is WINDOW:
         size = given.resize()
         if size is not None:
             note = f"the resize of {call.short_name}: its window is drawn"
@@ -202,15 +139,15 @@ def _pinned(call: TransformCall) -> Iterator[PinnedTransform]:
     if always and call.library not in ("own", "timm"):
         given.put("p", 1.0)
     notes = []
-    for name, value in _FIXED.get(call.library, {}).get(call.short_name, {}).items():
+    for name, value in comparison.fixed.items():
         if given.get(name) is not None:
             notes.append(f"without {name}, which is drawn about 0")
             given.put(name, value)
             given.drop_nothing(name)
-    if call.short_name in _JITTERS:
+    if comparison is COLOURS:
         yield from _one_at_a_time(given)
         return
-    for name, middle in _RANGES.get(call.library, {}).get(call.short_name, {}).items():
+    for name, middle in comparison.ranges.items():
         value = given.get(name)
         upper = pinned(value, middle)
         if upper != value and (value or given.has(name)):

@@ -12,12 +12,12 @@ from typing import Any
 
 from workbench.emit.interop.common.geometry import erase_at_random
 from workbench.emit.interop.common.images import Images, NoMatchError, number, size_of
-from workbench.emit.interop.common.library import Library
+from workbench.emit.interop.common.library import WINDOW, Library
 from workbench.emit.interop.common.pixels import grey
 from workbench.emit.interop.torchvision import imported as torchvision
 from workbench.emit.interop.torchvision import policies as torchvision_policies
 
-TIMM = Library("timm")
+TIMM = Library("timm", modules=("timm.data", "timm.data.transforms"))
 _MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 CONSTANTS = {
     "IMAGENET_DEFAULT_MEAN": _MEAN,
@@ -128,7 +128,7 @@ def _to_tensor(images: Images, mean: Any, std: Any, normalize: bool) -> None:
         torchvision.normalize(images, mean, std)
 
 
-@TIMM.match("RandomResizedCropAndInterpolation")
+@TIMM.match("RandomResizedCropAndInterpolation", compare=WINDOW)
 def random_resized_crop_and_interpolation(
     images: Images,
     size: Any,

@@ -24,6 +24,7 @@ from workbench.emit.interop.common.images import (
     uniform,
     uniform_whole,
 )
+from workbench.emit.interop.common.library import COLOURS, ranges
 from workbench.emit.interop.common.pixels import (
     blur_box,
     blur_motion,
@@ -42,7 +43,11 @@ from workbench.emit.interop.common.pixels import (
 _match = ALBUMENTATIONS.match
 
 
-@_match("RandomBrightnessContrast", ensure_safe_range="values are clipped")
+@_match(
+    "RandomBrightnessContrast",
+    compare=ranges(brightness_limit=0, contrast_limit=0),
+    ensure_safe_range="values are clipped",
+)
 def random_brightness_contrast(
     images: Images,
     brightness_limit: Any = 0.2,
@@ -59,17 +64,17 @@ def _factor(limit: Any) -> tuple[float, float]:
     return shifted(limit, 1) if is_pair(limit) else around(limit, 1)
 
 
-@_match("RandomBrightness")
+@_match("RandomBrightness", compare=ranges(limit=0))
 def random_brightness(images: Images, limit: Any = 0.2) -> None:
     brighten(images, (1.0, 1.0), around(limit, 0))
 
 
-@_match("RandomContrast")
+@_match("RandomContrast", compare=ranges(limit=0))
 def random_contrast(images: Images, limit: Any = 0.2) -> None:
     brighten(images, _factor(limit), (0.0, 0.0))
 
 
-@_match("ColorJitter")
+@_match("ColorJitter", compare=COLOURS)
 def color_jitter(
     images: Images,
     brightness: Any = (0.8, 1.2),
@@ -80,7 +85,9 @@ def color_jitter(
     jitter_around(images, brightness, contrast, saturation, hue)
 
 
-@_match("HueSaturationValue")
+@_match(
+    "HueSaturationValue", compare=ranges(hue_shift_limit=0, sat_shift_limit=0, val_shift_limit=0)
+)
 def hue_saturation_value(
     images: Images,
     hue_shift_limit: Any = 20,
@@ -98,7 +105,7 @@ def hue_saturation_value(
     images.changed("saturation is multiplied, and value added to each channel; hue is of YIQ")
 
 
-@_match("RGBShift")
+@_match("RGBShift", compare=ranges(r_shift_limit=0, g_shift_limit=0, b_shift_limit=0))
 def rgb_shift(
     images: Images, r_shift_limit: Any = 20, g_shift_limit: Any = 20, b_shift_limit: Any = 20
 ) -> None:
@@ -111,7 +118,7 @@ def to_gray(images: Images, num_output_channels: int = 3, method: str = "weighte
     grey(images, num_output_channels)
 
 
-@_match("CLAHE")
+@_match("CLAHE", compare=ranges(clip_limit=0))
 def clahe(images: Images, clip_limit: Any = 4.0, tile_grid_size: Any = (8, 8)) -> None:
     low, high = clip_limit if is_pair(clip_limit) else (1, number(clip_limit))
     if low != high:
@@ -150,7 +157,7 @@ def gauss_noise(
     )
 
 
-@_match("MultiplicativeNoise")
+@_match("MultiplicativeNoise", compare=ranges(multiplier=None))
 def multiplicative_noise(
     images: Images,
     multiplier: Any = (0.9, 1.1),
@@ -168,7 +175,7 @@ def _odd_sizes(limit: Any, least: int) -> list[int]:
     return list(range(int(number(low)) | 1, int(number(high)) + 1, 2)) or [int(number(high)) | 1]
 
 
-@_match("Blur")
+@_match("Blur", compare=ranges(blur_limit=0))
 def blur(images: Images, blur_limit: Any = (3, 7)) -> None:
     def step(size: int) -> Step:
         return lambda: blur_box(images, size)
@@ -197,7 +204,7 @@ def motion_blur(
     images.changed("the line goes through the pixel, as long as the window, at one of six angles")
 
 
-@_match("GaussianBlur")
+@_match("GaussianBlur", compare=ranges(blur_limit=0, sigma_limit=0))
 def gaussian_blur(images: Images, blur_limit: Any = 0, sigma_limit: Any = None) -> None:
     low, high = around(sigma_limit, 0, least=0) if sigma_limit else (0.0, 0.0)
     free = blur_limit in (0, (0, 0), [0, 0])
@@ -221,7 +228,7 @@ def gaussian_blur(images: Images, blur_limit: Any = 0, sigma_limit: Any = None) 
     images.one_of([step(size) for size in ([0] if free else _odd_sizes(blur_limit, 3))])
 
 
-@_match("ImageCompression", "JpegCompression")
+@_match("ImageCompression", "JpegCompression", compare=ranges(quality_range=None))
 def image_compression(
     images: Images,
     quality_lower: Any = 99,
@@ -237,7 +244,7 @@ def image_compression(
     )
 
 
-@_match("RandomGamma", eps="no small number is added")
+@_match("RandomGamma", compare=ranges(gamma_limit=100), eps="no small number is added")
 def random_gamma(images: Images, gamma_limit: Any = (80, 120), eps: Any = None) -> None:
     low, high = around(gamma_limit, 100)
     power(images, low / 100, high / 100)
@@ -248,7 +255,7 @@ def invert_img(images: Images) -> None:
     invert(images)
 
 
-@_match("Solarize")
+@_match("Solarize", compare=ranges(threshold=None, threshold_range=None))
 def solarize_(images: Images, threshold: Any = 128, threshold_range: Any = None) -> None:
     if threshold_range is not None:
         low, high = (255 * number(each) for each in threshold_range)
@@ -261,7 +268,7 @@ def solarize_(images: Images, threshold: Any = 128, threshold_range: Any = None)
     solarize(images, (number(low) + number(high)) / 2)
 
 
-@_match("Posterize")
+@_match("Posterize", compare=ranges(num_bits=None))
 def posterize_(images: Images, num_bits: Any = 4) -> None:
     if is_pair(num_bits) and num_bits[0] != num_bits[1]:
         low, high = (int(number(each)) for each in num_bits)
@@ -301,6 +308,7 @@ def salt_and_pepper(
 
 @_match(
     *("Sharpen", "IAASharpen"),
+    compare=ranges(alpha=None, lightness=None),
     kernel_size="it is of the method gaussian",
     sigma="it is of the method gaussian",
 )

@@ -36,6 +36,7 @@ from workbench.emit.interop.common.images import (
 from workbench.emit.interop.common.images import interp_type_of_opencv as interp_type
 from workbench.emit.interop.common.images import sampling_of_opencv as sampling
 from workbench.emit.interop.common.images import warp_interp_type_of_opencv as warp_interp_type
+from workbench.emit.interop.common.library import WINDOW, ranges
 from workbench.graph.builder.read import fn, random
 
 _match = ALBUMENTATIONS.match
@@ -147,7 +148,7 @@ def longest_max_size(
     )
 
 
-@_match("RandomScale")
+@_match("RandomScale", compare=ranges(scale_limit=0))
 def random_scale(
     images: Images,
     scale_limit: Any = 0.1,
@@ -249,7 +250,7 @@ def crop(
     )
 
 
-@_match("RandomResizedCrop")
+@_match("RandomResizedCrop", compare=WINDOW)
 def random_resized_crop(
     images: Images,
     size: Any = None,
@@ -269,7 +270,7 @@ def random_resized_crop(
     )
 
 
-@_match("RandomSizedCrop")
+@_match("RandomSizedCrop", compare=WINDOW)
 def random_sized_crop(
     images: Images,
     min_max_height: Any,
@@ -292,7 +293,7 @@ def random_sized_crop(
     ).resize(size=size_of(sides), **sampling(images, interpolation, area_for_downscale))
 
 
-@_match("Rotate", "SafeRotate", rotate_method="it is of boxes")
+@_match("Rotate", "SafeRotate", compare=ranges(limit=0), rotate_method="it is of boxes")
 def rotate(
     images: Images,
     limit: Any = 90,
@@ -324,7 +325,11 @@ def _one_value(images: Images, fill: Any) -> float:
     return sum(values) / len(values)
 
 
-@_match("ShiftScaleRotate", rotate_method="it is of boxes")
+@_match(
+    "ShiftScaleRotate",
+    compare=ranges(shift_limit=0, scale_limit=0, rotate_limit=0, shift_limit_x=0, shift_limit_y=0),
+    rotate_method="it is of boxes",
+)
 def shift_scale_rotate(
     images: Images,
     shift_limit: Any = 0.0625,
@@ -357,7 +362,12 @@ def shift_scale_rotate(
     )
 
 
-@_match("Affine", rotate_method="it is of boxes", balanced_scale="scales are sampled evenly")
+@_match(
+    "Affine",
+    compare=ranges(scale=None, translate_percent=None, rotate=None, shear=None),
+    rotate_method="it is of boxes",
+    balanced_scale="scales are sampled evenly",
+)
 def affine_(
     images: Images,
     scale: Any = (1.0, 1.0),

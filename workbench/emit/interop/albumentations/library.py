@@ -7,7 +7,15 @@ from typing import Any
 
 from workbench.emit.interop.common.geometry import fills
 from workbench.emit.interop.common.images import Images, NoMatchError, number
-from workbench.emit.interop.common.library import Library, Unused, transforms_of, written
+from workbench.emit.interop.common.library import (
+    FORM,
+    HOLDS,
+    NOTHING,
+    Library,
+    Unused,
+    transforms_of,
+    written,
+)
 from workbench.emit.interop.common.pixels import normalise
 
 _ALWAYS = (
@@ -20,6 +28,7 @@ _ALWAYS = (
 _MASKS = "the graph has no masks, which a report of additional targets names"
 ALBUMENTATIONS = Library(
     "albumentations",
+    modules=("albumentations",),
     without_effect={
         "is_check_shapes": "it only checks the input",
         "strict": "it only checks the arguments",
@@ -37,6 +46,7 @@ ALBUMENTATIONS = Library(
     },
     usual_chance=0.5,
     chances=dict.fromkeys(_ALWAYS, 1.0),
+    comparisons=dict.fromkeys(("BboxParams", "KeypointParams"), NOTHING),
 )
 _match = ALBUMENTATIONS.match
 _REMAP = "DALI draws no such field; experimental.remap takes one that you compute, on a GPU alone"
@@ -70,7 +80,7 @@ def installed_major() -> int | None:
         return None
 
 
-@_match("Sequential")
+@_match("Sequential", compare=HOLDS)
 def sequential(images: Images, transforms: Any) -> None:
     for each in transforms_of(transforms):
         ALBUMENTATIONS.apply(images, each)
@@ -79,7 +89,7 @@ def sequential(images: Images, transforms: Any) -> None:
 _NO_TARGETS = "the graph has images and labels only"
 
 
-@_match("Compose", "ReplayCompose")
+@_match("Compose", "ReplayCompose", compare=HOLDS)
 def compose(
     images: Images,
     transforms: Any,
@@ -103,14 +113,14 @@ def compose(
         ALBUMENTATIONS.apply(images, each)
 
 
-@_match("OneOf")
+@_match("OneOf", compare=HOLDS)
 def one_of(images: Images, transforms: Any) -> None:
     weights = [ALBUMENTATIONS.chance_of(each) for each in transforms_of(transforms)]
     steps = ALBUMENTATIONS.steps(images, transforms, forced=True)
     images.one_of(steps, None if len(set(weights)) == 1 else weights)
 
 
-@_match("OneOrOther")
+@_match("OneOrOther", compare=HOLDS)
 def one_or_other(
     images: Images,
     first: Any = None,
@@ -123,7 +133,7 @@ def one_or_other(
     images.one_of(steps, [number(p), 1 - number(p)])
 
 
-@_match("SomeOf")
+@_match("SomeOf", compare=HOLDS)
 def some_of(images: Images, transforms: Any, n: int = 1, replace: bool = False) -> None:
     found = transforms_of(transforms)
     if replace:
@@ -135,22 +145,27 @@ def some_of(images: Images, transforms: Any, n: int = 1, replace: bool = False) 
     )
 
 
-@_match("RandomOrder")
+@_match("RandomOrder", compare=HOLDS)
 def random_order(images: Images, transforms: Any, n: int = 1, replace: bool = False) -> None:
     some_of(images, transforms, n, replace)
 
 
-@_match("NoOp")
+@_match("NoOp", compare=NOTHING)
 def no_op(images: Images) -> None:
     """A transform that changes nothing."""
 
 
-@_match("ToTensorV2", transpose_mask="the graph has no masks")
+@_match("ToTensorV2", compare=NOTHING, transpose_mask="the graph has no masks")
 def to_tensor_v2(images: Images, transpose_mask: bool = False) -> None:
     images.channels_first = True
 
 
-@_match("ToTensor", num_classes="the graph has no masks", sigmoid="the graph has no masks")
+@_match(
+    "ToTensor",
+    compare=NOTHING,
+    num_classes="the graph has no masks",
+    sigmoid="the graph has no masks",
+)
 def to_tensor(
     images: Images, num_classes: Any = 1, sigmoid: bool = True, normalize: Any = None
 ) -> None:
@@ -161,7 +176,7 @@ def to_tensor(
         raise NoMatchError(f"normalize is {written(normalize)}; mean and std are known")
 
 
-@_match("ToFloat")
+@_match("ToFloat", compare=FORM)
 def to_float(images: Images, max_value: Any = 255.0) -> None:
     if max_value not in (None, 255, 255.0):
         raise NoMatchError(f"max_value is {max_value}; 255 is known, for pixels of 8 bits")

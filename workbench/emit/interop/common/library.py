@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal
 
 from workbench.emit.interop.common.images import Images, NoMatchError, Step, number
 from workbench.emit.pipeline_import.transform_call import NamedValue, TransformCall
@@ -28,15 +28,49 @@ class Unused:
         return not any(_equal(value, each) for each in self.usual)
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How a transform is compared with the library's own, with everything pinned that it samples.
+
+    ``ranges`` are its arguments that are ranges, with the middle of the range that a single number
+    stands for; None: that number itself. A limit up to a number counts as one about 0. ``fixed``
+    are values for arguments that sample about 0 and accept no other range.
+    """
+
+    role: Literal["alone", "holds", "form", "nothing", "window", "colours"] = "alone"
+    ranges: Mapping[str, float | None] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+
+def ranges(**middles: float | None) -> Comparison:
+    """A transform that is compared at the upper ends of these ranges."""
+    return Comparison(ranges=middles)
+
+
+HOLDS = Comparison("holds")
+"""It holds other transforms, which are compared instead."""
+FORM = Comparison("form")
+"""It makes a picture a tensor or floats; the transforms behind it get it so."""
+NOTHING = Comparison("nothing")
+"""It changes no pixel."""
+WINDOW = Comparison("window")
+"""It resizes a random window: the resize is compared, of the whole picture."""
+COLOURS = Comparison("colours")
+"""It samples the order of its arguments, which are compared one at a time."""
+
+
 @dataclass(frozen=True)
 class Library:
     """The transforms of a library that DALI can reproduce.
+
+    ``modules`` are searched for a class that is not where a script has it, for the comparison.
 
     ``chances`` are the defaults of ``p`` by class, ``usual_chance`` that of the other classes. For
     a function without the parameter ``p`` the nodes are placed in a block with that probability.
     """
 
     name: str
+    modules: tuple[str, ...] = ()
     without_effect: Mapping[str, str] = field(default_factory=dict)
     """Arguments of all classes that cannot change an image, with the reason."""
     not_carried: Mapping[str, Unused] = field(default_factory=dict)
@@ -48,23 +82,34 @@ class Library:
     """Reasons by class for the classes that DALI has no operators for."""
     unused: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """By class the parameters that its function accepts and does not use, with the reason."""
+    comparisons: dict[str, Comparison] = field(default_factory=dict)
+    """By class how it is compared, unless it is compared alone and has no ranges."""
 
     def __post_init__(self) -> None:
         _LIBRARIES[self.name] = self
 
-    def match(self, *names: str, **unused: str) -> Callable[[Match], Match]:
+    def match(
+        self, *names: str, compare: Comparison | None = None, **unused: str
+    ) -> Callable[[Match], Match]:
         """Decorate the function for the classes of these names.
 
-        ``unused`` are parameters that the function does not use, with the reason: another value
-        than the default is reported.
+        ``compare`` is how they are compared with the library's own classes. ``unused`` are
+        parameters that the function does not use, with the reason: another value than the default
+        is reported.
         """
 
         def register(function: Match) -> Match:
             self.matches.update(dict.fromkeys(names, function))
             self.unused.update(dict.fromkeys(names, unused))
+            if compare is not None:
+                self.comparisons.update(dict.fromkeys(names, compare))
             return function
 
         return register
+
+    def comparison(self, name: str) -> Comparison:
+        """How the class of this name is compared."""
+        return self.comparisons.get(name, Comparison())
 
     def chance_of(self, transform: Any) -> float:
         """The ``p`` of a call, given or usual."""

@@ -34,6 +34,19 @@ from workbench.graph.builder.read import fn
 
 TORCHVISION = torchvision.TORCHVISION
 _match = TORCHVISION.match
+_SAME = {
+    "convert_image_dtype": torchvision.convert_image_dtype,
+    "normalize": torchvision.normalize,
+    "pad": torchvision.pad,
+    "resize": torchvision.resize,
+    "to_dtype": torchvision.to_dtype,
+    "to_pil_image": torchvision.to_pil_image,
+    "to_pure_tensor": torchvision.nothing,
+    "to_tensor": torchvision.to_tensor,
+}
+"""Functions with the arguments of a class."""
+for _name, _function in _SAME.items():
+    _match(_name)(_function)
 
 
 @_match("hflip", "horizontal_flip")

@@ -30,7 +30,17 @@ from workbench.emit.interop.common.images import (
     uniform_whole,
     warp_interp_type,
 )
-from workbench.emit.interop.common.library import Library, transforms_of
+from workbench.emit.interop.common.library import (
+    COLOURS,
+    FORM,
+    HOLDS,
+    NOTHING,
+    WINDOW,
+    Comparison,
+    Library,
+    ranges,
+    transforms_of,
+)
 from workbench.emit.interop.common.pixels import (
     equalize,
     grey,
@@ -46,6 +56,7 @@ from workbench.emit.pipeline_import.transform_call import TransformCall
 
 TORCHVISION = Library(
     "torchvision",
+    modules=("torchvision.transforms", "torchvision.transforms.v2"),
     without_effect={
         "inplace": "it decides where the result is stored",
         "RandomCrop.pad_if_needed": "DALI pads, where the library raises an error without it",
@@ -69,7 +80,7 @@ TORCHVISION.unmatched.update(
 )
 
 
-@_match("Sequential")
+@_match("Sequential", compare=HOLDS)
 def sequential(images: Images, *transforms: Any) -> None:
     for each in transforms:
         for inner in each if isinstance(each, list | tuple) else [each]:
@@ -78,6 +89,7 @@ def sequential(images: Images, *transforms: Any) -> None:
 
 @_match(
     "Compose",
+    compare=HOLDS,
     batch_size="a setting of the pipeline, which the workbench sets",
     num_threads="a setting of the pipeline, which the workbench sets",
 )
@@ -89,7 +101,7 @@ def compose(
         TORCHVISION.apply(images, each)
 
 
-@_match("RandomApply")
+@_match("RandomApply", compare=HOLDS)
 def random_apply(images: Images, transforms: Any, p: float = 0.5) -> None:
     steps = TORCHVISION.steps(images, transforms)
     images.with_p(number(p), lambda: [step() for step in steps].clear())
@@ -103,29 +115,29 @@ def lambda_(images: Images, lambd: Any, *types: Any) -> None:
     TORCHVISION.apply(images, lambd)
 
 
-@_match("RandomChoice")
+@_match("RandomChoice", compare=HOLDS)
 def random_choice(images: Images, transforms: Any, p: Any = None) -> None:
     weights = None if p is None else [number(each) for each in p]
     images.one_of(TORCHVISION.steps(images, transforms), weights)
 
 
-@_match("RandomOrder")
+@_match("RandomOrder", compare=HOLDS)
 def random_order(images: Images, transforms: Any) -> None:
     steps = TORCHVISION.steps(images, transforms)
     images.some_of(len(steps), steps, shuffled=True)
 
 
-@_match("Identity", "RGB", "ToPureTensor", "to_pure_tensor")
+@_match("Identity", "RGB", "ToPureTensor", compare=NOTHING)
 def nothing(images: Images) -> None:
     """A transform that changes no pixel of an RGB image."""
 
 
-@_match("SanitizeBoundingBoxes", "ClampBoundingBoxes", "ConvertBoundingBoxFormat")
+@_match("SanitizeBoundingBoxes", "ClampBoundingBoxes", "ConvertBoundingBoxFormat", compare=NOTHING)
 def boxes(images: Images, *_: Any, **__: Any) -> None:
     raise NoMatchError("the graph has images and labels, no boxes: use a source of boxes")
 
 
-@_match("ToPILImage", "to_pil_image")
+@_match("ToPILImage", compare=NOTHING)
 def to_pil_image(images: Images, mode: Any = None) -> None:
     if mode not in (None, "RGB"):
         raise NoMatchError(f"mode is {mode}; RGB is known")
@@ -134,17 +146,17 @@ def to_pil_image(images: Images, mode: Any = None) -> None:
     images.zero_to_one = images.channels_first = images.floats = False
 
 
-@_match("ToTensor", "to_tensor")
+@_match("ToTensor", compare=FORM)
 def to_tensor(images: Images) -> None:
     images.zero_to_one = images.channels_first = True
 
 
-@_match("ConvertImageDtype", "convert_image_dtype")
+@_match("ConvertImageDtype", compare=FORM)
 def convert_image_dtype(images: Images, dtype: Any = "float32") -> None:
     to_dtype(images, dtype, scale=True)
 
 
-@_match("ToDtype", "to_dtype")
+@_match("ToDtype", compare=FORM)
 def to_dtype(images: Images, dtype: Any = "float32", scale: bool = False) -> None:
     images.channels_first = True
     name = _image_dtype(dtype)
@@ -170,20 +182,20 @@ def _image_dtype(dtype: Any) -> str:
     return str(dtype).rpartition(".")[2]
 
 
-@_match("ToImage", "PILToTensor", "ToImageTensor")
+@_match("ToImage", "PILToTensor", "ToImageTensor", compare=FORM)
 def to_image(images: Images) -> None:
     """A tensor of the same numbers; what follows scales it."""
     images.channels_first = True
 
 
-@_match("Normalize", "normalize")
+@_match("Normalize")
 def normalize(images: Images, mean: Any, std: Any) -> None:
     images.zero_to_one = images.zero_to_one or not images.floats
     images.channels_first = True
     normalise(images, mean, std)
 
 
-@_match("Resize", "Scale", "resize")
+@_match("Resize", "Scale")
 def resize(
     images: Images,
     size: Any,
@@ -244,7 +256,7 @@ def random_crop(
     crop_at_random(images, size_of(size), sides(padding or 0), erased_value(images, fill))
 
 
-@_match("Pad", "pad")
+@_match("Pad")
 def pad(images: Images, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> None:
     if padding_mode != "constant":
         raise NoMatchError(f"DALI pads with a value, not by padding_mode={padding_mode}")
@@ -260,7 +272,7 @@ def sides(padding: Any) -> tuple[int, int, int, int]:
     return left, top, right, bottom
 
 
-@_match("RandomResizedCrop", "RandomSizedCrop")
+@_match("RandomResizedCrop", "RandomSizedCrop", compare=WINDOW)
 def random_resized_crop(
     images: Images,
     size: Any,
@@ -287,7 +299,7 @@ def random_vertical_flip(images: Images, p: float = 0.5) -> None:
     images.graph = images.graph.flip(horizontal=0, vertical=coin(number(p)))
 
 
-@_match("RandomRotation")
+@_match("RandomRotation", compare=ranges(degrees=0))
 def random_rotation(
     images: Images,
     degrees: Any,
@@ -307,7 +319,10 @@ def random_rotation(
     )
 
 
-@_match("RandomAffine")
+@_match(
+    "RandomAffine",
+    compare=Comparison(ranges={"degrees": 0, "scale": None, "shear": 0}, fixed={"translate": None}),
+)
 def random_affine(
     images: Images,
     degrees: Any,
@@ -346,7 +361,7 @@ def one_fill(images: Images, fill: Any) -> float:
     return sum(values) / len(values)
 
 
-@_match("ColorJitter")
+@_match("ColorJitter", compare=COLOURS)
 def color_jitter(
     images: Images, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0
 ) -> None:
@@ -363,7 +378,7 @@ def random_grayscale(images: Images, p: float = 0.1) -> None:
     images.with_p(number(p), lambda: grey(images, 3))
 
 
-@_match("GaussianBlur")
+@_match("GaussianBlur", compare=ranges(sigma=None))
 def gaussian_blur(images: Images, kernel_size: Any, sigma: Any = (0.1, 2.0)) -> None:
     window = size_of(kernel_size)[::-1]  # torchvision has the width first
     low, high = sigma if isinstance(sigma, Sequence) else (sigma, sigma)
@@ -425,7 +440,7 @@ def gaussian_noise(
     images.graph = images.graph.noise.gaussian(mean=255 * number(mean), stddev=255 * number(sigma))
 
 
-@_match("JPEG")
+@_match("JPEG", compare=ranges(quality=None))
 def jpeg(images: Images, quality: Any) -> None:
     low, high = quality if isinstance(quality, Sequence) else (quality, quality)
     images.graph = images.graph.jpeg_compression_distortion(
@@ -433,7 +448,7 @@ def jpeg(images: Images, quality: Any) -> None:
     )
 
 
-@_match("RandomShortestSize")
+@_match("RandomShortestSize", compare=ranges(min_size=None))
 def random_shortest_size(
     images: Images,
     min_size: Any,
