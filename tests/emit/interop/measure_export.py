@@ -26,13 +26,13 @@ from tests.emit.interop.measure_import import (
     run,
 )
 from workbench.catalog import load_catalog
-from workbench.emit.interop.albumentations.exported import ALBUMENTATIONS
+from workbench.emit.interop.albumentations import ALBUMENTATIONS
 from workbench.emit.interop.common import pixels
 from workbench.emit.interop.common.chains import Reading
 from workbench.emit.interop.common.images import Images
 from workbench.emit.interop.common.source_text import flat
 from workbench.emit.interop.common.transforms import Library, Transforms
-from workbench.emit.interop.torchvision.exported import TORCHVISION
+from workbench.emit.interop.torchvision import TORCHVISION
 from workbench.errors import GraphExportError
 from workbench.graph.builder.read import read
 from workbench.graph.model import Graph, Port

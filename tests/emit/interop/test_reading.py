@@ -10,12 +10,12 @@ import pytest
 
 import workbench as wb
 from workbench.catalog import load_catalog
-from workbench.emit.interop.albumentations.exported import ALBUMENTATIONS
+from workbench.emit.interop.albumentations import ALBUMENTATIONS
 from workbench.emit.interop.common.chains import Reading
 from workbench.emit.interop.common.source_text import flat
 from workbench.emit.interop.common.transforms import Library, Transforms
 from workbench.emit.interop.graph import import_transforms
-from workbench.emit.interop.torchvision.exported import TORCHVISION
+from workbench.emit.interop.torchvision import TORCHVISION
 from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.emit.targets import export
 from workbench.errors import GraphExportError

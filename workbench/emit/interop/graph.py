@@ -14,14 +14,10 @@ from workbench.emit.interop.albumentations import ALBUMENTATIONS
 from workbench.emit.interop.common.images import Images
 from workbench.emit.interop.common.library import Library
 from workbench.emit.interop.kornia import KORNIA
-from workbench.emit.interop.live import (
-    call_of_albumentations,
-    call_of_dictionary,
-    call_of_object,
-)
+from workbench.emit.interop.live import call_of_albumentations, call_of_dictionary, call_of_object
 from workbench.emit.interop.own_steps import OWN
 from workbench.emit.interop.timm import TIMM
-from workbench.emit.interop.torchvision.functions import TORCHVISION
+from workbench.emit.interop.torchvision import TORCHVISION
 from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.emit.pipeline_import.remark import with_remark
 from workbench.emit.pipeline_import.report import ImportIssue, ImportReport

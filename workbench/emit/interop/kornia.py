@@ -11,8 +11,8 @@ from typing import Any
 from workbench.emit.interop.common.geometry import erased_value, opposite
 from workbench.emit.interop.common.images import (
     Images,
+    ImageStep,
     NoMatchError,
-    Step,
     around,
     interp_type,
     number,
@@ -27,7 +27,7 @@ from workbench.emit.interop.common.library import (
     Comparison,
     Library,
     Unused,
-    ranges,
+    sampled,
 )
 from workbench.emit.interop.common.pixels import (
     blur_motion,
@@ -40,7 +40,7 @@ from workbench.emit.interop.common.pixels import (
     posterize,
     solarize,
 )
-from workbench.emit.interop.torchvision import imported as torchvision
+from workbench.emit.interop.torchvision import colour, composition, geometry
 
 _ALWAYS = (
     *("AugmentationSequential", "ImageSequential", "Sequential", "Normalize", "Resize"),
@@ -114,7 +114,7 @@ def sequential(
         )
     if extra_args and others:
         images.refused("extra_args left out, as the data_keys that they are for")
-    steps: list[Step] = KORNIA.steps(images, list(transforms))
+    steps: list[ImageStep] = KORNIA.steps(images, list(transforms))
     if random_apply is False or random_apply is None:
         for step in steps:
             step()
@@ -130,12 +130,12 @@ def _key(key: Any) -> str:
 
 @_match("RandomHorizontalFlip")
 def random_horizontal_flip(images: Images, p: float = 0.5) -> None:
-    torchvision.random_horizontal_flip(images, p)
+    geometry.random_horizontal_flip(images, p)
 
 
 @_match("RandomVerticalFlip")
 def random_vertical_flip(images: Images, p: float = 0.5) -> None:
-    torchvision.random_vertical_flip(images, p)
+    geometry.random_vertical_flip(images, p)
 
 
 @_match("RandomResizedCrop", compare=WINDOW)
@@ -188,7 +188,7 @@ def random_crop(
     *,
     align_corners: Any = True,
 ) -> None:
-    torchvision.random_crop(images, size, padding, pad_if_needed, fill, padding_mode)
+    geometry.random_crop(images, size, padding, pad_if_needed, fill, padding_mode)
 
 
 @_match("CenterCrop", resample=_SLICED, align_corners=_SLICED)
@@ -242,11 +242,11 @@ def longest_max_size(
     resize(images, max_size, "long", resample, align_corners)
 
 
-@_match("RandomRotation", compare=ranges(degrees=0), align_corners=_ALIGNED)
+@_match("RandomRotation", compare=sampled(degrees=0), align_corners=_ALIGNED)
 def random_rotation(
     images: Images, degrees: Any, resample: Any = "bilinear", *, align_corners: Any = True
 ) -> None:
-    torchvision.random_rotation(images, degrees, resample)
+    geometry.random_rotation(images, degrees, resample)
 
 
 @_match(
@@ -270,7 +270,7 @@ def random_affine(
         images.changed(f"filled with 0, not by padding_mode={padding_mode}")
     if fill_value is not None:
         images.changed(f"filled with 0, not with fill_value={fill_value}")
-    torchvision.random_affine(images, around(degrees, 0), translate, scale, shear, resample)
+    geometry.random_affine(images, around(degrees, 0), translate, scale, shear, resample)
 
 
 _ORDER = "DALI applies one order"
@@ -316,7 +316,7 @@ def color_jiggle(
 _CLIPPED = "DALI clips the values to their range"
 
 
-@_match("RandomBrightness", compare=ranges(brightness=1), clip_output=_CLIPPED)
+@_match("RandomBrightness", compare=sampled(brightness=1), clip_output=_CLIPPED)
 def random_brightness(
     images: Images, brightness: Any = (1.0, 1.0), clip_output: bool = True
 ) -> None:
@@ -324,19 +324,19 @@ def random_brightness(
     images.graph = images.graph.brightness_contrast(brightness_shift=uniform(low - 1, high - 1))
 
 
-@_match("RandomContrast", compare=ranges(contrast=1), clip_output=_CLIPPED)
+@_match("RandomContrast", compare=sampled(contrast=1), clip_output=_CLIPPED)
 def random_contrast(images: Images, contrast: Any = (1.0, 1.0), clip_output: bool = True) -> None:
     low, high = around(contrast, 1, least=0)
     images.graph = images.graph.contrast(contrast=uniform(low, high), contrast_center=0.0)
 
 
-@_match("RandomSaturation", compare=ranges(saturation=1))
+@_match("RandomSaturation", compare=sampled(saturation=1))
 def random_saturation(images: Images, saturation: Any = (1.0, 1.0)) -> None:
     images.changed("saturation is that of YIQ, not of HSV")
     images.graph = images.graph.saturation(saturation=uniform(*around(saturation, 1, least=0)))
 
 
-@_match("RandomHue", compare=ranges(hue=0))
+@_match("RandomHue", compare=sampled(hue=0))
 def random_hue(images: Images, hue: Any = (0.0, 0.0)) -> None:
     low, high = around(hue, 0)
     images.changed("the hue is turned in YIQ, not in HSV: strong colours end elsewhere")
@@ -348,11 +348,13 @@ def random_grayscale(images: Images, rgb_weights: Any = None) -> None:
     grey(images, 3)
 
 
-@_match("RandomGaussianBlur", compare=ranges(sigma=None), border_type="DALI reflects at the border")
+@_match(
+    "RandomGaussianBlur", compare=sampled(sigma=None), border_type="DALI reflects at the border"
+)
 def random_gaussian_blur(
     images: Images, kernel_size: Any, sigma: Any, border_type: Any = "reflect"
 ) -> None:
-    torchvision.gaussian_blur(images, size_of(kernel_size)[::-1], sigma)  # the height first
+    colour.gaussian_blur(images, size_of(kernel_size)[::-1], sigma)  # the height first
 
 
 @_match("RandomGaussianNoise")
@@ -364,7 +366,7 @@ def random_gaussian_noise(images: Images, mean: float = 0.0, std: float = 1.0) -
 def random_erasing(
     images: Images, scale: Any = (0.02, 0.33), ratio: Any = (0.3, 3.3), value: Any = 0.0
 ) -> None:
-    torchvision.random_erasing(images, 1.0, scale, ratio, value)
+    geometry.random_erasing(images, 1.0, scale, ratio, value)
 
 
 _FILTER = "DALI's filter mirrors the image there, and turns no kernel"
@@ -381,7 +383,7 @@ def random_motion_blur(
 ) -> None:
     low, high = kernel_size if isinstance(kernel_size, list | tuple) else 2 * (kernel_size,)
 
-    def step(size: int) -> Step:
+    def step(size: int) -> ImageStep:
         return lambda: blur_motion(images, size, opposite(around(angle, 0)))  # anticlockwise
 
     images.one_of([step(size) for size in range(int(low) | 1, int(high) + 1, 2)])
@@ -403,11 +405,11 @@ def random_solarize(images: Images, thresholds: Any = 0.1, additions: Any = 0.1)
     solarize(images, 255 * (low + high) / 2)
 
 
-@_match("RandomPosterize", compare=ranges(bits=0))
+@_match("RandomPosterize", compare=sampled(bits=0))
 def random_posterize(images: Images, bits: Any = 3) -> None:
     low, high = bits if isinstance(bits, list | tuple) else (bits, 8)
 
-    def step(count: int) -> Step:
+    def step(count: int) -> ImageStep:
         return lambda: posterize(images, count)
 
     images.one_of([step(count) for count in range(int(low), int(high) + 1)])
@@ -431,7 +433,7 @@ def random_sharpness(images: Images, sharpness: Any = 0.5) -> None:
 
 @_match("Normalize")
 def normalize(images: Images, mean: Any, std: Any) -> None:
-    torchvision.normalize(images, _plain(mean), _plain(std))
+    composition.normalize(images, _plain(mean), _plain(std))
 
 
 def _plain(value: Any) -> Any:

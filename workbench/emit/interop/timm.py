@@ -14,8 +14,7 @@ from workbench.emit.interop.common.geometry import erase_at_random
 from workbench.emit.interop.common.images import Images, NoMatchError, number, size_of
 from workbench.emit.interop.common.library import WINDOW, Library
 from workbench.emit.interop.common.pixels import grey
-from workbench.emit.interop.torchvision import imported as torchvision
-from workbench.emit.interop.torchvision import policies as torchvision_policies
+from workbench.emit.interop.torchvision import colour, composition, geometry, policies
 
 TIMM = Library("timm", modules=("timm.data", "timm.data.transforms"))
 _MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -92,25 +91,23 @@ def create_transform(
         return
     if train_crop_mode not in (None, "rrc"):
         raise NoMatchError(f"train_crop_mode is {train_crop_mode}; rrc is known")
-    torchvision.random_resized_crop(
+    geometry.random_resized_crop(
         images, size, scale or (0.08, 1.0), ratio or (3 / 4, 4 / 3), interpolation
     )
     if hflip > 0:
-        torchvision.random_horizontal_flip(images, hflip)
+        geometry.random_horizontal_flip(images, hflip)
     if vflip > 0:
-        torchvision.random_vertical_flip(images, vflip)
+        geometry.random_vertical_flip(images, vflip)
     if auto_augment:
         _automatic(images, str(auto_augment))
     elif color_jitter:
         strengths = color_jitter if isinstance(color_jitter, list | tuple) else 3 * (color_jitter,)
         images.with_p(
             1.0 if color_jitter_prob is None else number(color_jitter_prob),
-            lambda: torchvision.color_jitter(images, *strengths),
+            lambda: colour.color_jitter(images, *strengths),
         )
     images.with_p(number(grayscale_prob), lambda: grey(images, 3))
-    images.with_p(
-        number(gaussian_blur_prob), lambda: torchvision.gaussian_blur(images, 23, (0.1, 2.0))
-    )
+    images.with_p(number(gaussian_blur_prob), lambda: colour.gaussian_blur(images, 23, (0.1, 2.0)))
     _to_tensor(images, mean, std, normalize)
     if re_prob > 0:
         if re_mode != "const":
@@ -123,9 +120,9 @@ def create_transform(
 
 
 def _to_tensor(images: Images, mean: Any, std: Any, normalize: bool) -> None:
-    torchvision.to_tensor(images)
+    composition.to_tensor(images)
     if normalize:
-        torchvision.normalize(images, mean, std)
+        composition.normalize(images, mean, std)
 
 
 @TIMM.match("RandomResizedCropAndInterpolation", compare=WINDOW)
@@ -139,7 +136,7 @@ def random_resized_crop_and_interpolation(
     if interpolation == "random":
         images.changed("resized by bilinear interpolation, where timm draws bilinear or bicubic")
         interpolation = "bilinear"
-    torchvision.random_resized_crop(images, size, scale, ratio, interpolation)
+    geometry.random_resized_crop(images, size, scale, ratio, interpolation)
 
 
 def _evaluation(
@@ -149,8 +146,8 @@ def _evaluation(
         raise NoMatchError(f"crop_mode is {crop_mode}; center is known")
     share = number(crop_pct or 0.875)
     longer = [math.floor(side / share) for side in size]
-    torchvision.resize(images, longer[0] if size[0] == size[1] else longer, interpolation)
-    torchvision.center_crop(images, size)
+    geometry.resize(images, longer[0] if size[0] == size[1] else longer, interpolation)
+    geometry.center_crop(images, size)
 
 
 def _automatic(images: Images, text: str) -> None:
@@ -161,9 +158,9 @@ def _automatic(images: Images, text: str) -> None:
             images.changed(f"of {text} the magnitude and number are kept")
         # timm cuts magnitudes to 10, the bins of DALI's are counted from 0
         magnitude = min(10, int(float(values.get("m", 9))))
-        torchvision_policies.rand_augment(images, int(values.get("n", 2)), magnitude, 11)
+        policies.rand_augment(images, int(values.get("n", 2)), magnitude, 11)
     elif name in ("original", "originalr", "v0", "v0r"):
-        torchvision_policies.auto_augment(images)
+        policies.auto_augment(images)
         if name != "original":
             images.changed(f"the policy is the one of the paper, not {name}")
     else:

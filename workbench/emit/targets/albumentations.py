@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.emit.core.code import Code
-from workbench.emit.interop.albumentations.exported import ALBUMENTATIONS
+from workbench.emit.interop.albumentations import ALBUMENTATIONS
 from workbench.emit.interop.common.source_text import lines_of
 from workbench.emit.targets import Target
 from workbench.emit.templates.transform_module import sample_lines, transform_module

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from string import Template
 
 from workbench.emit.core.code import Code
-from workbench.emit.interop.torchvision.exported import TORCHVISION
+from workbench.emit.interop.torchvision import TORCHVISION
 from workbench.emit.targets import Target
 from workbench.emit.templates.transform_module import sample_lines, transform_module
 from workbench.graph.resolved import ResolvedGraph

@@ -1,4 +1,4 @@
-"""Colour, noise, blur and compression of Albumentations."""
+"""Colour, noise, blur and compression of Albumentations, by DALI's operators and the reverse."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from typing import Any
 from workbench.emit.interop.albumentations.library import (
     ALBUMENTATIONS,
     installed_major,
-)
-from workbench.emit.interop.albumentations.ranges import (
     is_pair,
     range_of,
     shifted,
+    written_one_of,
 )
 from workbench.emit.interop.common.images import (
     Images,
+    ImageStep,
     NoMatchError,
-    Step,
     around,
     number,
     size_of,
     uniform,
     uniform_whole,
 )
-from workbench.emit.interop.common.library import COLOURS, ranges
+from workbench.emit.interop.common.library import COLOURS, sampled
 from workbench.emit.interop.common.pixels import (
     blur_box,
     blur_motion,
@@ -39,13 +38,18 @@ from workbench.emit.interop.common.pixels import (
     shift_channels,
     solarize,
 )
+from workbench.emit.interop.common.source_text import Expression, call_of
+from workbench.emit.interop.common.steps import Drawn, Step, blur_window, grey_share, kept_bits
+from workbench.emit.interop.common.transforms import Transforms
 
-_match = ALBUMENTATIONS.match
+_match, _writes = ALBUMENTATIONS.match, ALBUMENTATIONS.writes
+_writes_expression = ALBUMENTATIONS.writes_expression
+_UNCHANGED = (1.0, 1.0)
 
 
 @_match(
     "RandomBrightnessContrast",
-    compare=ranges(brightness_limit=0, contrast_limit=0),
+    compare=sampled(brightness_limit=0, contrast_limit=0),
     ensure_safe_range="values are clipped",
 )
 def random_brightness_contrast(
@@ -64,12 +68,12 @@ def _factor(limit: Any) -> tuple[float, float]:
     return shifted(limit, 1) if is_pair(limit) else around(limit, 1)
 
 
-@_match("RandomBrightness", compare=ranges(limit=0))
+@_match("RandomBrightness", compare=sampled(limit=0))
 def random_brightness(images: Images, limit: Any = 0.2) -> None:
     brighten(images, (1.0, 1.0), around(limit, 0))
 
 
-@_match("RandomContrast", compare=ranges(limit=0))
+@_match("RandomContrast", compare=sampled(limit=0))
 def random_contrast(images: Images, limit: Any = 0.2) -> None:
     brighten(images, _factor(limit), (0.0, 0.0))
 
@@ -85,8 +89,48 @@ def color_jitter(
     jitter_around(images, brightness, contrast, saturation, hue)
 
 
+@_writes("color_twist", "brightness_contrast", "brightness", "contrast", "saturation", "hue", "hsv")
+def write_color_jitter(transforms: Transforms, step: Step) -> None:
+    names = step.reading.catalog[step.op].args
+    if step.op == "saturation" and (p := grey_share(step)):
+        transforms.add("ToGray", p=p)
+        transforms.measured("grey")
+        return
+    ranges = {
+        name: step.span(name) if name in names else _UNCHANGED
+        for name in ("brightness", "contrast", "saturation")
+    }
+    centre = step.fixed("contrast_center") if "contrast_center" in names else 0.5
+    if "brightness_shift" in step.given or (centre == 0 and ranges["contrast"] != _UNCHANGED):
+        shift = step.span("brightness_shift")
+        low, high = ranges["contrast"]
+        if ranges["brightness"] != _UNCHANGED:
+            raise step.refusal("multiplies by one factor, or shifts", "brightness_shift")
+        if centre != 0 and (low, high) != _UNCHANGED:
+            transforms.note("contrast turns about 0, not about 128")
+        limits = {"brightness_limit": shift, "contrast_limit": (low - 1, high - 1)}
+        transforms.add("RandomBrightnessContrast", **limits, p=1.0)
+        transforms.measured("brightness_shift")
+        return
+    if "value" in names and (value := step.span("value")) != _UNCHANGED:
+        ranges["brightness"] = value
+    hue = step.span("hue") if "hue" in names else (0.0, 0.0)
+    turned = max(hue[0] / 360, -0.5), min(hue[1] / 360, 0.5)
+    transforms.add("ColorJitter", **ranges, hue=turned, p=1.0)
+    for name, given in ranges.items():
+        if given != _UNCHANGED:
+            transforms.measured(name)
+    if ranges["contrast"] != _UNCHANGED:
+        transforms.note("contrast turns about the mean of the image, not about 128")
+    if sum(each != _UNCHANGED for each in ranges.values()) + any(hue) > 1:
+        transforms.note("colours change in an order that is drawn")
+    if any(hue):
+        transforms.measured("hue")
+        transforms.note("the hue is turned in HSV, not in YIQ")
+
+
 @_match(
-    "HueSaturationValue", compare=ranges(hue_shift_limit=0, sat_shift_limit=0, val_shift_limit=0)
+    "HueSaturationValue", compare=sampled(hue_shift_limit=0, sat_shift_limit=0, val_shift_limit=0)
 )
 def hue_saturation_value(
     images: Images,
@@ -105,7 +149,7 @@ def hue_saturation_value(
     images.changed("saturation is multiplied, and value added to each channel; hue is of YIQ")
 
 
-@_match("RGBShift", compare=ranges(r_shift_limit=0, g_shift_limit=0, b_shift_limit=0))
+@_match("RGBShift", compare=sampled(r_shift_limit=0, g_shift_limit=0, b_shift_limit=0))
 def rgb_shift(
     images: Images, r_shift_limit: Any = 20, g_shift_limit: Any = 20, b_shift_limit: Any = 20
 ) -> None:
@@ -113,12 +157,26 @@ def rgb_shift(
     shift_channels(images, (red, green, blue))
 
 
+@_writes_expression("clamp(add(x, stack([N, N], [N, N], [N, N])), 0, 255)")
+def write_shift_channels(transforms: Transforms, step: Step, *ends: float) -> None:
+    transforms.add("RGBShift", *(ends[at : at + 2] for at in (0, 2, 4)), p=1.0)
+    transforms.measured("shift of channels")
+
+
 @_match("ToGray", method="the weights are those of ITU-R 601")
 def to_gray(images: Images, num_output_channels: int = 3, method: str = "weighted_average") -> None:
     grey(images, num_output_channels)
 
 
-@_match("CLAHE", compare=ranges(clip_limit=0))
+@_writes("color_space_conversion")
+def write_grayscale(transforms: Transforms, step: Step) -> None:
+    if (step.fixed("image_type"), step.fixed("output_type")) != ("RGB", "GRAY"):
+        raise step.refusal("converts RGB to grey", "output_type")
+    transforms.add("ToGray", num_output_channels=1, p=1.0)
+    transforms.measured("grey")
+
+
+@_match("CLAHE", compare=sampled(clip_limit=0))
 def clahe(images: Images, clip_limit: Any = 4.0, tile_grid_size: Any = (8, 8)) -> None:
     low, high = clip_limit if is_pair(clip_limit) else (1, number(clip_limit))
     if low != high:
@@ -127,6 +185,16 @@ def clahe(images: Images, clip_limit: Any = 4.0, tile_grid_size: Any = (8, 8)) -
     images.graph = images.graph.clahe(
         tiles_x=across, tiles_y=down, clip_limit=(number(low) + number(high)) / 2
     )
+
+
+@_writes("clahe")
+def write_clahe(transforms: Transforms, step: Step) -> None:
+    limit = float(step.fixed("clip_limit"))
+    tiles = int(step.fixed("tiles_y")), int(step.fixed("tiles_x"))
+    step.read.add("luma_only")
+    tile_grid_size = tiles if tiles != (8, 8) else None
+    transforms.add("CLAHE", (limit, limit), tile_grid_size=tile_grid_size, p=1.0)
+    transforms.measured("clahe")
 
 
 @_match("GaussNoise", noise_scale_factor="noise is sampled for each pixel")
@@ -157,7 +225,18 @@ def gauss_noise(
     )
 
 
-@_match("MultiplicativeNoise", compare=ranges(multiplier=None))
+@_writes("noise.gaussian")
+def write_gaussian_noise(transforms: Transforms, step: Step) -> None:
+    means, (low, high) = step.span("mean"), step.span("stddev")
+    transforms.add(
+        "GaussNoise",
+        std_range=(low / 255, high / 255),
+        mean_range=tuple(each / 255 for each in means) if any(means) else None,
+        p=1.0,
+    )
+
+
+@_match("MultiplicativeNoise", compare=sampled(multiplier=None))
 def multiplicative_noise(
     images: Images,
     multiplier: Any = (0.9, 1.1),
@@ -175,9 +254,9 @@ def _odd_sizes(limit: Any, least: int) -> list[int]:
     return list(range(int(number(low)) | 1, int(number(high)) + 1, 2)) or [int(number(high)) | 1]
 
 
-@_match("Blur", compare=ranges(blur_limit=0))
+@_match("Blur", compare=sampled(blur_limit=0))
 def blur(images: Images, blur_limit: Any = (3, 7)) -> None:
-    def step(size: int) -> Step:
+    def step(size: int) -> ImageStep:
         return lambda: blur_box(images, size)
 
     images.one_of([step(size) for size in _odd_sizes(blur_limit, 3)])
@@ -197,14 +276,23 @@ def motion_blur(
     low, high = number(angle_range[0]), number(angle_range[1])
     angles = (low, min(high, low + 180))  # half a turn is the same line
 
-    def step(size: int) -> Step:
+    def step(size: int) -> ImageStep:
         return lambda: blur_motion(images, size, angles)
 
     images.one_of([step(size) for size in _odd_sizes(blur_limit, 3)])
     images.changed("the line goes through the pixel, as long as the window, at one of six angles")
 
 
-@_match("GaussianBlur", compare=ranges(blur_limit=0, sigma_limit=0))
+@_writes("experimental.median_blur")
+def write_median_blur(transforms: Transforms, step: Step) -> None:
+    sizes = step.fixed("window_size")
+    sizes = sizes if isinstance(sizes, tuple) else (sizes,)
+    if len(set(sizes)) > 1:
+        raise step.refusal("blurs in a square window", "window_size")
+    transforms.add("MedianBlur", (int(sizes[0]), int(sizes[0])), p=1.0)
+
+
+@_match("GaussianBlur", compare=sampled(blur_limit=0, sigma_limit=0))
 def gaussian_blur(images: Images, blur_limit: Any = 0, sigma_limit: Any = None) -> None:
     low, high = around(sigma_limit, 0, least=0) if sigma_limit else (0.0, 0.0)
     free = blur_limit in (0, (0, 0), [0, 0])
@@ -216,7 +304,7 @@ def gaussian_blur(images: Images, blur_limit: Any = 0, sigma_limit: Any = None) 
             "sigma_limit"
         )
 
-    def step(size: int) -> Step:
+    def step(size: int) -> ImageStep:
         def of_size() -> None:
             spread = 0.3 * ((size - 1) * 0.5 - 1) + 0.8  # OpenCV's getGaussianKernel
             drawn = uniform(low, high) if high > 0 else spread
@@ -228,7 +316,26 @@ def gaussian_blur(images: Images, blur_limit: Any = 0, sigma_limit: Any = None) 
     images.one_of([step(size) for size in ([0] if free else _odd_sizes(blur_limit, 3))])
 
 
-@_match("ImageCompression", "JpegCompression", compare=ranges(quality_range=None))
+@_writes("gaussian_blur")
+def write_gaussian_blur(transforms: Transforms, step: Step) -> None:
+    sizes, sigma = step.fixed("window_size"), step.value("sigma")
+    sizes = sizes if isinstance(sizes, tuple) else (sizes,)
+    if len(set(sizes)) > 1:
+        raise step.refusal("blurs in a square window", "window_size")
+    transforms.measured("gaussian_blur")
+
+    def blur(low: float, high: float) -> Expression:
+        window, low, high = blur_window(sizes[0], low, high)
+        return call_of("A.GaussianBlur", (window, window), (low, high), p=1.0)
+
+    if isinstance(sigma, Drawn) and sigma.values:
+        blurs = [[blur(each, each)] for each in sigma.shares]
+        transforms.made.append(written_one_of(blurs, [*sigma.shares.values()]))
+    else:
+        transforms.made.append(blur(*step.span("sigma")))
+
+
+@_match("ImageCompression", "JpegCompression", compare=sampled(quality_range=None))
 def image_compression(
     images: Images,
     quality_lower: Any = 99,
@@ -244,10 +351,24 @@ def image_compression(
     )
 
 
-@_match("RandomGamma", compare=ranges(gamma_limit=100), eps="no small number is added")
+@_writes("jpeg_compression_distortion")
+def write_jpeg(transforms: Transforms, step: Step) -> None:
+    low, high = (round(end) for end in step.span("quality"))
+    transforms.add("ImageCompression", quality_range=(low, high), p=1.0)
+    transforms.measured("jpeg_compression_distortion")
+
+
+@_match("RandomGamma", compare=sampled(gamma_limit=100), eps="no small number is added")
 def random_gamma(images: Images, gamma_limit: Any = (80, 120), eps: Any = None) -> None:
     low, high = around(gamma_limit, 100)
     power(images, low / 100, high / 100)
+
+
+@_writes_expression("clamp(mul(pow(mul(x, 0.00392157), N), 255), 0, 255)")
+@_writes_expression("clamp(mul(pow(mul(x, 0.00392157), [N, N]), 255), 0, 255)")
+def write_gamma(transforms: Transforms, step: Step, *ends: float) -> None:
+    transforms.add("RandomGamma", (round(100 * ends[0]), round(100 * ends[-1])), p=1.0)
+    transforms.measured("gamma")
 
 
 @_match("InvertImg")
@@ -255,7 +376,14 @@ def invert_img(images: Images) -> None:
     invert(images)
 
 
-@_match("Solarize", compare=ranges(threshold=None, threshold_range=None))
+@_writes_expression("bitxor(x, 255)")
+@_writes_expression("sub(255, x)")
+def write_invert(transforms: Transforms, step: Step) -> None:
+    transforms.add("InvertImg", p=1.0)
+    transforms.measured("invert")
+
+
+@_match("Solarize", compare=sampled(threshold=None, threshold_range=None))
 def solarize_(images: Images, threshold: Any = 128, threshold_range: Any = None) -> None:
     if threshold_range is not None:
         low, high = (255 * number(each) for each in threshold_range)
@@ -268,17 +396,30 @@ def solarize_(images: Images, threshold: Any = 128, threshold_range: Any = None)
     solarize(images, (number(low) + number(high)) / 2)
 
 
-@_match("Posterize", compare=ranges(num_bits=None))
+@_writes_expression("bitxor(x, mul(ge(x, N), 255))")
+def write_solarize(transforms: Transforms, step: Step, threshold: float) -> None:
+    share = math.floor(threshold / 255 * 1e6) / 1e6  # rounded up it would miss the threshold
+    transforms.add("Solarize", (share, share), p=1.0)
+    transforms.measured("solarize")
+
+
+@_match("Posterize", compare=sampled(num_bits=None))
 def posterize_(images: Images, num_bits: Any = 4) -> None:
     if is_pair(num_bits) and num_bits[0] != num_bits[1]:
         low, high = (int(number(each)) for each in num_bits)
 
-        def step(bits: int) -> Step:
+        def step(bits: int) -> ImageStep:
             return lambda: posterize(images, bits)
 
         images.one_of([step(bits) for bits in range(low, high + 1)])
         return
     posterize(images, num_bits[0] if is_pair(num_bits) else num_bits)
+
+
+@_writes_expression("bitand(x, N)")
+def write_posterize(transforms: Transforms, step: Step, mask: float) -> None:
+    transforms.add("Posterize", kept_bits(step, mask), p=1.0)
+    transforms.measured("posterize")
 
 
 @_match("Equalize", mask="all of the image counts", mask_params="all of the image counts")
@@ -296,6 +437,12 @@ def equalize_(
     equalize(images)
 
 
+@_writes("equalize")
+def write_equalize(transforms: Transforms, step: Step) -> None:
+    transforms.add("Equalize", p=1.0)
+    transforms.measured("equalize")
+
+
 @_match("SaltAndPepper")
 def salt_and_pepper(
     images: Images, amount: Any = (0.01, 0.06), salt_vs_pepper: Any = (0.4, 0.6)
@@ -306,9 +453,19 @@ def salt_and_pepper(
     )
 
 
+@_writes("noise.salt_and_pepper")
+def write_salt_and_pepper(transforms: Transforms, step: Step) -> None:
+    transforms.add(
+        "SaltAndPepper",
+        amount=step.span("prob"),
+        salt_vs_pepper=step.span("salt_vs_pepper"),
+        p=1.0,
+    )
+
+
 @_match(
     *("Sharpen", "IAASharpen"),
-    compare=ranges(alpha=None, lightness=None),
+    compare=sampled(alpha=None, lightness=None),
     kernel_size="it is of the method gaussian",
     sigma="it is of the method gaussian",
 )

@@ -1,4 +1,4 @@
-"""Flips, turns, crops, sizes and holes of Albumentations."""
+"""Flips, turns, crops, sizes and holes of Albumentations, by DALI's operators and the reverse."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from typing import Any
 
 from workbench.emit.interop.albumentations.library import (
     ALBUMENTATIONS,
-    installed_major,
-)
-from workbench.emit.interop.albumentations.ranges import (
     filling,
+    installed_major,
     is_pair,
     range_of,
     shifted,
+    written_one_of,
 )
 from workbench.emit.interop.common.geometry import (
     affine,
@@ -25,8 +24,8 @@ from workbench.emit.interop.common.geometry import (
 )
 from workbench.emit.interop.common.images import (
     Images,
+    ImageStep,
     NoMatchError,
-    Step,
     around,
     number,
     rounded,
@@ -36,10 +35,20 @@ from workbench.emit.interop.common.images import (
 from workbench.emit.interop.common.images import interp_type_of_opencv as interp_type
 from workbench.emit.interop.common.images import sampling_of_opencv as sampling
 from workbench.emit.interop.common.images import warp_interp_type_of_opencv as warp_interp_type
-from workbench.emit.interop.common.library import WINDOW, ranges
+from workbench.emit.interop.common.library import WINDOW, sampled
+from workbench.emit.interop.common.source_text import Expression, Source, call_of
+from workbench.emit.interop.common.steps import Drawn, Step, area_ranges, crop_place, whole
+from workbench.emit.interop.common.transforms import Transforms
 from workbench.graph.builder.read import fn, random
 
-_match = ALBUMENTATIONS.match
+_match, _writes = ALBUMENTATIONS.match, ALBUMENTATIONS.writes
+_INTERPOLATIONS = {
+    "INTERP_NN": "NEAREST",
+    "INTERP_LINEAR": "LINEAR",
+    "INTERP_TRIANGULAR": "LINEAR",
+    "INTERP_CUBIC": "CUBIC",
+    "INTERP_LANCZOS3": "LANCZOS4",
+}
 
 
 @_match("HorizontalFlip")
@@ -59,6 +68,14 @@ def _flip(images: Images, across: float, down: float) -> None:
     images.graph = images.graph.flip(horizontal=drawn(across), vertical=drawn(down))
 
 
+@_writes("flip")
+def write_flip(transforms: Transforms, step: Step) -> None:
+    for name in ("horizontal", "vertical"):
+        if p := step.chance(name):
+            transforms.add(f"{name.title()}Flip", p=p)
+            transforms.measured("flip")
+
+
 @_match("Flip")
 def flip(images: Images) -> None:
     images.one_of(
@@ -75,7 +92,19 @@ def transpose(images: Images) -> None:
     images.graph = images.graph.transpose(perm=(1, 0, 2), transpose_layout=False)
 
 
-def _quarter_turn(images: Images, count: int) -> Step:
+@_writes("transpose")
+def write_transpose(transforms: Transforms, step: Step) -> None:
+    perm = step.items("perm")
+    step.read |= {"output_layout", "transpose_layout"}
+    if perm == (2, 0, 1):
+        transforms.add("ToTensorV2")
+    elif perm == (1, 0, 2):
+        transforms.add("Transpose", p=1.0)
+    else:
+        raise step.refusal("exchanges height and width, or puts channels first", "perm")
+
+
+def _quarter_turn(images: Images, count: int) -> ImageStep:
     def step() -> None:
         if count % 2:
             transpose(images)
@@ -148,7 +177,48 @@ def longest_max_size(
     )
 
 
-@_match("RandomScale", compare=ranges(scale_limit=0))
+def _interpolation(step: Step) -> Source | None:
+    """The argument ``interpolation``; None where it is linear, the default."""
+    name = str(step.fixed("interp_type"))
+    if name not in _INTERPOLATIONS:
+        raise step.refusal(f"has no {name}", "interp_type")
+    found = _INTERPOLATIONS[name]
+    return None if found == "LINEAR" else Source(f"cv2.INTER_{found}")
+
+
+def _sampling(step: Step) -> dict[str, Source | str | None]:
+    """How a resize samples: DALI smooths what it makes smaller, OpenCV does as INTER_AREA."""
+    area = step.fixed("antialias") and step.fixed("interp_type") != "INTERP_NN"
+    return {
+        "interpolation": _interpolation(step),
+        "area_for_downscale": "image" if area else None,
+    }
+
+
+@_writes("resize")
+def write_resize(transforms: Transforms, step: Step) -> None:
+    sampling = _sampling(step)
+    transforms.measured("resize")
+    if "size" in step.given:
+        size, mode = step.size(), step.fixed("mode")
+        if mode == "default":
+            transforms.add("Resize", *size, **sampling)
+            return
+        kinds = {"not_smaller": "SmallestMaxSize", "not_larger": "LongestMaxSize"}
+        if mode not in kinds:
+            raise step.refusal("has no counterpart of this mode", "mode")
+        transforms.add(kinds[mode], max_size_hw=size, **sampling)
+        return
+    for name, kind in (("resize_shorter", "Smallest"), ("resize_longer", "Longest")):
+        if name in step.given:
+            low, high = (round(end) for end in step.span(name))
+            side = Source(f"list(range({low}, {high + 1}))") if low != high else low
+            transforms.add(f"{kind}MaxSize", side, **sampling)
+            return
+    raise step.refusal("resizes to a size or by one side")
+
+
+@_match("RandomScale", compare=sampled(scale_limit=0))
 def random_scale(
     images: Images,
     scale_limit: Any = 0.1,
@@ -250,6 +320,45 @@ def crop(
     )
 
 
+@_writes("crop")
+def write_crop(transforms: Transforms, step: Step) -> None:
+    place = crop_place(step)
+    height, width = step.size("crop")
+    if place is None:
+        transforms.add("RandomCrop", height, width)
+    elif place == (0.5, 0.5):
+        transforms.add("CenterCrop", height, width)
+        transforms.measured("crop")
+        transforms.note("a middle between two pixels is rounded down, not up")
+    elif place == (0.0, 0.0):
+        transforms.add("Crop", x_max=width, y_max=height)
+    else:
+        raise step.refusal("crops anywhere, in the middle or at the upper left", "crop_pos_x")
+
+
+@_writes("crop_mirror_normalize")
+def write_crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
+    if "crop" in step.given:
+        write_crop(transforms, step)
+    if p := step.chance("mirror"):
+        transforms.add("HorizontalFlip", p=p)
+        transforms.measured("flip")
+    mean, std = step.items("mean"), step.items("std")
+    dtype = step.fixed("dtype")
+    plain = not any(mean) and set(std) == {1.0}
+    if dtype == "FLOAT" and not plain:
+        for name, values in (("MEAN", mean), ("STD", std)):
+            transforms.constants[name] = str([round(value / 255, 6) for value in values])
+        transforms.add("Normalize", Source("MEAN"), Source("STD"))
+        transforms.measured("crop_mirror_normalize")
+    elif dtype == "FLOAT":
+        transforms.add("ToFloat", max_value=1.0, p=1.0)
+    elif dtype != "UINT8" or not plain:
+        raise step.refusal("normalises to floats of 32 bits", "dtype")
+    if step.fixed("output_layout") == "CHW":
+        transforms.add("ToTensorV2")
+
+
 @_match("RandomResizedCrop", compare=WINDOW)
 def random_resized_crop(
     images: Images,
@@ -268,6 +377,17 @@ def random_resized_crop(
         random_aspect_ratio=rounded(ratio),
         **sampling(images, interpolation, area_for_downscale),
     )
+
+
+@_writes("random_resized_crop")
+def write_random_resized_crop(transforms: Transforms, step: Step) -> None:
+    transforms.add(
+        "RandomResizedCrop",
+        step.size(),
+        **area_ranges(step),
+        **_sampling(step),
+    )
+    transforms.measured("resize")
 
 
 @_match("RandomSizedCrop", compare=WINDOW)
@@ -293,7 +413,7 @@ def random_sized_crop(
     ).resize(size=size_of(sides), **sampling(images, interpolation, area_for_downscale))
 
 
-@_match("Rotate", "SafeRotate", compare=ranges(limit=0), rotate_method="it is of boxes")
+@_match("Rotate", "SafeRotate", compare=sampled(limit=0), rotate_method="it is of boxes")
 def rotate(
     images: Images,
     limit: Any = 90,
@@ -325,9 +445,33 @@ def _one_value(images: Images, fill: Any) -> float:
     return sum(values) / len(values)
 
 
+@_writes("rotate")
+def write_rotate(transforms: Transforms, step: Step) -> None:
+    angle, fill = step.value("angle"), step.value("fill_value")
+    named = {
+        "interpolation": _interpolation(step),
+        "border_mode": Source("cv2.BORDER_REPLICATE") if fill is None else None,
+        "fill": fill or None,
+        "p": 1.0,
+    }
+    transforms.measured("rotate")
+    keep = step.fixed("keep_size")
+
+    def turned(limit: tuple[float, float]) -> Expression:
+        if keep:
+            return call_of("A.Rotate", limit, **named)
+        return call_of("A.Affine", rotate=limit, fit_output=True, **named)
+
+    if isinstance(angle, Drawn) and angle.values:
+        turns = [[turned(whole((each, each)))] for each in angle.shares]
+        transforms.made.append(written_one_of(turns, [*angle.shares.values()]))
+    else:
+        transforms.made.append(turned(whole(step.span("angle"))))
+
+
 @_match(
     "ShiftScaleRotate",
-    compare=ranges(shift_limit=0, scale_limit=0, rotate_limit=0, shift_limit_x=0, shift_limit_y=0),
+    compare=sampled(shift_limit=0, scale_limit=0, rotate_limit=0, shift_limit_x=0, shift_limit_y=0),
     rotate_method="it is of boxes",
 )
 def shift_scale_rotate(
@@ -364,7 +508,7 @@ def shift_scale_rotate(
 
 @_match(
     "Affine",
-    compare=ranges(scale=None, translate_percent=None, rotate=None, shear=None),
+    compare=sampled(scale=None, translate_percent=None, rotate=None, shear=None),
     rotate_method="it is of boxes",
     balanced_scale="scales are sampled evenly",
 )
@@ -471,3 +615,23 @@ def coarse_dropout(
         )
 
     images.repeat(low, high, hole)
+
+
+@_writes("erase")
+def write_erase(transforms: Transforms, step: Step) -> None:
+    """A window of one size, anywhere: a hole of CoarseDropout."""
+    anchor, shape, fill = step.value("anchor"), step.items("shape"), step.items("fill_value")
+    normal = step.fixed("normalized") or step.fixed("normalized_shape")
+    step.read |= {"axis_names", "axes", "normalized_anchor", "normalized"}
+    if not isinstance(anchor, Drawn) or anchor.numbers != 2 or len(shape) != 2 or not normal:
+        raise step.refusal("erases a window of a share of the image, anywhere", "anchor")
+    height, width = shape
+    transforms.add(
+        "CoarseDropout",
+        num_holes_range=(1, 1),
+        hole_height_range=(height, height),
+        hole_width_range=(width, width),
+        fill=tuple(fill) if len(set(fill)) > 1 else fill[0],
+        p=1.0,
+    )
+    transforms.note("the window is wholly inside, where DALI's begins in the drawn range")

@@ -1,22 +1,65 @@
-"""What of Albumentations is known, and how its transforms are composed."""
+"""The table of Albumentations' transforms, how blocks are written in them, and its ranges."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from workbench.emit.interop.common.geometry import fills
-from workbench.emit.interop.common.images import Images, NoMatchError, number
-from workbench.emit.interop.common.library import (
-    FORM,
-    HOLDS,
-    NOTHING,
-    Library,
-    Unused,
-    transforms_of,
-    written,
-)
-from workbench.emit.interop.common.pixels import normalise
+from workbench.emit.interop.common.images import number
+from workbench.emit.interop.common.library import NOTHING, Library, Unused
+from workbench.emit.interop.common.source_text import Expression, call_of
+from workbench.emit.interop.common.steps import Choice
+from workbench.emit.interop.common.transforms import Transforms, with_p
+
+
+def _choice(transforms: Transforms, choice: Choice) -> list[Expression]:
+    options = [transforms.of(option).made for option in choice.options]
+    if choice.times is not None:
+        low, high = choice.times
+        counts = [options[0] * times for times in range(low, high + 1)]
+        return (
+            counts[0] if low == high else [written_one_of(counts, (1 / len(counts),) * len(counts))]
+        )
+    if choice.weights:
+        if choice.node.op == "if" and not all(options):
+            steps, p = next(
+                (each for each in zip(options, choice.weights, strict=True) if each[0]), ([], 0.0)
+            )
+            return _applied(steps, p)
+        return [written_one_of(options, choice.weights)]
+    kind = "RandomOrder" if choice.shuffled else "SomeOf"
+    joined = [_joined(option, 1.0) for option in options]
+    return [call_of(f"A.{kind}", joined, n=choice.count)]
+
+
+def written_one_of(options: list[list[Expression]], weights: Sequence[float]) -> Expression:
+    """``OneOf``, which takes each transform's p for its weight, and the one it takes always."""
+    return call_of(
+        "A.OneOf",
+        [_joined(option, p, sure=True) for option, p in zip(options, weights, strict=True)],
+        p=1.0,
+    )
+
+
+def _joined(steps: list[Expression], p: float, *, sure: bool = False) -> Expression:
+    """The steps as one transform of a probability; ``sure`` where that stands for a weight."""
+    if not steps:
+        return call_of("A.NoOp", p=round(p, 6))
+    if len(steps) == 1 and (own := with_p(steps[0], 1.0)) is not None:
+        always = ("p", "1.0") in own.arguments
+        if always or not sure:
+            found = with_p(own, p)
+            assert found is not None
+            return found
+    return call_of("A.Sequential", steps, p=round(p, 6))
+
+
+def _applied(steps: list[Expression], p: float) -> list[Expression]:
+    if not steps or p >= 1:
+        return steps
+    return [_joined(steps, p)]
+
 
 _ALWAYS = (
     *("Compose", "ReplayCompose", "Resize", "SmallestMaxSize", "LongestMaxSize", "Normalize"),
@@ -47,8 +90,11 @@ ALBUMENTATIONS = Library(
     usual_chance=0.5,
     chances=dict.fromkeys(_ALWAYS, 1.0),
     comparisons=dict.fromkeys(("BboxParams", "KeypointParams"), NOTHING),
+    prefix="A.",
+    choice=_choice,
+    applied='{}(image=photo)["image"]',
+    needs_compose=True,
 )
-_match = ALBUMENTATIONS.match
 _REMAP = "DALI draws no such field; experimental.remap takes one that you compute, on a GPU alone"
 ALBUMENTATIONS.unmatched.update(
     {
@@ -70,6 +116,18 @@ ALBUMENTATIONS.unmatched.update(
         ),
     }
 )
+ALBUMENTATIONS.unwritten.update(
+    {
+        **dict.fromkeys(
+            ("rand_augment", "trivial_augment_wide", "auto_augment", "apply_auto_augment"),
+            "has no automatic augmentation; torchvision has",
+        ),
+        "grid_mask": "turns no grid in GridDropout",
+        "warp_affine": "draws its affine map itself (Affine), and takes no matrix",
+        "experimental.warp_perspective": "draws its perspective itself, and takes no matrix",
+        "noise.shot": "scales shot noise otherwise",
+    }
+)
 
 
 def installed_major() -> int | None:
@@ -80,126 +138,23 @@ def installed_major() -> int | None:
         return None
 
 
-@_match("Sequential", compare=HOLDS)
-def sequential(images: Images, transforms: Any) -> None:
-    for each in transforms_of(transforms):
-        ALBUMENTATIONS.apply(images, each)
+def is_pair(value: Any) -> bool:
+    """Whether it is a list of numbers."""
+    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-_NO_TARGETS = "the graph has images and labels only"
+def shifted(value: Any, by: float) -> tuple[float, float]:
+    """A range, moved."""
+    return number(value[0]) + by, number(value[1]) + by
 
 
-@_match("Compose", "ReplayCompose", compare=HOLDS)
-def compose(
-    images: Images,
-    transforms: Any,
-    bbox_params: Any = None,
-    keypoint_params: Any = None,
-    additional_targets: Any = None,
-    *,
-    save_key: str = "replay",
-) -> None:
-    given = {
-        "bbox_params": (bbox_params, "Use a source of boxes"),
-        "keypoint_params": (keypoint_params, "Use a source of key points"),
-        "additional_targets": (additional_targets, "Use a source of them"),
-    }
-    for name, (value, advice) in given.items():
-        if value:
-            images.refused(f"{name}={written(value)} left out: {_NO_TARGETS}. {advice}")
-    if images.call.short_name == "ReplayCompose":
-        images.refused(f"{save_key}: the graph does not record what was applied")
-    for each in transforms_of(transforms):
-        ALBUMENTATIONS.apply(images, each)
+def filling(fill: Any, value: Any) -> Any:
+    """What is filled with: ``fill`` in version 2, ``value`` in version 1."""
+    return (value if fill is None else fill) or 0
 
 
-@_match("OneOf", compare=HOLDS)
-def one_of(images: Images, transforms: Any) -> None:
-    weights = [ALBUMENTATIONS.chance_of(each) for each in transforms_of(transforms)]
-    steps = ALBUMENTATIONS.steps(images, transforms, forced=True)
-    images.one_of(steps, None if len(set(weights)) == 1 else weights)
-
-
-@_match("OneOrOther", compare=HOLDS)
-def one_or_other(
-    images: Images,
-    first: Any = None,
-    second: Any = None,
-    transforms: Any = None,
-    p: float = 0.5,
-) -> None:
-    both = [first, second] if transforms is None else transforms
-    steps = ALBUMENTATIONS.steps(images, both, forced=True)
-    images.one_of(steps, [number(p), 1 - number(p)])
-
-
-@_match("SomeOf", compare=HOLDS)
-def some_of(images: Images, transforms: Any, n: int = 1, replace: bool = False) -> None:
-    found = transforms_of(transforms)
-    if replace:
-        raise NoMatchError("some of several are drawn without repetition; replace is True")
-    if len({ALBUMENTATIONS.chance_of(each) for each in found}) > 1:
-        images.changed("all are drawn equally often, not by their p")
-    images.some_of(
-        min(int(n), len(found)), ALBUMENTATIONS.steps(images, found, forced=True), shuffled=True
-    )
-
-
-@_match("RandomOrder", compare=HOLDS)
-def random_order(images: Images, transforms: Any, n: int = 1, replace: bool = False) -> None:
-    some_of(images, transforms, n, replace)
-
-
-@_match("NoOp", compare=NOTHING)
-def no_op(images: Images) -> None:
-    """A transform that changes nothing."""
-
-
-@_match("ToTensorV2", compare=NOTHING, transpose_mask="the graph has no masks")
-def to_tensor_v2(images: Images, transpose_mask: bool = False) -> None:
-    images.channels_first = True
-
-
-@_match(
-    "ToTensor",
-    compare=NOTHING,
-    num_classes="the graph has no masks",
-    sigmoid="the graph has no masks",
-)
-def to_tensor(
-    images: Images, num_classes: Any = 1, sigmoid: bool = True, normalize: Any = None
-) -> None:
-    images.zero_to_one = images.channels_first = True
-    if isinstance(normalize, dict):
-        normalise(images, normalize["mean"], normalize["std"])
-    elif normalize is not None:
-        raise NoMatchError(f"normalize is {written(normalize)}; mean and std are known")
-
-
-@_match("ToFloat", compare=FORM)
-def to_float(images: Images, max_value: Any = 255.0) -> None:
-    if max_value not in (None, 255, 255.0):
-        raise NoMatchError(f"max_value is {max_value}; 255 is known, for pixels of 8 bits")
-    images.zero_to_one = True
-
-
-@_match("Normalize")
-def normalize(
-    images: Images,
-    mean: Any = (0.485, 0.456, 0.406),
-    std: Any = (0.229, 0.224, 0.225),
-    max_pixel_value: Any = 255.0,
-    normalization: str = "standard",
-) -> None:
-    if normalization != "standard":
-        raise NoMatchError(f"normalization is {normalization}; standard is known")
-    most = number(max_pixel_value or 1.0)
-    if images.zero_to_one:
-        most = 255.0
-    images.zero_to_one = True
-    factor = most / 255
-    normalise(
-        images,
-        [each * factor for each in fills(mean)],
-        [each * factor for each in fills(std)],
-    )
+def range_of(value: Any) -> tuple[float, float]:
+    """The range that Affine means: a number is that number itself."""
+    if is_pair(value):
+        return number(value[0]), number(value[1])
+    return number(value), number(value)

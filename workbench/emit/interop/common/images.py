@@ -14,7 +14,7 @@ from workbench.graph.builder.data_node import DataNode, flow
 from workbench.graph.builder.read import fn, random
 from workbench.graph.model import Graph
 
-Step = Callable[[], None]
+ImageStep = Callable[[], None]
 """Puts something behind the images."""
 
 _INTERPOLATIONS = {
@@ -136,21 +136,21 @@ class Images:
         if issue not in self.issues:
             self.issues.append(issue)
 
-    def with_p(self, p: float, step: Step) -> None:
+    def with_p(self, p: float, step: ImageStep) -> None:
         """Take a step for each sample with a probability."""
         if p >= 1:
             step()
         elif p > 0:
             self._region(lambda inner: self.graph.with_p(p, inner[0]), [step])
 
-    def one_of(self, steps: Sequence[Step], weights: Sequence[float] | None = None) -> None:
+    def one_of(self, steps: Sequence[ImageStep], weights: Sequence[float] | None = None) -> None:
         """Take one of several steps for each sample."""
         if len(steps) == 1:
             steps[0]()
         elif steps:
             self._region(lambda inner: self.graph.one_of(*inner, weights=weights), steps)
 
-    def some_of(self, count: int, steps: Sequence[Step], *, shuffled: bool) -> None:
+    def some_of(self, count: int, steps: Sequence[ImageStep], *, shuffled: bool) -> None:
         """Take so many of several steps for each sample."""
         if len(steps) == 1 or (count == len(steps) and not shuffled):
             for step in steps:
@@ -158,7 +158,7 @@ class Images:
         elif steps:
             self._region(lambda inner: self.graph.some_of(count, *inner, shuffled=shuffled), steps)
 
-    def repeat(self, low: int, high: int, step: Step) -> None:
+    def repeat(self, low: int, high: int, step: ImageStep) -> None:
         """Take a step a drawn number of times, each time with draws of its own."""
         if high == 1 and low == 1:
             step()
@@ -167,11 +167,11 @@ class Images:
         self._region(lambda inner: self.graph.repeat(times, inner[0], most=high), [step])
 
     def _region(
-        self, make: Callable[[list[Callable[[Graph], Graph]]], Graph], steps: Sequence[Step]
+        self, make: Callable[[list[Callable[[Graph], Graph]]], Graph], steps: Sequence[ImageStep]
     ) -> None:
         did_something = False
 
-        def inside(step: Step) -> Callable[[Graph], Graph]:
+        def inside(step: ImageStep) -> Callable[[Graph], Graph]:
             def apply(graph: Graph) -> Graph:
                 nonlocal did_something
                 with self._at(graph):

@@ -1,19 +1,35 @@
-"""How the transformations of a library are found: by the name of their class."""
+"""The table of another library: its classes by DALI's operators, and operators by its classes.
+
+A class is found by its name, an operator by DALI's. One table is used by the import of
+compositions, by the export of graphs and by the comparison of pixels.
+"""
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from workbench.emit.interop.common.images import Images, NoMatchError, Step, number
+from workbench.emit.interop.common.images import Images, ImageStep, NoMatchError, number
+from workbench.emit.interop.common.source_text import Expression
+from workbench.emit.interop.common.source_text import call_of as written_call
+from workbench.emit.interop.common.steps import Choice, Step
 from workbench.emit.pipeline_import.transform_call import NamedValue, TransformCall
 from workbench.errors import GraphError
 
+if TYPE_CHECKING:
+    from workbench.emit.interop.common.transforms import Transforms
+
 Match = Callable[..., None]
 """Appends a transform to images. Its further parameters are those of the library's class."""
+Rule = Callable[["Transforms", Step], None]
+"""Appends the transforms that do a step to those of an export."""
+WriteChoice = Callable[["Transforms", Choice], list[Expression]]
+_UNSAID = frozenset({"num_attempts", "hw_decoder_load", "out_of_bounds_policy", "image_type"})
+"""Arguments that no library has, and that change no pixel of a photo that runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +58,7 @@ class Comparison:
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
 
-def ranges(**middles: float | None) -> Comparison:
+def sampled(**middles: float | None) -> Comparison:
     """A transform that is compared at the upper ends of these ranges."""
     return Comparison(ranges=middles)
 
@@ -61,9 +77,13 @@ COLOURS = Comparison("colours")
 
 @dataclass(frozen=True)
 class Library:
-    """The transforms of a library that DALI can reproduce.
+    """The transforms of a library, for both directions and the comparison.
 
     ``modules`` are searched for a class that is not where a script has it, for the comparison.
+    ``prefix`` is put before the name of each transform of an export, and ``choice`` writes blocks
+    there; without them the library is imported only. ``applied`` is how a transform is applied to
+    ``photo``.
+
 
     ``chances`` are the defaults of ``p`` by class, ``usual_chance`` that of the other classes. For
     a function without the parameter ``p`` the nodes are placed in a block with that probability.
@@ -84,6 +104,16 @@ class Library:
     """By class the parameters that its function accepts and does not use, with the reason."""
     comparisons: dict[str, Comparison] = field(default_factory=dict)
     """By class how it is compared, unless it is compared alone and has no ranges."""
+
+    prefix: str = ""
+    choice: WriteChoice | None = None
+    applied: str = "{}(photo)"
+    needs_compose: bool = False
+    """Whether one transform alone has to be in ``Compose`` too."""
+    rules: dict[str, Rule] = field(default_factory=dict)
+    expressions: list[tuple[re.Pattern[str], Callable[..., None]]] = field(default_factory=list)
+    unwritten: dict[str, str] = field(default_factory=dict)
+    """Reasons by operator for the operators that the library has no transform for."""
 
     def __post_init__(self) -> None:
         _LIBRARIES[self.name] = self
@@ -106,6 +136,53 @@ class Library:
             return function
 
         return register
+
+    def writes(self, *ops: str) -> Callable[[Rule], Rule]:
+        """Decorate the function that writes these operators in an export."""
+
+        def register(rule: Rule) -> Rule:
+            self.rules.update(dict.fromkeys(ops, rule))
+            return rule
+
+        return register
+
+    def writes_expression(
+        self, pattern: str
+    ) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        """Decorate the function that writes arithmetic of this text; ``N`` is a number in it."""
+        number = r"(-?[\d.]+(?:e-?\d+)?)"
+        found = re.compile(re.escape(pattern).replace("N", number))
+
+        def register(rule: Callable[..., None]) -> Callable[..., None]:
+            self.expressions.append((found, rule))
+            return rule
+
+        return register
+
+    def composed(self, made: list[Expression]) -> Expression:
+        """The transforms of an export as one."""
+        if len(made) == 1 and not self.needs_compose:
+            return made[0]
+        return written_call(f"{self.prefix}Compose", made)
+
+    def write(self, transforms: Transforms, step: Step) -> None:
+        """Write one step of an export. Raises GraphExportError if there is no counterpart."""
+        if step.expression:
+            for pattern, write in self.expressions:
+                if found := pattern.fullmatch(step.expression):
+                    return write(transforms, step, *map(float, found.groups()))
+            raise step.refusal(f"has no counterpart of {step.expression} (x is the image)")
+        if step.op not in self.rules:
+            raise step.refusal(self.unwritten.get(step.op, f"has no counterpart of {step.op}"))
+        try:
+            self.rules[step.op](transforms, step)
+        except (TypeError, LookupError, ArithmeticError) as error:
+            # A value that DALI accepts and the rule does not know, such as an empty list.
+            raise step.refusal(f"has no counterpart of these values of {step.op}") from error
+        if unread := step.given - step.read - _UNSAID:
+            name = min(unread)
+            raise step.refusal(f"has no counterpart of {name} of {step.op}", name)
+        return None
 
     def comparison(self, name: str) -> Comparison:
         """How the class of this name is compared."""
@@ -191,10 +268,10 @@ class Library:
                 losses.append(f"{name}={written(value)} is not carried over: {unused.why}")
         return accepted, losses
 
-    def steps(self, images: Images, transforms: Any, *, forced: bool = False) -> list[Step]:
+    def steps(self, images: Images, transforms: Any, *, forced: bool = False) -> list[ImageStep]:
         """For each transformation what puts it behind the images."""
 
-        def step(transform: Any) -> Step:
+        def step(transform: Any) -> ImageStep:
             return lambda: self.apply(images, transform, forced=forced)
 
         return [step(each) for each in transforms_of(transforms)]

@@ -1,10 +1,9 @@
-"""How the steps of a graph are written in another library: a table of rules, and what they make."""
+"""The transforms of an export while they are written, and what is said of them."""
 
 from __future__ import annotations
 
-import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -12,13 +11,9 @@ from textwrap import wrap
 from typing import Any
 
 from workbench.emit.core.python import LINE
+from workbench.emit.interop.common.library import Library
 from workbench.emit.interop.common.source_text import Call, Expression, call_of
 from workbench.emit.interop.common.steps import Chain, Choice, Step
-
-Rule = Callable[["Transforms", Step], None]
-"""Puts what does a step behind the transforms."""
-_UNSAID = frozenset({"num_attempts", "hw_decoder_load", "out_of_bounds_policy", "image_type"})
-"""Arguments that no library has, and that change no pixel of a photo that runs."""
 
 
 @dataclass
@@ -57,9 +52,10 @@ class Transforms:
         for step in chain:
             first = len(self.made)
             if isinstance(step, Choice):
+                assert self.library.choice is not None
                 self.made += self.library.choice(self, step)
             else:
-                self.library.apply(self, step)
+                self.library.write(self, step)
             self.steps += [(step, at) for at in range(first, len(self.made))]
 
     def of(self, chain: Chain) -> Transforms:
@@ -67,74 +63,6 @@ class Transforms:
         own = replace(self, made=[], steps=[])
         own.write(chain)
         return own
-
-
-Write = Callable[[Transforms, Choice], list[Expression]]
-
-
-@dataclass
-class Library:
-    """A table of rules.
-
-    ``prefix`` stands before the name of each transform; ``applied`` is how one is applied to
-    ``photo``; ``choice`` writes regions; ``unmatched`` says of operators why there is no
-    counterpart.
-    """
-
-    name: str
-    prefix: str
-    choice: Write
-    applied: str = "{}(photo)"
-    needs_compose: bool = False
-    """Whether one transform alone has to stand in ``Compose`` too."""
-    rules: dict[str, Rule] = field(default_factory=dict)
-    expressions: list[tuple[re.Pattern[str], Callable[..., None]]] = field(default_factory=list)
-    unmatched: dict[str, str] = field(default_factory=dict)
-
-    def rule(self, *ops: str) -> Callable[[Rule], Rule]:
-        """Register what writes these operators."""
-
-        def keep(rule: Rule) -> Rule:
-            self.rules.update(dict.fromkeys(ops, rule))
-            return rule
-
-        return keep
-
-    def expression(self, pattern: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-        """Register what writes arithmetic whose text is this; ``N`` stands for a number."""
-        number = r"(-?[\d.]+(?:e-?\d+)?)"
-        found = re.compile(re.escape(pattern).replace("N", number))
-
-        def keep(rule: Callable[..., None]) -> Callable[..., None]:
-            self.expressions.append((found, rule))
-            return rule
-
-        return keep
-
-    def composed(self, made: list[Expression]) -> Expression:
-        """The transforms as one."""
-        if len(made) == 1 and not self.needs_compose:
-            return made[0]
-        return call_of(f"{self.prefix}Compose", made)
-
-    def apply(self, transforms: Transforms, step: Step) -> None:
-        """Write one step. Raises GraphExportError where there is no counterpart."""
-        if step.expression:
-            for pattern, write in self.expressions:
-                if found := pattern.fullmatch(step.expression):
-                    return write(transforms, step, *map(float, found.groups()))
-            raise step.refusal(f"has no counterpart of {step.expression} (x is the image)")
-        if step.op not in self.rules:
-            raise step.refusal(self.unmatched.get(step.op, f"has no counterpart of {step.op}"))
-        try:
-            self.rules[step.op](transforms, step)
-        except (TypeError, LookupError, ArithmeticError) as error:
-            # A value that DALI takes and the rule does not know, such as an empty list.
-            raise step.refusal(f"has no counterpart of these values of {step.op}") from error
-        if unread := step.given - step.read - _UNSAID:
-            name = min(unread)
-            raise step.refusal(f"has no counterpart of {name} of {step.op}", name)
-        return None
 
 
 def with_p(call: Expression, p: float, *, times: bool = True) -> Call | None:

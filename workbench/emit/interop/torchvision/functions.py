@@ -29,20 +29,20 @@ from workbench.emit.interop.common.pixels import (
     sharpen,
     stretch_contrast,
 )
-from workbench.emit.interop.torchvision import imported as torchvision
+from workbench.emit.interop.torchvision import colour, composition, geometry
+from workbench.emit.interop.torchvision.library import TORCHVISION
 from workbench.graph.builder.read import fn
 
-TORCHVISION = torchvision.TORCHVISION
 _match = TORCHVISION.match
 _SAME = {
-    "convert_image_dtype": torchvision.convert_image_dtype,
-    "normalize": torchvision.normalize,
-    "pad": torchvision.pad,
-    "resize": torchvision.resize,
-    "to_dtype": torchvision.to_dtype,
-    "to_pil_image": torchvision.to_pil_image,
-    "to_pure_tensor": torchvision.nothing,
-    "to_tensor": torchvision.to_tensor,
+    "convert_image_dtype": composition.convert_image_dtype,
+    "normalize": composition.normalize,
+    "pad": geometry.pad,
+    "resize": geometry.resize,
+    "to_dtype": composition.to_dtype,
+    "to_pil_image": composition.to_pil_image,
+    "to_pure_tensor": composition.nothing,
+    "to_tensor": composition.to_tensor,
 }
 """Functions with the arguments of a class."""
 for _name, _function in _SAME.items():
@@ -61,7 +61,7 @@ def vflip(images: Images) -> None:
 
 @_match("center_crop")
 def center_crop(images: Images, output_size: Any) -> None:
-    torchvision.center_crop(images, output_size)
+    geometry.center_crop(images, output_size)
 
 
 @_match("crop")
@@ -86,7 +86,7 @@ def resized_crop(
     antialias: Any = True,
 ) -> None:
     crop(images, top, left, height, width)
-    torchvision.resize(images, size, interpolation, None, antialias)
+    geometry.resize(images, size, interpolation, None, antialias)
 
 
 @_match("rotate")
@@ -104,7 +104,7 @@ def rotate(
         angle=drawn(angle),
         keep_size=not expand,
         interp_type=warp_interp_type(images, interpolation),
-        fill_value=torchvision.one_fill(images, fill or 0),
+        fill_value=geometry.one_fill(images, fill or 0),
     )
 
 
@@ -129,7 +129,7 @@ def affine(
         shear=(-slants[0], -slants[-1] if len(slants) > 1 else 0.0),
         shift=((0.0, 0.0), (0.0, 0.0)),
         interp=warp_interp_type(images, interpolation),
-        fill=torchvision.one_fill(images, fill or 0),
+        fill=geometry.one_fill(images, fill or 0),
     )
 
 
@@ -194,7 +194,7 @@ def invert_(images: Images) -> None:
 
 @_match("solarize")
 def solarize_(images: Images, threshold: Any) -> None:
-    torchvision.random_solarize(images, threshold, 1.0)
+    colour.random_solarize(images, threshold, 1.0)
 
 
 @_match("posterize")

@@ -1,4 +1,4 @@
-"""Automatic augmentation and photometric distortion of torchvision by DALI's operators."""
+"""Automatic augmentation and photometric distortion of torchvision, and the reverse."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from typing import Any
 
 from workbench.emit.interop.common.images import Images, NoMatchError, number, warp_interp_type
 from workbench.emit.interop.common.pixels import jitter_colour
-from workbench.emit.interop.torchvision.imported import TORCHVISION, one_fill
+from workbench.emit.interop.common.source_text import Source
+from workbench.emit.interop.common.steps import Step
+from workbench.emit.interop.common.transforms import Transforms
+from workbench.emit.interop.torchvision.geometry import one_fill
+from workbench.emit.interop.torchvision.library import TORCHVISION
 
-_match = TORCHVISION.match
+_match, _writes = TORCHVISION.match, TORCHVISION.writes
 
 
 @_match("RandAugment")
@@ -28,6 +32,18 @@ def rand_augment(
     )
 
 
+@_writes("rand_augment")
+def write_rand_augment(transforms: Transforms, step: Step) -> None:
+    bins = step.fixed("num_magnitude_bins")
+    transforms.add(
+        "RandAugment",
+        num_ops=step.fixed("n"),
+        magnitude=step.fixed("m"),
+        num_magnitude_bins=bins if bins != 31 else None,
+    )
+    _note_policy(transforms, step)
+
+
 @_match("TrivialAugmentWide")
 def trivial_augment_wide(
     images: Images,
@@ -39,6 +55,13 @@ def trivial_augment_wide(
         num_magnitude_bins=num_magnitude_bins,
         **_of_augment(images, interpolation, fill),
     )
+
+
+@_writes("trivial_augment_wide")
+def write_trivial_augment_wide(transforms: Transforms, step: Step) -> None:
+    bins = step.fixed("num_magnitude_bins")
+    transforms.add("TrivialAugmentWide", num_magnitude_bins=bins if bins != 31 else None)
+    _note_policy(transforms, step)
 
 
 @_match("AutoAugment")
@@ -57,6 +80,16 @@ def auto_augment(
     )
 
 
+@_writes("auto_augment")
+def write_auto_augment(transforms: Transforms, step: Step) -> None:
+    names = {"image_net": "IMAGENET", "svhn": "SVHN"}
+    policy = step.fixed("policy_name")
+    if policy not in names:
+        raise step.refusal(f"has no policy {policy}", "policy_name")
+    transforms.add("AutoAugment", Source(f"v2.AutoAugmentPolicy.{names[policy]}"))
+    _note_policy(transforms, step)
+
+
 def _of_augment(images: Images, interp: Any, fill: Any) -> dict[str, Any]:
     images.changed(
         "augmentations and magnitudes are those of nvidia.dali.auto_aug, not of torchvision"
@@ -65,6 +98,11 @@ def _of_augment(images: Images, interp: Any, fill: Any) -> dict[str, Any]:
         "interp_type": warp_interp_type(images, interp),
         "fill_value": 0 if fill is None else int(one_fill(images, fill)),
     }
+
+
+def _note_policy(transforms: Transforms, step: Step) -> None:
+    step.read |= {"fill_value", "interp_type", "max_translate_abs", "max_translate_rel"}
+    transforms.note("automatic augmentation has torchvision's operations and magnitudes")
 
 
 @_match("RandomPhotometricDistort")

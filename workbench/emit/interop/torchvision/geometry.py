@@ -1,0 +1,410 @@
+"""Sizes, crops, flips, turns and holes of torchvision, by DALI's operators and the reverse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.emit.interop.common.geometry import (
+    affine,
+    crop_at_random,
+    erase_at_random,
+    erased_value,
+    opposite,
+    pad_sides,
+)
+from workbench.emit.interop.common.images import (
+    Images,
+    NoMatchError,
+    around,
+    coin,
+    interp_type,
+    number,
+    rounded,
+    size_of,
+    uniform,
+    warp_interp_type,
+)
+from workbench.emit.interop.common.library import WINDOW, Comparison, sampled
+from workbench.emit.interop.common.source_text import Expression, Source, call_of
+from workbench.emit.interop.common.steps import Drawn, Step, area_ranges, crop_place, whole
+from workbench.emit.interop.common.transforms import Transforms
+from workbench.emit.interop.torchvision.library import TORCHVISION, written_one_of
+
+_match, _writes = TORCHVISION.match, TORCHVISION.writes
+_INTERPOLATIONS = {
+    "INTERP_NN": "NEAREST",
+    "INTERP_LINEAR": "BILINEAR",
+    "INTERP_TRIANGULAR": "BILINEAR",
+    "INTERP_CUBIC": "BICUBIC",
+}
+
+
+@_match("Resize", "Scale")
+def resize(
+    images: Images,
+    size: Any,
+    interpolation: Any = "bilinear",
+    max_size: Any = None,
+    antialias: Any = True,
+) -> None:
+    sampling = _sampling(images, interpolation, antialias)
+    if isinstance(size, Sequence) and len(size) == 2:
+        images.graph = images.graph.resize(size=size_of(size), **sampling)
+        return
+    limit: dict[str, Any] = {} if max_size is None else {"max_size": number(max_size)}
+    if size is None:  # version 2: the longer side
+        images.graph = images.graph.resize(resize_longer=number(max_size), **sampling)
+    else:
+        images.graph = images.graph.resize(resize_shorter=size_of(size)[0], **limit, **sampling)
+    _round_longer_side(images)
+
+
+def _round_longer_side(images: Images) -> None:
+    images.changed("the longer side is rounded, not cut: it can be one pixel longer")
+
+
+def _sampling(images: Images, interpolation: Any, antialias: Any) -> dict[str, Any]:
+    """Arguments of DALI's resizes. PIL images are always antialiased, whatever the argument."""
+    found: dict[str, Any] = {"interp_type": interp_type(images, interpolation)}
+    if found["interp_type"] == "INTERP_NN":
+        if images.channels_first and "exact" not in str(interpolation):
+            images.changed("nearest by the middle of pixels, not by their corner as on tensors")
+        return found
+    if antialias is True:
+        return found
+    if images.channels_first:
+        if found["interp_type"] == "INTERP_CUBIC":
+            images.changed("PyTorch's cubic has the parameter -0.75, DALI's -0.5")
+        return {**found, "antialias": False}
+    images.changed(f"antialias={antialias} has no effect on PIL images, and these are assumed")
+    return found
+
+
+def _interpolation(step: Step, usual: str) -> Source | None:
+    """The argument ``interpolation``; None where it is the transform's own default."""
+    name = str(step.fixed("interp_type"))
+    if name not in _INTERPOLATIONS:
+        raise step.refusal(f"has no {name} on tensors", "interp_type")
+    found = _INTERPOLATIONS[name]
+    return None if found == usual else Source(f"v2.InterpolationMode.{found}")
+
+
+def _antialias(step: Step) -> bool | None:
+    return None if step.fixed("antialias") else False
+
+
+@_writes("resize")
+def write_resize(transforms: Transforms, step: Step) -> None:
+    interpolation, antialias = _interpolation(step, "BILINEAR"), _antialias(step)
+    named = {"interpolation": interpolation, "antialias": antialias}
+    transforms.measured("resize")
+    if "size" in step.given:
+        size = step.size()
+        if step.fixed("mode") == "not_smaller":
+            if size[0] != size[1]:
+                raise step.refusal("resizes by one side or both, and mode is not_smaller", "mode")
+            transforms.add("Resize", size[0], **named)
+        elif step.fixed("mode") == "default":
+            transforms.add("Resize", size, **named)
+        else:
+            raise step.refusal("has no counterpart of this mode", "mode")
+        return
+    for name in ("resize_shorter", "resize_longer"):
+        if name in step.given:
+            low, high = (round(end) for end in step.span(name))
+            limit = step.fixed("max_size") if "max_size" in step.given else None
+            if name == "resize_longer":
+                if low != high:
+                    raise step.refusal("draws the shorter side, not the longer one", name)
+                transforms.add("Resize", None, max_size=low, **named)
+            elif low == high:
+                transforms.add("Resize", low, max_size=limit, **named)
+            else:
+                transforms.add("RandomResize", low, high, **named)
+            return
+    raise step.refusal("resizes to a size or by one side")
+
+
+@_match("RandomShortestSize", compare=sampled(min_size=None))
+def random_shortest_size(
+    images: Images,
+    min_size: Any,
+    max_size: Any = None,
+    interpolation: Any = "bilinear",
+    antialias: Any = True,
+) -> None:
+    sizes = min_size if isinstance(min_size, list | tuple) else [min_size]
+    sampling = _sampling(images, interpolation, antialias)
+    limit: dict[str, Any] = {"max_size": number(max_size)} if max_size is not None else {}
+
+    def step(size: Any) -> Any:
+        def shorter() -> None:
+            images.graph = images.graph.resize(resize_shorter=number(size), **sampling, **limit)
+
+        return shorter
+
+    images.one_of([step(size) for size in sizes])
+    _round_longer_side(images)
+
+
+@_match("RandomResize")
+def random_resize(
+    images: Images,
+    min_size: int,
+    max_size: int,
+    interpolation: Any = "bilinear",
+    antialias: Any = True,
+) -> None:
+    images.graph = images.graph.resize(
+        resize_shorter=uniform(int(min_size), int(max_size)),
+        **_sampling(images, interpolation, antialias),
+    )
+    _round_longer_side(images)
+
+
+@_match("RandomResizedCrop", "RandomSizedCrop", compare=WINDOW)
+def random_resized_crop(
+    images: Images,
+    size: Any,
+    scale: Any = (0.08, 1.0),
+    ratio: Any = (0.75, 4 / 3),
+    interpolation: Any = "bilinear",
+    antialias: Any = True,
+) -> None:
+    images.graph = images.graph.random_resized_crop(
+        size=size_of(size),
+        random_area=rounded(scale),
+        random_aspect_ratio=rounded(ratio),
+        **_sampling(images, interpolation, antialias),
+    )
+
+
+@_writes("random_resized_crop")
+def write_random_resized_crop(transforms: Transforms, step: Step) -> None:
+    transforms.add(
+        "RandomResizedCrop",
+        step.size(),
+        **area_ranges(step),
+        interpolation=_interpolation(step, "BILINEAR"),
+        antialias=_antialias(step),
+    )
+    transforms.measured("resize")
+
+
+@_match("CenterCrop")
+def center_crop(images: Images, size: Any) -> None:
+    images.changed("where an odd number of pixels is left over, the crop can be one pixel off")
+    images.graph = images.graph.crop(crop=size_of(size), out_of_bounds_policy="pad")
+
+
+@_match("RandomCrop")
+def random_crop(
+    images: Images,
+    size: Any,
+    padding: Any = None,
+    pad_if_needed: bool = False,
+    fill: Any = 0,
+    padding_mode: str = "constant",
+) -> None:
+    if padding_mode != "constant":
+        images.changed(f"padded with {fill}, not by padding_mode={padding_mode}")
+    crop_at_random(images, size_of(size), sides(padding or 0), erased_value(images, fill))
+
+
+@_writes("crop")
+def write_crop(transforms: Transforms, step: Step) -> None:
+    place = crop_place(step)
+    size = step.size("crop")
+    if place is None:
+        transforms.add("RandomCrop", size)
+    elif place == (0.5, 0.5):
+        transforms.add("CenterCrop", size)
+        transforms.measured("crop")
+        transforms.note("a middle between two pixels is rounded to the even one, not up")
+    elif all(each in (0.0, 1.0) for each in place):
+        corner = 2 * int(place[1]) + int(place[0])
+        transforms.add("FiveCrop", size)  # upper left, upper right, lower left, lower right
+        transforms.made.append(call_of("itemgetter", corner))
+        transforms.imports.add("from operator import itemgetter")
+        transforms.measured("crop")
+    else:
+        raise step.refusal("crops anywhere, in the middle or at a corner", "crop_pos_x")
+
+
+@_match("Pad")
+def pad(images: Images, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> None:
+    if padding_mode != "constant":
+        raise NoMatchError(f"DALI pads with a value, not by padding_mode={padding_mode}")
+    pad_sides(images, sides(padding), erased_value(images, fill))
+
+
+def sides(padding: Any) -> tuple[int, int, int, int]:
+    """Left, top, right and bottom, of torchvision's one, two or four numbers."""
+    if not isinstance(padding, Sequence):
+        padding = (padding,)
+    left, top, *other = [int(number(each)) for each in padding] * (2 if len(padding) == 1 else 1)
+    right, bottom = other or (left, top)
+    return left, top, right, bottom
+
+
+@_match("RandomHorizontalFlip")
+def random_horizontal_flip(images: Images, p: float = 0.5) -> None:
+    images.graph = images.graph.flip(horizontal=coin(number(p)))
+
+
+@_match("RandomVerticalFlip")
+def random_vertical_flip(images: Images, p: float = 0.5) -> None:
+    images.graph = images.graph.flip(horizontal=0, vertical=coin(number(p)))
+
+
+@_writes("flip")
+def write_flip(transforms: Transforms, step: Step) -> None:
+    for name, kind in (("horizontal", "Horizontal"), ("vertical", "Vertical")):
+        if p := step.chance(name):
+            transforms.add(f"Random{kind}Flip", p=p)
+            transforms.measured("flip")
+
+
+@_writes("crop_mirror_normalize")
+def write_crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
+    if "crop" in step.given:
+        write_crop(transforms, step)
+    if p := step.chance("mirror"):
+        transforms.add("RandomHorizontalFlip", p=p)
+        transforms.measured("flip")
+    step.fixed("output_layout")  # torchvision has channels first throughout
+    dtype = step.fixed("dtype")
+    mean, std = step.items("mean"), step.items("std")
+    plain = not any(mean) and set(std) == {1.0}
+    if dtype == "UINT8" and plain:
+        return
+    if dtype not in ("FLOAT", "FLOAT16"):
+        raise step.refusal("normalises floats", "dtype")
+    transforms.add("ToDtype", Source("torch.float32"), scale=None if plain else True)
+    if not plain:
+        for name, values in (("MEAN", mean), ("STD", std)):
+            shares = [round(value / 255, 6) for value in values]
+            transforms.constants[name] = str(shares)
+        transforms.add("Normalize", Source("MEAN"), Source("STD"))
+        transforms.measured("crop_mirror_normalize")
+    if dtype == "FLOAT16":
+        transforms.add("ToDtype", Source("torch.float16"))
+
+
+@_match("RandomRotation", compare=sampled(degrees=0))
+def random_rotation(
+    images: Images,
+    degrees: Any,
+    interpolation: Any = "nearest",
+    expand: bool = False,
+    center: Any = None,
+    fill: Any = 0,
+    resample: Any = None,
+) -> None:
+    if center is not None:
+        raise NoMatchError("DALI's rotate turns about the middle; center is given")
+    images.graph = images.graph.rotate(
+        angle=uniform(*around(degrees, 0)),
+        keep_size=not expand,
+        interp_type=warp_interp_type(images, resample or interpolation),
+        fill_value=one_fill(images, fill),
+    )
+
+
+@_writes("rotate")
+def write_rotate(transforms: Transforms, step: Step) -> None:
+    angle, fill = step.value("angle"), step.value("fill_value")
+    named = {
+        "interpolation": _interpolation(step, "NEAREST"),
+        "expand": None if step.fixed("keep_size") else True,
+        "fill": fill or None,
+    }
+    if fill is None:
+        transforms.note("rotations fill with 0, where DALI repeats the border")
+    transforms.measured("rotate")
+    if isinstance(angle, Drawn) and angle.values:
+        turns: list[Expression] = [
+            call_of("v2.RandomRotation", whole((each, each)), **named) for each in angle.shares
+        ]
+        transforms.made.append(written_one_of(turns, [*angle.shares.values()]))
+    else:
+        transforms.add("RandomRotation", whole(step.span("angle")), **named)
+
+
+@_match(
+    "RandomAffine",
+    compare=Comparison(ranges={"degrees": 0, "scale": None, "shear": 0}, fixed={"translate": None}),
+)
+def random_affine(
+    images: Images,
+    degrees: Any,
+    translate: Any = None,
+    scale: Any = None,
+    shear: Any = None,
+    interpolation: Any = "nearest",
+    fill: Any = 0,
+    center: Any = None,
+    resample: Any = None,
+) -> None:
+    if center is not None:
+        raise NoMatchError("only an affine map about the middle is known; center is given")
+    shears = around(shear, 0) if shear is not None else (0.0, 0.0)
+    second = (0.0, 0.0)
+    if isinstance(shear, Sequence) and len(shear) == 4:
+        second = (number(shear[2]), number(shear[3]))
+    across, down = translate or (0, 0)
+    affine(
+        images,
+        angle=uniform(*around(degrees, 0)),
+        scale=uniform(*scale) if scale else 1.0,
+        shear=(uniform(*opposite(shears)), uniform(*opposite(second))),
+        shift=((-number(across), number(across)), (-number(down), number(down))),
+        interp=warp_interp_type(images, resample or interpolation),
+        fill=one_fill(images, fill),
+    )
+
+
+def one_fill(images: Images, fill: Any) -> float:
+    """One value for all channels, as DALI's warps take it."""
+    values = erased_value(images, fill)
+    if len(set(values)) == 1:
+        return values[0]
+    images.changed(f"filled with the mean of {fill}: DALI's warps take one value")
+    return sum(values) / len(values)
+
+
+@_match("RandomErasing")
+def random_erasing(
+    images: Images,
+    p: float = 0.5,
+    scale: Any = (0.02, 0.33),
+    ratio: Any = (0.3, 3.3),
+    value: Any = 0,
+) -> None:
+    if value == "random":
+        images.changed("erased with 0, not with noise")
+        value = 0
+    images.with_p(number(p), lambda: erase_at_random(images, tuple(scale), tuple(ratio), value))
+
+
+@_writes("erase")
+def write_erase(transforms: Transforms, step: Step) -> None:
+    """A window of one size, anywhere: RandomErasing of one area and ratio."""
+    anchor, shape, fill = step.value("anchor"), step.items("shape"), step.items("fill_value")
+    step.read |= {"axis_names", "axes"}
+    normal = step.fixed("normalized") or step.fixed("normalized_shape")
+    step.read |= {"normalized_anchor", "normalized"}
+    sized = len(shape) == 2 and all(shape)
+    if not isinstance(anchor, Drawn) or anchor.numbers != 2 or not sized or not normal:
+        raise step.refusal("erases a window of a share of the image, anywhere", "anchor")
+    ratio, area = shape[0] / shape[1], shape[0] * shape[1]
+    value = list(map(int, fill)) if len(set(fill)) > 1 else fill[0]
+    transforms.add(
+        "RandomErasing",
+        p=1.0,
+        scale=(area, area),
+        ratio=(ratio, ratio),
+        value=Source(str(value)) if isinstance(value, list) else value,
+    )
+    transforms.note("the window is wholly inside, where DALI's begins in the drawn range")
