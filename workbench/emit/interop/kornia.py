@@ -67,6 +67,8 @@ KORNIA = Library(
     chances={**dict.fromkeys(_ALWAYS, 1.0), "RandomGrayscale": 0.1},
 )
 _match = KORNIA.match
+_match("RandomHorizontalFlip")(geometry.random_horizontal_flip)
+_match("RandomVerticalFlip")(geometry.random_vertical_flip)
 KORNIA.unmatched.update(
     {
         **dict.fromkeys(
@@ -126,16 +128,6 @@ def sequential(
 
 def _key(key: Any) -> str:
     return str(key).rpartition(".")[2].lower()
-
-
-@_match("RandomHorizontalFlip")
-def random_horizontal_flip(images: Images, p: float = 0.5) -> None:
-    geometry.random_horizontal_flip(images, p)
-
-
-@_match("RandomVerticalFlip")
-def random_vertical_flip(images: Images, p: float = 0.5) -> None:
-    geometry.random_vertical_flip(images, p)
 
 
 @_match("RandomResizedCrop", compare=WINDOW)
@@ -301,15 +293,12 @@ def color_jiggle(
 ) -> None:
     low, high = around(brightness, 1, least=0)
     brighten(images, around(contrast, 1, least=0), (low - 1, high - 1))
-    unchanged = (1.0, 1.0)
     jitter_colour(
         images,
-        brightness=unchanged,
-        contrast=unchanged,
         saturation=around(saturation, 1, least=0),
         hue=around(hue, 0),
     )
-    if around(saturation, 1) != unchanged:
+    if around(saturation, 1) != (1.0, 1.0):
         images.changed("saturation is that of YIQ, not of HSV")
 
 

@@ -28,6 +28,8 @@ from workbench.graph.builder.data_node import DataNode
 
 OWN = Library("own")
 _match = OWN.match
+_match("equalize")(equalize)
+_match("invert")(invert)
 
 
 @_match("steps", compare=HOLDS)
@@ -82,16 +84,6 @@ def posterize_(images: Images, bits: Any) -> None:
     posterize(images, int(number(bits)))
 
 
-@_match("invert")
-def invert_(images: Images) -> None:
-    invert(images)
-
-
-@_match("equalize")
-def equalize_(images: Images) -> None:
-    equalize(images)
-
-
 @_match("autocontrast")
 def autocontrast(images: Images, cutoff: Any = 0) -> None:
     if cutoff:
@@ -109,24 +101,19 @@ def flip(images: Images) -> None:
     images.graph = images.graph.flip(horizontal=0, vertical=1)
 
 
-def _enhance(images: Images, name: str, factor: Any) -> None:
-    unchanged = {"brightness": (1.0, 1.0), "contrast": (1.0, 1.0), "saturation": (1.0, 1.0)}
-    jitter_colour(images, **{**unchanged, name: drawn_range(factor)}, hue=(0.0, 0.0))
-
-
 @_match("Brightness")
 def brightness(images: Images, factor: Any) -> None:
-    _enhance(images, "brightness", factor)
+    jitter_colour(images, brightness=drawn_range(factor))
 
 
 @_match("Contrast")
 def contrast(images: Images, factor: Any) -> None:
-    _enhance(images, "contrast", factor)
+    jitter_colour(images, contrast=drawn_range(factor))
 
 
 @_match("Color")
 def color(images: Images, factor: Any) -> None:
-    _enhance(images, "saturation", factor)
+    jitter_colour(images, saturation=drawn_range(factor))
 
 
 @_match("Sharpness")

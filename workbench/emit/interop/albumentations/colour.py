@@ -25,6 +25,7 @@ from workbench.emit.interop.common.images import (
 )
 from workbench.emit.interop.common.library import COLOURS, sampled
 from workbench.emit.interop.common.pixels import (
+    INVERTED,
     blur_box,
     blur_motion,
     brighten,
@@ -371,16 +372,7 @@ def write_gamma(transforms: Transforms, step: Step, *ends: float) -> None:
     transforms.measured("gamma")
 
 
-@_match("InvertImg")
-def invert_img(images: Images) -> None:
-    invert(images)
-
-
-@_writes_expression("bitxor(x, 255)")
-@_writes_expression("sub(255, x)")
-def write_invert(transforms: Transforms, step: Step) -> None:
-    transforms.add("InvertImg", p=1.0)
-    transforms.measured("invert")
+ALBUMENTATIONS.pair("InvertImg", invert, expressions=INVERTED, measured="invert")
 
 
 @_match("Solarize", compare=sampled(threshold=None, threshold_range=None))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
@@ -158,6 +158,34 @@ class Library:
             return rule
 
         return register
+
+    def pair(
+        self,
+        name: str,
+        function: Match,
+        *,
+        measured: str,
+        op: str = "",
+        expressions: Sequence[str] = (),
+    ) -> None:
+        """Declare a class without arguments but ``p``, usually 0.5, for both directions.
+
+        ``function`` is what it does to images. It is written for the operator ``op``, or for
+        arithmetic of these texts, with the case ``measured`` of the table of differences.
+        """
+
+        def apply(images: Images, p: float = 0.5) -> None:
+            images.with_p(number(p), lambda: function(images))
+
+        def write(transforms: Transforms, step: Step) -> None:
+            transforms.add(name, p=1.0)
+            transforms.measured(measured)
+
+        self.match(name)(apply)
+        if op:
+            self.writes(op)(write)
+        for pattern in expressions:
+            self.writes_expression(pattern)(write)
 
     def composed(self, made: list[Expression]) -> Expression:
         """The transforms of an export as one."""

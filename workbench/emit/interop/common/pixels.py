@@ -12,16 +12,22 @@ from workbench.graph.builder.data_node import DataNode
 from workbench.graph.builder.read import fn
 
 Range = tuple[float, float]
+_UNCHANGED = (1.0, 1.0)
 
 
 def jitter_colour(
-    images: Images, *, brightness: Range, contrast: Range, saturation: Range, hue: Range
+    images: Images,
+    *,
+    brightness: Range = _UNCHANGED,
+    contrast: Range = _UNCHANGED,
+    saturation: Range = _UNCHANGED,
+    hue: Range = (0.0, 0.0),
 ) -> None:
     """Draw factors of brightness, contrast and saturation, and a turn of the hue of -0.5 to 0.5."""
     drawn: dict[str, Any] = {}
     factors = {"brightness": brightness, "contrast": contrast, "saturation": saturation}
     for name, (low, high) in factors.items():
-        if (low, high) != (1.0, 1.0):
+        if (low, high) != _UNCHANGED:
             drawn[name] = uniform(low, high)
     if hue != (0.0, 0.0):
         drawn["hue"] = uniform(360 * hue[0], 360 * hue[1])
@@ -64,6 +70,10 @@ def normalise(images: Images, mean: Any, std: Any) -> None:
         raise NoMatchError("the images are normalised already")
     images.mean, images.std = fills(mean), fills(std)
     images.normalised = True
+
+
+INVERTED = ("bitxor(x, 255)", "sub(255, x)")
+"""Arithmetic that inverts ``x``."""
 
 
 def invert(images: Images) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from workbench.emit.interop.common.images import Images, number, size_of, uniform, uniform_whole
 from workbench.emit.interop.common.library import COLOURS, sampled
 from workbench.emit.interop.common.pixels import (
+    INVERTED,
     equalize,
     grey,
     invert,
@@ -182,27 +183,13 @@ def write_jpeg(transforms: Transforms, step: Step) -> None:
     transforms.measured("jpeg_compression_distortion")
 
 
-@_match("RandomEqualize")
-def random_equalize(images: Images, p: float = 0.5) -> None:
-    images.with_p(number(p), lambda: equalize(images))
-
-
-@_writes("equalize")
-def write_equalize(transforms: Transforms, step: Step) -> None:
-    transforms.add("RandomEqualize", p=1.0)
-    transforms.measured("equalize")
-
-
-@_match("RandomInvert")
-def random_invert(images: Images, p: float = 0.5) -> None:
-    images.with_p(number(p), lambda: invert(images))
-
-
-@_writes_expression("bitxor(x, 255)")
-@_writes_expression("sub(255, x)")
-def write_invert(transforms: Transforms, step: Step) -> None:
-    transforms.add("RandomInvert", p=1.0)
-    transforms.measured("invert")
+TORCHVISION.pair("RandomEqualize", equalize, op="equalize", measured="equalize")
+TORCHVISION.pair("RandomInvert", invert, expressions=INVERTED, measured="invert")
+_SPAN = "max(sub(reductions.max(x), reductions.min(x)), 1)"
+_STRETCHED = f"clamp(mul(sub(x, reductions.min(x)), truediv(255, {_SPAN})), 0, 255)"
+TORCHVISION.pair(
+    "RandomAutocontrast", stretch_contrast, expressions=[_STRETCHED], measured="autocontrast"
+)
 
 
 @_match("RandomSolarize")
@@ -226,20 +213,6 @@ def random_posterize(images: Images, bits: int, p: float = 0.5) -> None:
 def write_posterize(transforms: Transforms, step: Step, mask: float) -> None:
     transforms.add("RandomPosterize", kept_bits(step, mask), p=1.0)
     transforms.measured("posterize")
-
-
-@_match("RandomAutocontrast")
-def random_autocontrast(images: Images, p: float = 0.5) -> None:
-    images.with_p(number(p), lambda: stretch_contrast(images))
-
-
-_SPAN = "max(sub(reductions.max(x), reductions.min(x)), 1)"
-
-
-@_writes_expression(f"clamp(mul(sub(x, reductions.min(x)), truediv(255, {_SPAN})), 0, 255)")
-def write_autocontrast(transforms: Transforms, step: Step) -> None:
-    transforms.add("RandomAutocontrast", p=1.0)
-    transforms.measured("autocontrast")
 
 
 @_match("RandomAdjustSharpness")

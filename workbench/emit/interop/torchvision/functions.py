@@ -21,7 +21,6 @@ from workbench.emit.interop.common.images import (
 )
 from workbench.emit.interop.common.pixels import (
     equalize,
-    grey,
     invert,
     jitter_colour,
     posterize,
@@ -35,16 +34,21 @@ from workbench.graph.builder.read import fn
 
 _match = TORCHVISION.match
 _SAME = {
+    "autocontrast": stretch_contrast,
     "convert_image_dtype": composition.convert_image_dtype,
+    "equalize": equalize,
+    "invert": invert,
     "normalize": composition.normalize,
     "pad": geometry.pad,
     "resize": geometry.resize,
+    "rgb_to_grayscale": colour.grayscale,
     "to_dtype": composition.to_dtype,
+    "to_grayscale": colour.grayscale,
     "to_pil_image": composition.to_pil_image,
     "to_pure_tensor": composition.nothing,
     "to_tensor": composition.to_tensor,
 }
-"""Functions with the arguments of a class."""
+"""Functions with the arguments of a class, or without arguments."""
 for _name, _function in _SAME.items():
     _match(_name)(_function)
 
@@ -145,29 +149,24 @@ def gaussian_blur(images: Images, kernel_size: Any, sigma: Any = None) -> None:
     images.graph = images.graph.gaussian_blur(window_size=window, sigma=drawn(sigma))
 
 
-def _adjust(images: Images, **given: Any) -> None:
-    unchanged: dict[str, Any] = dict.fromkeys(("brightness", "contrast", "saturation"), (1.0, 1.0))
-    jitter_colour(images, **{**unchanged, "hue": (0.0, 0.0), **given})
-
-
 @_match("adjust_brightness")
 def adjust_brightness(images: Images, brightness_factor: Any) -> None:
-    _adjust(images, brightness=drawn_range(brightness_factor))
+    jitter_colour(images, brightness=drawn_range(brightness_factor))
 
 
 @_match("adjust_contrast")
 def adjust_contrast(images: Images, contrast_factor: Any) -> None:
-    _adjust(images, contrast=drawn_range(contrast_factor))
+    jitter_colour(images, contrast=drawn_range(contrast_factor))
 
 
 @_match("adjust_saturation")
 def adjust_saturation(images: Images, saturation_factor: Any) -> None:
-    _adjust(images, saturation=drawn_range(saturation_factor))
+    jitter_colour(images, saturation=drawn_range(saturation_factor))
 
 
 @_match("adjust_hue")
 def adjust_hue(images: Images, hue_factor: Any) -> None:
-    _adjust(images, hue=drawn_range(hue_factor))
+    jitter_colour(images, hue=drawn_range(hue_factor))
 
 
 @_match("adjust_gamma")
@@ -182,16 +181,6 @@ def adjust_sharpness(images: Images, sharpness_factor: Any) -> None:
     sharpen(images, number(sharpness_factor))
 
 
-@_match("to_grayscale", "rgb_to_grayscale")
-def to_grayscale(images: Images, num_output_channels: int = 1) -> None:
-    grey(images, num_output_channels)
-
-
-@_match("invert")
-def invert_(images: Images) -> None:
-    invert(images)
-
-
 @_match("solarize")
 def solarize_(images: Images, threshold: Any) -> None:
     colour.random_solarize(images, threshold, 1.0)
@@ -200,16 +189,6 @@ def solarize_(images: Images, threshold: Any) -> None:
 @_match("posterize")
 def posterize_(images: Images, bits: Any) -> None:
     posterize(images, int(number(bits)))
-
-
-@_match("equalize")
-def equalize_(images: Images) -> None:
-    equalize(images)
-
-
-@_match("autocontrast")
-def autocontrast(images: Images) -> None:
-    stretch_contrast(images)
 
 
 @_match("erase")

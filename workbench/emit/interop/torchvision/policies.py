@@ -114,15 +114,9 @@ def random_photometric_distort(
     hue: Any = (-0.05, 0.05),
     p: float = 0.5,
 ) -> None:
-    unchanged = (1.0, 1.0)
     chance = number(p)
-
-    def jitter(**given: tuple[float, float]) -> None:
-        ranges = {"brightness": unchanged, "contrast": unchanged, "saturation": unchanged}
-        jitter_colour(images, **{**ranges, "hue": (0.0, 0.0), **given})
-
-    images.with_p(chance, lambda: jitter(brightness=tuple(brightness)))
-    images.with_p(chance, lambda: jitter(contrast=tuple(contrast)))
-    images.with_p(chance, lambda: jitter(saturation=tuple(saturation)))
-    images.with_p(chance, lambda: jitter(hue=tuple(hue)))
+    images.with_p(chance, lambda: jitter_colour(images, brightness=tuple(brightness)))
+    images.with_p(chance, lambda: jitter_colour(images, contrast=tuple(contrast)))
+    images.with_p(chance, lambda: jitter_colour(images, saturation=tuple(saturation)))
+    images.with_p(chance, lambda: jitter_colour(images, hue=tuple(hue)))
     images.changed("contrast stands before saturation and hue; channels are not permuted")
