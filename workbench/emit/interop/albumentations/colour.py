@@ -11,7 +11,6 @@ from workbench.emit.interop.albumentations.library import (
     is_pair,
     range_of,
     shifted,
-    written_one_of,
 )
 from workbench.emit.interop.common.images import (
     Images,
@@ -40,7 +39,7 @@ from workbench.emit.interop.common.pixels import (
     solarize,
 )
 from workbench.emit.interop.common.source_text import Expression, call_of
-from workbench.emit.interop.common.steps import Drawn, Step, blur_window, grey_share, kept_bits
+from workbench.emit.interop.common.steps import Step, blur_window, grey_share, kept_bits
 from workbench.emit.interop.common.transforms import Transforms
 
 _match, _writes = ALBUMENTATIONS.match, ALBUMENTATIONS.writes
@@ -319,7 +318,7 @@ def gaussian_blur(images: Images, blur_limit: Any = 0, sigma_limit: Any = None) 
 
 @_writes("gaussian_blur")
 def write_gaussian_blur(transforms: Transforms, step: Step) -> None:
-    sizes, sigma = step.fixed("window_size"), step.value("sigma")
+    sizes = step.fixed("window_size")
     sizes = sizes if isinstance(sizes, tuple) else (sizes,)
     if len(set(sizes)) > 1:
         raise step.refusal("blurs in a square window", "window_size")
@@ -329,11 +328,7 @@ def write_gaussian_blur(transforms: Transforms, step: Step) -> None:
         window, low, high = blur_window(sizes[0], low, high)
         return call_of("A.GaussianBlur", (window, window), (low, high), p=1.0)
 
-    if isinstance(sigma, Drawn) and sigma.values:
-        blurs = [[blur(each, each)] for each in sigma.shares]
-        transforms.made.append(written_one_of(blurs, [*sigma.shares.values()]))
-    else:
-        transforms.made.append(blur(*step.span("sigma")))
+    transforms.add_sampled(step, "sigma", blur)
 
 
 @_match("ImageCompression", "JpegCompression", compare=sampled(quality_range=None))

@@ -30,7 +30,7 @@ from workbench.emit.interop.common.images import interp_type_of_opencv as interp
 from workbench.emit.interop.common.images import sampling_of_opencv as sampling
 from workbench.emit.interop.common.library import WINDOW, sampled
 from workbench.emit.interop.common.source_text import Source
-from workbench.emit.interop.common.steps import Drawn, Step, area_ranges, crop_place
+from workbench.emit.interop.common.steps import Step, area_ranges, crop_place, erased_window
 from workbench.emit.interop.common.transforms import Transforms
 from workbench.graph.builder.read import fn
 
@@ -395,12 +395,7 @@ def coarse_dropout(
 @_writes("erase")
 def write_erase(transforms: Transforms, step: Step) -> None:
     """A window of one size, anywhere: a hole of CoarseDropout."""
-    anchor, shape, fill = step.value("anchor"), step.items("shape"), step.items("fill_value")
-    normal = step.fixed("normalized") or step.fixed("normalized_shape")
-    step.read |= {"axis_names", "axes", "normalized_anchor", "normalized"}
-    if not isinstance(anchor, Drawn) or anchor.numbers != 2 or len(shape) != 2 or not normal:
-        raise step.refusal("erases a window of a share of the image, anywhere", "anchor")
-    height, width = shape
+    (height, width), fill = erased_window(step), step.items("fill_value")
     transforms.add(
         "CoarseDropout",
         num_holes_range=(1, 1),

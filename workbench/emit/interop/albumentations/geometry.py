@@ -12,7 +12,6 @@ from workbench.emit.interop.albumentations.library import (
     is_pair,
     range_of,
     shifted,
-    written_one_of,
 )
 from workbench.emit.interop.common.geometry import (
     affine,
@@ -30,7 +29,7 @@ from workbench.emit.interop.common.images import (
 from workbench.emit.interop.common.images import warp_interp_type_of_opencv as warp_interp_type
 from workbench.emit.interop.common.library import sampled
 from workbench.emit.interop.common.source_text import Expression, Source, call_of
-from workbench.emit.interop.common.steps import Drawn, Step, whole
+from workbench.emit.interop.common.steps import Step, whole
 from workbench.emit.interop.common.transforms import Transforms
 from workbench.graph.builder.read import random
 
@@ -145,7 +144,7 @@ def _one_value(images: Images, fill: Any) -> float:
 
 @_writes("rotate")
 def write_rotate(transforms: Transforms, step: Step) -> None:
-    angle, fill = step.value("angle"), step.value("fill_value")
+    fill = step.value("fill_value")
     named = {
         "interpolation": written_interpolation(step),
         "border_mode": Source("cv2.BORDER_REPLICATE") if fill is None else None,
@@ -155,16 +154,13 @@ def write_rotate(transforms: Transforms, step: Step) -> None:
     transforms.measured("rotate")
     keep = step.fixed("keep_size")
 
-    def turned(limit: tuple[float, float]) -> Expression:
+    def turned(low: float, high: float) -> Expression:
+        limit = whole((low, high))
         if keep:
             return call_of("A.Rotate", limit, **named)
         return call_of("A.Affine", rotate=limit, fit_output=True, **named)
 
-    if isinstance(angle, Drawn) and angle.values:
-        turns = [[turned(whole((each, each)))] for each in angle.shares]
-        transforms.made.append(written_one_of(turns, [*angle.shares.values()]))
-    else:
-        transforms.made.append(turned(whole(step.span("angle"))))
+    transforms.add_sampled(step, "angle", turned)
 
 
 @_match(

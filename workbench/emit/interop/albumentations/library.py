@@ -18,22 +18,20 @@ def _choice(transforms: Transforms, choice: Choice) -> list[Expression]:
     if choice.times is not None:
         low, high = choice.times
         counts = [options[0] * times for times in range(low, high + 1)]
-        return (
-            counts[0] if low == high else [written_one_of(counts, (1 / len(counts),) * len(counts))]
-        )
+        return counts[0] if low == high else [_one_of(counts, (1 / len(counts),) * len(counts))]
     if choice.weights:
         if choice.node.op == "if" and not all(options):
             steps, p = next(
                 (each for each in zip(options, choice.weights, strict=True) if each[0]), ([], 0.0)
             )
             return _applied(steps, p)
-        return [written_one_of(options, choice.weights)]
+        return [_one_of(options, choice.weights)]
     kind = "RandomOrder" if choice.shuffled else "SomeOf"
     joined = [_joined(option, 1.0) for option in options]
     return [call_of(f"A.{kind}", joined, n=choice.count)]
 
 
-def written_one_of(options: list[list[Expression]], weights: Sequence[float]) -> Expression:
+def _one_of(options: list[list[Expression]], weights: Sequence[float]) -> Expression:
     """``OneOf``, which takes each transform's p for its weight, and the one it takes always."""
     return call_of(
         "A.OneOf",
@@ -92,6 +90,7 @@ ALBUMENTATIONS = Library(
     comparisons=dict.fromkeys(("BboxParams", "KeypointParams"), NOTHING),
     prefix="A.",
     choice=_choice,
+    one_of=_one_of,
     applied='{}(image=photo)["image"]',
     needs_compose=True,
 )

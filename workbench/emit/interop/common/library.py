@@ -28,6 +28,8 @@ Match = Callable[..., None]
 Rule = Callable[["Transforms", Step], None]
 """Appends the transforms that do a step to those of an export."""
 WriteChoice = Callable[["Transforms", Choice], list[Expression]]
+WriteOneOf = Callable[[list[list[Expression]], Sequence[float]], Expression]
+"""Writes that one of several lists of transforms is applied, with these weights."""
 _UNSAID = frozenset({"num_attempts", "hw_decoder_load", "out_of_bounds_policy", "image_type"})
 """Arguments that no library has, and that change no pixel of a photo that runs."""
 
@@ -80,9 +82,9 @@ class Library:
     """The transforms of a library, for both directions and the comparison.
 
     ``modules`` are searched for a class that is not where a script has it, for the comparison.
-    ``prefix`` is put before the name of each transform of an export, and ``choice`` writes blocks
-    there; without them the library is imported only. ``applied`` is how a transform is applied to
-    ``photo``.
+    ``prefix`` is put before the name of each transform of an export, ``choice`` and ``one_of``
+    write blocks there; without them the library is imported only. ``applied`` is how a transform
+    is applied to ``photo``.
 
 
     ``chances`` are the defaults of ``p`` by class, ``usual_chance`` that of the other classes. For
@@ -107,6 +109,7 @@ class Library:
 
     prefix: str = ""
     choice: WriteChoice | None = None
+    one_of: WriteOneOf | None = None
     applied: str = "{}(photo)"
     needs_compose: bool = False
     """Whether one transform alone has to be in ``Compose`` too."""

@@ -191,6 +191,17 @@ def area_ranges(step: Step) -> dict[str, tuple[float, float] | None]:
     }
 
 
+def erased_window(step: Step) -> tuple[float, float]:
+    """Height and width, as shares of the image, of a window that is erased anywhere."""
+    anchor, shape = step.value("anchor"), step.items("shape")
+    normal = step.fixed("normalized") or step.fixed("normalized_shape")
+    step.read |= {"axis_names", "axes", "normalized_anchor", "normalized"}
+    if not isinstance(anchor, Drawn) or anchor.numbers != 2 or len(shape) != 2 or not normal:
+        raise step.refusal("erases a window of a share of the image, anywhere", "anchor")
+    height, width = shape
+    return height, width
+
+
 def crop_place(step: Step) -> tuple[float, float] | None:
     """Where a crop lies, across and down, from 0 to 1; None for one that lies anywhere."""
     if "crop" not in step.given:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -13,7 +13,7 @@ from typing import Any
 from workbench.emit.core.python import LINE
 from workbench.emit.interop.common.library import Library
 from workbench.emit.interop.common.source_text import Call, Expression, call_of
-from workbench.emit.interop.common.steps import Chain, Choice, Step
+from workbench.emit.interop.common.steps import Chain, Choice, Drawn, Step
 
 
 @dataclass
@@ -38,6 +38,18 @@ class Transforms:
     def add(self, function: str, *arguments: Any, **named: Any) -> None:
         """Put one transform behind, such as ``add("Resize", (224, 224))``."""
         self.made.append(call_of(f"{self.library.prefix}{function}", *arguments, **named))
+
+    def add_sampled(
+        self, step: Step, name: str, make: Callable[[float, float], Expression]
+    ) -> None:
+        """Put a transform behind that samples an argument: from a range, or one of some values."""
+        found = step.value(name)
+        if isinstance(found, Drawn) and found.values:
+            assert self.library.one_of is not None
+            options = [[make(each, each)] for each in found.shares]
+            self.made.append(self.library.one_of(options, [*found.shares.values()]))
+        else:
+            self.made.append(make(*step.span(name)))
 
     def measured(self, case: str) -> None:
         """Say which line of the table of differences holds here."""
@@ -65,14 +77,14 @@ class Transforms:
         return own
 
 
-def with_p(call: Expression, p: float, *, times: bool = True) -> Call | None:
+def with_p(call: Expression, p: float) -> Call | None:
     """The call with another probability, multiplied by its own; None where it has none."""
     if not isinstance(call, Call):
         return None
     given = [each for each in call.arguments if isinstance(each, tuple) and each[0] == "p"]
     if not given:
         return None
-    own = float(str(given[0][1])) if times else 1.0
+    own = float(str(given[0][1]))
     rest = tuple(each for each in call.arguments if each not in given)
     return Call(call.function, (*rest, ("p", repr(round(own * p, 6)))))
 

@@ -19,9 +19,9 @@ from workbench.emit.interop.common.pixels import (
     stretch_contrast,
 )
 from workbench.emit.interop.common.source_text import Expression, Source, call_of
-from workbench.emit.interop.common.steps import Drawn, Step, blur_window, grey_share, kept_bits
+from workbench.emit.interop.common.steps import Step, blur_window, grey_share, kept_bits
 from workbench.emit.interop.common.transforms import Transforms
-from workbench.emit.interop.torchvision.library import TORCHVISION, written_one_of
+from workbench.emit.interop.torchvision.library import TORCHVISION
 
 _match, _writes = TORCHVISION.match, TORCHVISION.writes
 _writes_expression = TORCHVISION.writes_expression
@@ -115,7 +115,7 @@ def gaussian_blur(images: Images, kernel_size: Any, sigma: Any = (0.1, 2.0)) -> 
 
 @_writes("gaussian_blur")
 def write_gaussian_blur(transforms: Transforms, step: Step) -> None:
-    sizes, sigma = step.fixed("window_size"), step.value("sigma")
+    sizes = step.fixed("window_size")
     sizes = sizes if isinstance(sizes, tuple) else (sizes,)
     transforms.measured("gaussian_blur")
 
@@ -124,11 +124,7 @@ def write_gaussian_blur(transforms: Transforms, step: Step) -> None:
         size = window if len(set(sizes)) == 1 else tuple(map(int, sizes[::-1]))
         return call_of("v2.GaussianBlur", size, sigma=(low, high))
 
-    if isinstance(sigma, Drawn) and sigma.values:
-        blurs = [blur(each, each) for each in sigma.shares]
-        transforms.made.append(written_one_of(blurs, [*sigma.shares.values()]))
-    else:
-        transforms.made.append(blur(*step.span("sigma")))
+    transforms.add_sampled(step, "sigma", blur)
 
 
 @_match("GaussianNoise", clip="DALI clips the values to their range")

@@ -27,9 +27,9 @@ from workbench.emit.interop.common.images import (
 )
 from workbench.emit.interop.common.library import WINDOW, Comparison, sampled
 from workbench.emit.interop.common.source_text import Expression, Source, call_of
-from workbench.emit.interop.common.steps import Drawn, Step, area_ranges, crop_place, whole
+from workbench.emit.interop.common.steps import Step, area_ranges, crop_place, erased_window, whole
 from workbench.emit.interop.common.transforms import Transforms
-from workbench.emit.interop.torchvision.library import TORCHVISION, written_one_of
+from workbench.emit.interop.torchvision.library import TORCHVISION
 
 _match, _writes = TORCHVISION.match, TORCHVISION.writes
 _INTERPOLATIONS = {
@@ -314,7 +314,7 @@ def random_rotation(
 
 @_writes("rotate")
 def write_rotate(transforms: Transforms, step: Step) -> None:
-    angle, fill = step.value("angle"), step.value("fill_value")
+    fill = step.value("fill_value")
     named = {
         "interpolation": _interpolation(step, "NEAREST"),
         "expand": None if step.fixed("keep_size") else True,
@@ -323,13 +323,11 @@ def write_rotate(transforms: Transforms, step: Step) -> None:
     if fill is None:
         transforms.note("rotations fill with 0, where DALI repeats the border")
     transforms.measured("rotate")
-    if isinstance(angle, Drawn) and angle.values:
-        turns: list[Expression] = [
-            call_of("v2.RandomRotation", whole((each, each)), **named) for each in angle.shares
-        ]
-        transforms.made.append(written_one_of(turns, [*angle.shares.values()]))
-    else:
-        transforms.add("RandomRotation", whole(step.span("angle")), **named)
+
+    def turned(low: float, high: float) -> Expression:
+        return call_of("v2.RandomRotation", whole((low, high)), **named)
+
+    transforms.add_sampled(step, "angle", turned)
 
 
 @_match(
@@ -391,14 +389,10 @@ def random_erasing(
 @_writes("erase")
 def write_erase(transforms: Transforms, step: Step) -> None:
     """A window of one size, anywhere: RandomErasing of one area and ratio."""
-    anchor, shape, fill = step.value("anchor"), step.items("shape"), step.items("fill_value")
-    step.read |= {"axis_names", "axes"}
-    normal = step.fixed("normalized") or step.fixed("normalized_shape")
-    step.read |= {"normalized_anchor", "normalized"}
-    sized = len(shape) == 2 and all(shape)
-    if not isinstance(anchor, Drawn) or anchor.numbers != 2 or not sized or not normal:
-        raise step.refusal("erases a window of a share of the image, anywhere", "anchor")
-    ratio, area = shape[0] / shape[1], shape[0] * shape[1]
+    (height, width), fill = erased_window(step), step.items("fill_value")
+    if not height or not width:
+        raise step.refusal("erases a window that is not empty", "shape")
+    ratio, area = height / width, height * width
     value = list(map(int, fill)) if len(set(fill)) > 1 else fill[0]
     transforms.add(
         "RandomErasing",

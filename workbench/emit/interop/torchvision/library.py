@@ -14,14 +14,14 @@ def _choice(transforms: Transforms, choice: Choice) -> list[Expression]:
     options = [transforms.of(option).made for option in choice.options]
     if choice.times is not None:
         return _repeated(options[0], *choice.times)
-    joined = [_joined(option) for option in options]
     if choice.weights:
         if choice.node.op == "if" and not all(options):
             ((steps, p),) = [
                 each for each in zip(options, choice.weights, strict=True) if each[0]
             ] or [([], 0.0)]
             return _applied(steps, p)
-        return [written_one_of(joined, choice.weights)]
+        return [_one_of(options, choice.weights)]
+    joined = [_joined(option) for option in options]
     if choice.shuffled and choice.count == len(options):
         return [call_of("v2.RandomOrder", joined)]
     kind = "permutations" if choice.shuffled else "combinations"
@@ -31,10 +31,11 @@ def _choice(transforms: Transforms, choice: Choice) -> list[Expression]:
     return [call_of("v2.RandomChoice", Source(chosen))]
 
 
-def written_one_of(options: list[Expression], weights: Sequence[float]) -> Expression:
+def _one_of(options: list[list[Expression]], weights: Sequence[float]) -> Expression:
+    joined = [_joined(option) for option in options]
     shares = [round(each, 6) for each in weights]
     equal = len(set(shares)) == 1
-    return call_of("v2.RandomChoice", options, p=None if equal else Source(str(shares)))
+    return call_of("v2.RandomChoice", joined, p=None if equal else Source(str(shares)))
 
 
 def _joined(steps: list[Expression]) -> Expression:
@@ -69,6 +70,7 @@ TORCHVISION = Library(
     },
     prefix="v2.",
     choice=_choice,
+    one_of=_one_of,
 )
 TORCHVISION.unmatched.update(
     {
