@@ -86,7 +86,6 @@ class Library:
     write blocks there; without them the library is imported only. ``applied`` is how a transform
     is applied to ``photo``.
 
-
     ``chances`` are the defaults of ``p`` by class, ``usual_chance`` that of the other classes. For
     a function without the parameter ``p`` the nodes are placed in a block with that probability.
     """
@@ -106,7 +105,6 @@ class Library:
     """By class the parameters that its function accepts and does not use, with the reason."""
     comparisons: dict[str, Comparison] = field(default_factory=dict)
     """By class how it is compared, unless it is compared alone and has no ranges."""
-
     prefix: str = ""
     choice: WriteChoice | None = None
     one_of: WriteOneOf | None = None
