@@ -48,7 +48,7 @@ class OperatorCost:
 
     @property
     def column(self) -> str:
-        """Whose: ``DALI, mixed``, ``OpenCV``."""
+        """Whose: ``DALI, mixed``, ``Albumentations``."""
         return f"{self.program}, {self.device}" if self.program == "DALI" else self.program
 
     @property
