@@ -2,8 +2,10 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +14,13 @@ from PIL import Image
 from tests.sources.written import read_photos, write_coco
 from tests.sources.written_pixels import write_arrays
 from tests.ui.hosts import small
-from tests.ui.screen import Make, edit
+from tests.ui.screen import Make, Screen, edit
 from workbench.engine.reading.encoded_images import placeholder_jpeg
 from workbench.graph.model import Graph, Source
 from workbench.health import check_folder
 from workbench.roots import Roots
 from workbench.samples.records import write_shard
+from workbench.ui.app.view_model import ViewModel
 
 JPEG = placeholder_jpeg().tobytes()
 
@@ -25,6 +28,25 @@ JPEG = placeholder_jpeg().tobytes()
 @pytest.fixture
 def start_graph() -> Graph:
     return small()
+
+
+def await_count(screen: Screen) -> None:
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+
+
+def check(model: ViewModel, screen: Screen, what: str = "the check") -> None:
+    """Check the files, and wait for the end of it."""
+    model.act("data", {"do": "check"})
+    screen.wait(lambda s: s["data", "summary"]["checked"], what)
+
+
+def changed_coco(photos: Path, folder: Path, change: Callable[[Any], None]) -> Path:
+    """Annotations of six photos that are right but for a change."""
+    path = write_coco(read_photos(photos)[:6], folder / "coco")
+    found = json.loads(path.read_text())
+    change(found)
+    path.write_text(json.dumps(found))
+    return path
 
 
 @pytest.mark.parametrize("folder", ["missing", "empty", "textual", "file"])
@@ -62,8 +84,7 @@ def test_files_that_go_are_counted_anew_with_the_next_picture(
     model, screen = make(folder)
     screen.wait_ready()
     screen.wait(lambda s: f"{len(files)} images" in s["bar", "folder"], "the first count")
-    model.act("data", {"do": "check"})
-    screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
+    check(model, screen)
     files[0].unlink()
     edit(model, "set", node="rotate", arg="angle", value=3, group="")
     screen.wait(lambda s: f"{len(files) - 1} images" in s["bar", "folder"], "the second count")
@@ -81,9 +102,8 @@ def test_the_good_files_are_used_at_a_click(
     model, screen = make(folder)
     model.act("data", {"do": "use_good"})
     assert "check the files first" in screen["bar", "message"]
-    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
-    model.act("data", {"do": "check"})
-    screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
+    await_count(screen)
+    check(model, screen)
     assert screen["data", "summary"]["bad"] == 1
     model.act("data", {"do": "use_good"})
     assert "some-good.txt, without the bad files" in screen["bar", "message"]
@@ -105,8 +125,7 @@ def test_outside_the_roots_nothing_is_saved_and_a_root_is_offered(
     assert screen["bar", "save_folder"] == screen["code", "save_folder"] == str(folder)
     model.act("bar", {"do": "save", "path": "graph.json"})
     assert screen["bar", "message"] == f"Saved {folder}/graph.json"
-    model.act("data", {"do": "check"})
-    screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
+    check(model, screen)
     model.act("data", {"do": "use_good"})
     assert screen["data", "summary"]["root"] == str(folder / "some-good.txt")
     assert list(elsewhere.iterdir()) == []
@@ -156,14 +175,14 @@ def test_images_without_annotations_are_counted(make: Make, shapes: Path, tmp_pa
     (tmp_path / "images").symlink_to(shapes / "coco" / "images")
     (tmp_path / "half.json").write_text(json.dumps(found))
     _, screen = make(tmp_path / "half.json")
-    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    await_count(screen)
     assert screen["data", "summary"]["counted_by"] == "boxes of each; 12 images have none"
     assert screen["data", "summary"]["at_fault"] == ""
 
 
 def test_targets_that_are_not_read_are_offered(make: Make, shapes: Path) -> None:
     model, screen = make(shapes / "webdataset")
-    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    await_count(screen)
     places = {each["place"] for each in screen["data", "summary"]["also"]}
     boxes, masks = (f"webdataset_{kind}:{shapes / 'webdataset'}" for kind in ("boxes", "masks"))
     assert places == {boxes, masks}
@@ -181,7 +200,7 @@ def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
     parts = [{"jpg": JPEG, "cls": b"1"}] * 3 + [{"jpg": JPEG, "cls": b"dog"}] * 2
     write_shard(parts, tmp_path / "a.tar")
     _, screen = make(tmp_path / "a.tar")
-    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    await_count(screen)
     told = screen["data", "summary"]["at_fault"]
     assert told.startswith("2 of 5 samples are at fault; the first: a.tar:")
     assert "its cls is 'dog', no whole number" in told
@@ -202,7 +221,7 @@ def test_bad_files_of_a_folder_are_told_beside_the_code_and_in_it(
         (tmp_path / f"{name}.jpg").write_bytes(content)
     model, screen = make(tmp_path)
     model.receive("code", "in_view", True)
-    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    await_count(screen)
     assert screen["code", "note"].startswith("2 of 3 samples are at fault; the first: b.jpg, ")
     screen.wait(lambda s: s["code", "files"], "the code")
     (code,) = screen["code", "files"]
@@ -226,12 +245,11 @@ def test_files_that_only_the_preview_left_out_are_told_beside_the_code(
 def test_annotations_of_no_listed_image_are_no_image_more(
     make: Make, photos: Path, tmp_path: Path
 ) -> None:
-    path = write_coco(read_photos(photos)[:6], tmp_path / "coco")
-    found = json.loads(path.read_text())
-    found["annotations"].append({**found["annotations"][0], "image_id": 77})
-    path.write_text(json.dumps(found))
-    _, screen = make(path)
-    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    def change(found: Any) -> None:
+        found["annotations"].append({**found["annotations"][0], "image_id": 77})
+
+    _, screen = make(changed_coco(photos, tmp_path, change))
+    await_count(screen)
     assert screen["data", "summary"]["count"] == 6
     told = screen["data", "summary"]["at_fault"]
     assert told.startswith("Entries of no sample are at fault; the first: annotations, 1 are of ")
@@ -240,13 +258,12 @@ def test_annotations_of_no_listed_image_are_no_image_more(
 def test_images_of_another_size_than_annotated_are_told_at_once(
     make: Make, photos: Path, tmp_path: Path
 ) -> None:
-    path = write_coco(read_photos(photos)[:6], tmp_path / "coco")
-    found = json.loads(path.read_text())
-    for image in found["images"][2:4]:
-        image["width"] += 100
-    path.write_text(json.dumps(found))
-    _, screen = make(path)
-    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    def change(found: Any) -> None:
+        for image in found["images"][2:4]:
+            image["width"] += 100
+
+    _, screen = make(changed_coco(photos, tmp_path, change))
+    await_count(screen)
     told = screen["data", "summary"]["at_fault"]
     assert told.startswith(
         "2 of 6 images looked at are of another size than the targets are for; the first: "
@@ -259,12 +276,11 @@ def test_images_of_another_size_than_annotated_are_told_at_once(
 def test_an_image_with_an_odd_box_is_not_said_to_be_unusable(
     make: Make, photos: Path, tmp_path: Path
 ) -> None:
-    path = write_coco(read_photos(photos)[:6], tmp_path / "coco")
-    found = json.loads(path.read_text())
-    found["annotations"][0]["bbox"][2] = 0
-    path.write_text(json.dumps(found))
-    _, screen = make(path)
-    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
+    def change(found: Any) -> None:
+        found["annotations"][0]["bbox"][2] = 0
+
+    _, screen = make(changed_coco(photos, tmp_path, change))
+    await_count(screen)
     assert "a box over the edge or without area" in screen["data", "summary"]["at_fault"]
     screen.wait_ready()
     assert "some targets look wrong" in screen["bar", "status"]["text"]
@@ -277,14 +293,12 @@ def test_files_are_checked_with_the_targets_that_the_graph_reads(
     parts = [{"jpg": JPEG, "cls": b"1", "json": json.dumps([note]).encode()} for note in notes]
     write_shard(parts, tmp_path / "a.tar")
     model, screen = make(tmp_path / "a.tar")
-    screen.wait(lambda s: s["data", "summary"]["counted"], "the count")
-    model.act("data", {"do": "check"})
-    screen.wait(lambda s: s["data", "summary"]["checked"], "the check of images and labels")
+    await_count(screen)
+    check(model, screen, "the check of images and labels")
     assert screen["data", "summary"]["bad"] == 0
     model.set_graph(small("ssd"))
     assert not screen["data", "summary"]["checked"]
-    model.act("data", {"do": "check"})
-    screen.wait(lambda s: s["data", "summary"]["checked"], "the check of boxes")
+    check(model, screen, "the check of boxes")
     (row,) = (row for row in screen["data", "summary"]["findings"] if row["level"] == "bad")
     assert "its box 0 has a negative size" in row["reason"]
     place = f"webdataset_boxes:{tmp_path}/a.tar"
@@ -352,8 +366,7 @@ def test_what_a_link_leads_out_of_the_roots_to_is_neither_checked_nor_measured(
         (inside / "cat" / name).symlink_to(target)
     check_folder(str(inside))  # a shell, which has no roots, may have looked there before
     model, screen = make(inside, roots=Roots.of([inside]))
-    model.act("data", {"do": "check"})
-    screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
+    check(model, screen)
     found = {row["file"]: row["reason"] for row in screen["data", "summary"]["findings"]}
     assert {"cat/secret.jpg", "cat/coin.jpg"} <= found.keys()
     assert all("outside" in found[f"cat/{name}.jpg"] for name in ("secret", "coin"))

@@ -54,6 +54,17 @@ class Bed:
         with self._condition:
             assert self._condition.wait_for(lambda: holds(self), PATIENCE), what
 
+    def hold(self, fake: Fake, **parameters: Any) -> None:
+        """Ask for a measurement, and wait until the fake holds it."""
+        fake.hold = True
+        self.do("measure", **parameters)
+        assert fake.holding.wait(30)
+
+    def cancel(self) -> None:
+        """Cancel what runs, and wait for its end."""
+        self.do("cancel")
+        self.wait(lambda bed: not bed["running"], "the end")
+
     def run(self, action: str = "measure", **parameters: Any) -> None:
         """Ask for a run and wait until it has ended; all that is shown is JSON."""
         self.do(action, **parameters)

@@ -39,9 +39,7 @@ def own(bed: Bed, owner: str = OWNER) -> None:
 
 
 def hold(bed: Bed, fake: Fake) -> None:
-    fake.hold = True
-    bed.do("measure", what="compare")
-    assert fake.holding.wait(30)
+    bed.hold(fake, what="compare")
     fake.hold = False
 
 
@@ -84,8 +82,7 @@ def test_the_next_page_finds_it(bed: Bed, other: Bed, fake: Fake, first: str) ->
 def test_what_has_ended_meanwhile_is_found(bed: Bed, other: Bed, fake: Fake) -> None:
     own(bed)
     hold(bed, fake)
-    bed.do("cancel")
-    bed.wait(lambda bed: not bed["running"], "the end")
+    bed.cancel()
     fake.holding.clear()
     with bed._condition:  # it cannot end before the page has left
         bed.do("measure", what="compare")

@@ -77,15 +77,12 @@ def test_a_run_is_of_the_graph_that_it_began_with(bed: Bed, fake: Fake) -> None:
 def test_one_run_at_a_time_and_cancel(bed: Bed, fake: Fake) -> None:
     bed.run(what="compare")
     before = bed["compare"]
-    fake.hold = True
-    bed.do("measure", what="threads")
-    assert fake.holding.wait(30)
+    bed.hold(fake, what="threads")
     assert (bed["running"], bed["what"], bed["progress"]) == (True, "scaling", 0.5)
     assert bed["message"].startswith("cpu: round 3, about ")
     bed.do("measure", what="compare")
     assert bed["what"] == "scaling"
-    bed.do("cancel")
-    bed.wait(lambda bed: not bed["running"], "the end")
+    bed.cancel()
     assert (bed["message"], bed["failed"]) == (
         "Stopped early. What was measured until then is kept.",
         False,
@@ -165,8 +162,7 @@ def test_the_heat_map_fills_while_it_is_measured(
     assert view["best"].startswith(f"batch {best['batch']}, {best['threads']} thread")
     assert bed["message"].endswith(" left")
     assert bed["progress"] > 0.1
-    bed.do("cancel")
-    bed.wait(lambda bed: not bed["running"], "the end")
+    bed.cancel()
     assert "Stopped early" in bed["message"], "what was tried is kept"
     assert bed["tune"]["tried"] == f"interrupted: 2 of {count} settings tried"
     assert len(bed["records"]) == 1
@@ -178,9 +174,7 @@ def test_the_heat_map_fills_while_it_is_measured(
 def test_figures_are_shown_while_a_run_goes_on_and_give_no_verdict(
     bed: Bed, fake: Fake, what: str, part: str
 ) -> None:
-    fake.hold = True
-    bed.do("measure", what=what)
-    assert fake.holding.wait(30)
+    bed.hold(fake, what=what)
     view = bed[part]
     assert view["on"][0]["partial"].startswith("Partial: ")
     assert view["on"][0]["partial"].endswith("of 6 rounds so far. It goes on.")
@@ -192,8 +186,7 @@ def test_figures_are_shown_while_a_run_goes_on_and_give_no_verdict(
         assert any(row["median"] for row in rows)
         assert view.get("ratios", []) == []
     json.dumps(view, allow_nan=False)
-    bed.do("cancel")
-    bed.wait(lambda bed: not bed["running"], "the end")
+    bed.cancel()
     assert "Stopped early" in bed["message"], "it keeps what it has"
     view = bed[part]
     mark = view["notes"][0] if part == "compare" else view["on"][0]["partial"]
@@ -224,8 +217,7 @@ def test_figures_of_a_run_that_goes_on_say_that_they_are_of_another_graph_or_dat
     assert bed[part]["on"][0]["earlier"] == "of an earlier graph: it has been edited since"
     bed.graph, bed.data = before, open_datasets(photos / "cat")
     assert bed[part]["on"][0]["earlier"] == f"of other data, {photos}"
-    bed.do("cancel")
-    bed.wait(lambda bed: not bed["running"], "the end")
+    bed.cancel()
 
 
 def test_an_unstable_run_gives_no_verdict() -> None:
@@ -242,8 +234,7 @@ def test_before_the_first_setting_the_grid_is_empty(bed: Bed, fake: Fake) -> Non
     assert fake.holding.wait(30)
     assert [cell["rate"] for cell in bed["tune"]["panels"][0]["cells"]] == [None] * 3
     assert (bed["tune"]["best"], bed["tune"]["adopted"]) == ("", False)
-    bed.do("cancel")
-    bed.wait(lambda bed: not bed["running"], "the end")
+    bed.cancel()
     assert "all 9 settings tried" in bed["tune"]["tried"], "the earlier record is back"
     assert not bed["tune"]["running"]
 
@@ -349,12 +340,9 @@ def test_an_earlier_record_of_this_very_graph_is_shown_as_the_footer_has_it(bed:
 
 def test_a_message_stays_with_its_part_graph_and_data(bed: Bed, fake: Fake) -> None:
     graph = bed.graph
-    fake.hold = True
-    bed.do("measure", what="compare")
-    assert fake.holding.wait(30)
+    bed.hold(fake, what="compare")
     bed.speed.set("part", "rewrites")
-    bed.do("cancel")
-    bed.wait(lambda bed: not bed["running"], "the end")
+    bed.cancel()
     assert bed["message"] == ""
     bed.speed.set("part", "compare")
     assert bed["message"].startswith("Stopped early")

@@ -158,13 +158,10 @@ def test_a_record_that_cannot_be_kept_is_told_at_the_start(
 ) -> None:
     (tmp_path / "file").touch()
     bed.speed.store.folder = tmp_path / "file" / "records"
-    fake.hold = True
-    bed.do("measure", what="compare")
-    assert fake.holding.wait(30)
+    bed.hold(fake, what="compare")
     assert ". The record will not be kept: " in bed["message"]
     assert "Not a directory" in bed["message"]
-    bed.do("cancel")
-    bed.wait(lambda bed: not bed["running"], "the end")
+    bed.cancel()
     assert bed["message"].startswith("The record is not kept: ")
 
 
