@@ -98,3 +98,7 @@ def ask(model: ViewModel, component: str, do: str, **parameters: Any) -> None:
 
 def edit(model: ViewModel, do: str, **parameters: Any) -> None:
     ask(model, "inspector", do, **parameters)
+
+
+def bar(model: ViewModel, do: str, **parameters: Any) -> None:
+    ask(model, "bar", do, **parameters)

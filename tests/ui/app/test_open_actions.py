@@ -15,11 +15,10 @@ from PIL import Image
 from tests.helpers import HOSTILE, WRITABLE
 from tests.thorough import one_in
 from tests.ui.hosts import small
-from tests.ui.screen import Make
+from tests.ui.screen import Make, bar
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, dump_graph, load_graph, load_recipe, load_recipes
 from workbench.preview.views.share import draw_sheet, read_picture, read_shared, write_shared
-from workbench.ui.app.view_model import ViewModel
 from workbench.ui.state.open_actions import LONGEST_NAME
 
 SMALL = small()
@@ -28,10 +27,6 @@ SMALL = small()
 @pytest.fixture
 def start_graph() -> Graph:
     return SMALL
-
-
-def bar(model: ViewModel, do: str, **parameters: Any) -> None:
-    model.act("bar", {"do": do, **parameters})
 
 
 def picture(text: str) -> str:

@@ -9,16 +9,11 @@ from typing import Any
 import pytest
 
 from tests.ui.hosts import small
-from tests.ui.screen import Make, Ready
+from tests.ui.screen import Make, Ready, bar
 from workbench.graph import dump_graph
-from workbench.ui.app.view_model import ViewModel
 from workbench.ui.state.owner import is_owner, new_owner
 
 SMALL = small()
-
-
-def bar(model: ViewModel, do: str, **parameters: Any) -> None:
-    model.act("bar", {"do": do, **parameters})
 
 
 def attached(make: Make, tab: str = "", **options: Any) -> Ready:

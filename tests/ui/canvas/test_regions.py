@@ -21,7 +21,7 @@ from tests.ui.branched_graph import (
     breadcrumb,
     drawn,
 )
-from tests.ui.screen import Make, Ready, Screen
+from tests.ui.screen import Make, Ready, Screen, edit
 from workbench.graph import Port, dump_graph
 from workbench.graph.control_flow.conditions import LabelIs, SizeIs, condition_of
 from workbench.graph.control_flow.kinds import CONDITION
@@ -29,7 +29,6 @@ from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.storage.layout import load_document
-from workbench.ui.app.view_model import ViewModel
 
 # A region on the canvas: its ports and bodies, how it is made, changed and taken apart.
 
@@ -160,11 +159,11 @@ def test_the_probability_of_a_region_is_set_where_it_is_selected(branched: Ready
         "condition",
         [],
     )
-    ask(model, "set_probability", "inspector", region=REGION, probability=0.8)
+    edit(model, "set_probability", region=REGION, probability=0.8)
     assert screen["inspector", "node"]["probability"] == 0.8
     assert screen.node(REGION)["title"] == "if 0.8 yes"
     for bad in (1.5, -1, "often"):
-        ask(model, "set_probability", "inspector", region=REGION, probability=bad)
+        edit(model, "set_probability", region=REGION, probability=bad)
         assert "Give a number from 0 to 1" in screen["bar", "message"]
     assert screen["inspector", "node"]["probability"] == 0.8
 
@@ -180,16 +179,16 @@ def test_one_of_several_is_made_weighed_and_extended(make: Make) -> None:
         return view
 
     assert weights() == [0.5, 0.5]
-    ask(model, "set_weights", "inspector", region="one_of", weights=[3, 1])
+    edit(model, "set_weights", region="one_of", weights=[3, 1])
     assert weights() == [0.75, 0.25]
     assert screen.node("one_of")["title"] == "one_of 0.75, 0.25"
     for bad in ([0, 0], [-1, 2], [1, 2, 3], ["x", 1], []):
-        ask(model, "set_weights", "inspector", region="one_of", weights=bad)
+        edit(model, "set_weights", region="one_of", weights=bad)
         assert screen["bar", "message"]
         assert weights() == [0.75, 0.25]
-    ask(model, "add_option", "inspector", region="one_of")
+    edit(model, "add_option", region="one_of")
     assert len(weights()) == len(screen["inspector", "node"]["bodies"]) == 3
-    ask(model, "remove_option", "inspector", region="one_of", body="option_0")
+    edit(model, "remove_option", region="one_of", body="option_0")
     assert len(weights()) == 2
     for _ in range(4):
         ask(model, "undo")
@@ -198,10 +197,10 @@ def test_one_of_several_is_made_weighed_and_extended(make: Make) -> None:
 
 def test_a_body_is_named_and_the_name_undone(branched: Ready) -> None:
     model, screen = branched
-    ask(model, "name_body", "inspector", region="branch", body="then", title=" a  turn ")
+    edit(model, "name_body", region="branch", body="then", title=" a  turn ")
     assert [body["title"] for body in screen.node("branch")["bodies"]] == ["a turn", ""]
     assert screen["bar", "undo_label"] == "name branch.then a turn"
-    ask(model, "name_body", "inspector", region="branch", body="else", title="a turn")
+    edit(model, "name_body", region="branch", body="else", title="a turn")
     assert "is called 'a turn' too" in screen["bar", "message"]
     ask(model, "undo")
     assert model.graph == BRANCHED
@@ -211,23 +210,23 @@ def test_some_of_several_is_made_counted_and_shuffled(make: Make) -> None:
     model, screen = make(graph=JITTER)
     ask(model, "wrap", nodes=["rotate", "color"], op="some_of")
     assert screen.node("some_of")["title"] == "some_of 1 of 2"
-    ask(model, "add_option", "inspector", region="some_of")
+    edit(model, "add_option", region="some_of")
     assert screen["inspector", "node"]["numbered"]
-    ask(model, "set", "inspector", node="some_of", arg="count", value=2)
-    ask(model, "set", "inspector", node="some_of", arg="shuffled", value=True)
+    edit(model, "set", node="some_of", arg="count", value=2)
+    edit(model, "set", node="some_of", arg="shuffled", value=True)
     assert screen.node("some_of")["title"] == "some_of 2 of 3, in any order"
     assert model.graph.node("choice").args == {"population": 6}
-    ask(model, "set", "inspector", node="some_of", arg="count", value=4)
+    edit(model, "set", node="some_of", arg="count", value=4)
     assert "4 bodies are to run, and it has 3" in str(screen["bar", "faults"])
     ask(model, "undo")
     before = model.graph.node("some_of").bodies["option_1"].nodes
-    ask(model, "move_option", "inspector", region="some_of", body="option_1", by=-1)
+    edit(model, "move_option", region="some_of", body="option_1", by=-1)
     assert [n.id for n in model.graph.node("some_of").bodies["option_0"].nodes] == [
         n.id for n in before
     ]
-    ask(model, "move_option", "inspector", region="some_of", body="option_0", by=-1)
+    edit(model, "move_option", region="some_of", body="option_0", by=-1)
     assert "no body -1 from 'option_0'" in screen["bar", "message"]
-    ask(model, "remove_option", "inspector", region="some_of", body="option_2")
+    edit(model, "remove_option", region="some_of", body="option_2")
     assert screen.node("some_of")["title"] == "some_of 2 of 2, in any order"
     assert not screen["bar", "faults"]
 
@@ -236,11 +235,11 @@ def test_what_is_repeated_is_counted_or_drawn(make: Make) -> None:
     model, screen = make(graph=JITTER)
     ask(model, "wrap", nodes=["rotate"], op="repeat")
     assert screen.node("repeat")["title"] == "repeat 2 times"
-    ask(model, "set", "inspector", node="repeat", arg="times", value=0)
+    edit(model, "set", node="repeat", arg="times", value=0)
     assert screen["bar", "faults"]
-    ask(model, "set", "inspector", node="repeat", arg="times", value=4)
+    edit(model, "set", node="repeat", arg="times", value=4)
     assert screen.node("repeat")["title"] == "repeat 4 times"
-    ask(model, "randomise", "inspector", node="repeat", arg="times", op="random.uniform")
+    edit(model, "randomise", node="repeat", arg="times", op="random.uniform")
     assert not screen["bar", "faults"], screen["bar", "faults"]
     assert "times" in model.graph.node("repeat").inputs
 
@@ -255,8 +254,8 @@ def test_a_body_that_differs_from_the_others_is_marked(make: Make) -> None:
 
 def test_faults_inside_are_told_on_the_card_and_lead_inside(make: Make) -> None:
     model, screen = make(graph=NESTED)
-    ask(model, "set", "inspector", node="rotate", arg="angle", value=float("nan"))
-    ask(model, "set", "inspector", node="rotate", arg="size", value=-1)
+    edit(model, "set", node="rotate", arg="angle", value=float("nan"))
+    edit(model, "set", node="rotate", arg="size", value=-1)
     assert screen["bar", "faults"], screen["bar", "message"]
     fault = screen["bar", "faults"][0]
     assert fault["node"] == "rotate"
@@ -369,7 +368,7 @@ def test_edits_happen_in_the_body_that_is_shown(opened: Ready) -> None:
 
 def test_a_value_inside_is_set_and_undone(opened: Ready) -> None:
     model, screen = opened
-    ask(model, "set", "inspector", node="rotate", arg="angle", value=12.0)
+    edit(model, "set", node="rotate", arg="angle", value=12.0)
     assert model.graph.node("rotate").args["angle"] == 12.0
     ask(model, "undo")
     assert screen.row("angle")["mode"] == "random"
@@ -446,10 +445,6 @@ def inspected_if(make: Make) -> Ready:
     return model, screen
 
 
-def inspect(model: ViewModel, do: str, component: str = "inspector", **parameters: Any) -> None:
-    model.act(component, {"do": do, **parameters})
-
-
 def asks(screen: Screen) -> dict[str, Any]:
     found: dict[str, Any] = screen["inspector", "node"]["asks"]
     return found
@@ -459,28 +454,28 @@ def test_each_kind_is_chosen_with_its_usual_values_and_undone(inspected_if: Read
     model, screen = inspected_if
     assert asks(screen)["kind"] == "chance"
     assert asks(screen)["sources"]["size"] == ["decode.output", "resize.output"]
-    inspect(model, "set_condition", region=REGION, kind="size")
+    edit(model, "set_condition", region=REGION, kind="size")
     assert (asks(screen)["measure"], asks(screen)["value"]) == ("longer side", 500)
     assert asks(screen)["source"] == "decode.output"
     assert screen.node(REGION)["title"] == "if longer side > 500"
     assert screen["inspector", "node"]["probability"] is None
     assert screen["bar", "undo_label"] == "condition of branch"
-    inspect(model, "set_condition", region=REGION, kind="size", measure="aspect", comparison="<")
+    edit(model, "set_condition", region=REGION, kind="size", measure="aspect", comparison="<")
     assert (asks(screen)["comparison"], asks(screen)["value"]) == ("<", 1)
-    inspect(model, "set_condition", region=REGION, kind="label", classes=[2, 5])
+    edit(model, "set_condition", region=REGION, kind="label", classes=[2, 5])
     assert (asks(screen)["classes"], asks(screen)["source"]) == ([2, 5], "reader.labels")
     screen.wait(lambda s: s["inspector", "classes"], "the names of the classes")
     names = screen["inspector", "classes"]
     assert screen.node(REGION)["title"] == f"if label {names[2]} or {names[5]}"
     assert screen["inspector", "node"]["condition"] == f"label {names[2]} or {names[5]}"
-    inspect(model, "set_condition", region=REGION, kind="label", classes=[2, 500])
+    edit(model, "set_condition", region=REGION, kind="label", classes=[2, 500])
     assert screen.node(REGION)["title"] == f"if label {names[2]} or 500"
-    inspect(model, "set_condition", region=REGION, kind="comparison", source="hue.output", value=4)
+    edit(model, "set_condition", region=REGION, kind="comparison", source="hue.output", value=4)
     assert screen.node(REGION)["title"] == "if hue > 4"
-    inspect(model, "set_condition", region=REGION, kind="chance")
+    edit(model, "set_condition", region=REGION, kind="chance")
     assert screen["inspector", "node"]["probability"] == 0.5
     for _ in range(6):
-        inspect(model, "undo")
+        edit(model, "undo")
         assert screen["canvas", "selected"] == [REGION]
     assert model.graph == BRANCHED
 
@@ -505,7 +500,7 @@ def test_what_cannot_be_asked_is_said(
     inspected_if: Ready, given: dict[str, Any], words: str
 ) -> None:
     model, screen = inspected_if
-    inspect(model, "set_condition", region=REGION, **given)
+    edit(model, "set_condition", region=REGION, **given)
     assert words in screen["bar", "message"]
     assert model.graph == BRANCHED
 
@@ -519,32 +514,32 @@ def test_what_is_connected_otherwise_is_left(make: Make) -> None:
 
 def test_an_elif_is_added_from_the_inspector_and_the_canvas(inspected_if: Ready) -> None:
     model, screen = inspected_if
-    inspect(model, "add_elif", node=REGION)
+    edit(model, "add_elif", node=REGION)
     assert screen["bar", "undo_label"] == "elif of branch"
     assert screen["canvas", "selected"] == ["branch_2"]
     assert model.graph.scope_of("branch_2") == "branch.else"
-    inspect(model, "set_condition", region="branch_2", kind="label", classes=[1])
+    edit(model, "set_condition", region="branch_2", kind="label", classes=[1])
     assert asks(screen)["kind"] == "label"
-    inspect(model, "add_elif", "canvas", node=REGION)
+    ask(model, "add_elif", node=REGION)
     assert model.graph.scope_of("branch_3") == "branch_2.else"
     for _ in range(3):
-        inspect(model, "undo")
+        edit(model, "undo")
     assert model.graph == BRANCHED
-    inspect(model, "add_elif", node="rotate")
+    edit(model, "add_elif", node="rotate")
     assert "Only an if has an elif" in screen["bar", "message"]
 
 
 def test_nodes_are_put_behind_a_condition_at_once(make: Make) -> None:
     model, screen = make(graph=JITTER)
-    inspect(model, "wrap", "canvas", nodes=["rotate"], op="if", condition="label")
+    ask(model, "wrap", nodes=["rotate"], op="if", condition="label")
     found = condition_of(model.graph, CATALOG, model.graph.node("branch"))
     assert found is not None
     assert found[0] == LabelIs((0,))
-    inspect(model, "undo", "canvas")
+    ask(model, "undo")
     assert model.graph == JITTER
-    inspect(model, "wrap", "canvas", nodes=["color"], op="if", condition="size")
+    ask(model, "wrap", nodes=["color"], op="if", condition="size")
     found = condition_of(model.graph, CATALOG, model.graph.node("branch"))
     assert found is not None
     assert found[0] == SizeIs()
-    inspect(model, "wrap", "canvas", nodes=["flip"], op="if", condition="mood")
+    ask(model, "wrap", nodes=["flip"], op="if", condition="mood")
     assert "no kind of condition" in screen["bar", "message"]
