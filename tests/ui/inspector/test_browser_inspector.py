@@ -420,7 +420,7 @@ def test_its_card_and_its_inspector_say_that_it_is_not_exact(host: Host, photos:
     page = host.page
     card = part(page, "canvas").locator("[data-node=shaken]")
     trusted = isinstance(host, PanelHost)  # its process made the function
-    words = "not exact" if trusted else "is not trusted"
+    words = "differs between calls" if trusted else "is not trusted"
     expect(card).to_contain_text(words, timeout=PATIENCE)
     card.click()
     inspector = part(page, "inspector")
