@@ -179,12 +179,13 @@ def test_of_two_pipelines_one_is_named(spot: Path) -> None:
 
 def test_arguments_that_are_not_given_are_named(spot: Path) -> None:
     script = written(spot, bad.NEEDY)
-    needy = written(spot, bad.NEEDY.replace("size", "strength"))
-    assert "good needs strength. Give them: --arg strength=..." in refused(needy)
-    script = written(spot, bad.NEEDY)
-    result = run("import", script, "-o", spot / "graph.json")
-    assert "assumed  data='data', size=224\n         give others by --arg" in result.output
+    assert "good needs data, size. Give them: --arg data=... --arg size=..." in refused(script)
+    option = "import argparse\nargparse.ArgumentParser().add_argument('--size', default=224)\n"
+    assumed = written(spot, bad.NEEDY + option)
+    result = run("import", assumed, "--arg", "data=photos", "-o", spot / "graph.json")
+    assert "assumed  size=224\n         give others by --arg size=..." in result.output
     (spot / "graph.json").unlink()
+    script = written(spot, bad.NEEDY)
     message = refused(script, "--arg", "data=photos", "--arg", "size=3", "--arg", "sise=3")
     assert "has no argument sise" in message
     given = ["--arg", "data=photos", "--arg", "size=64"]

@@ -146,7 +146,8 @@ def test_a_pipeline_that_gives_a_stand_in(tmp_path: Path) -> None:
     head = "from no_such_package import rotated\nfrom nvidia.dali import fn, pipeline_def\n"
     (tmp_path / "train.py").write_text(head + text)
     with pytest.raises(
-        ImportFailedError, match=r"gives no_such_package\.rotated\(\.\.\.\), which is not known"
+        ImportFailedError,
+        match=r"no_such_package\.rotated.* not known .* Install no_such_package",
     ):
         from_file(tmp_path / "train.py")
 

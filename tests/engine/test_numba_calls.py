@@ -90,7 +90,7 @@ def test_the_node_holds_both_functions_and_their_imports(found: Any) -> None:
 def test_it_is_not_trusted_until_its_user_says_so(script: Path) -> None:
     other = script.with_name("untrusted.py")
     other.write_text(SCRIPT.replace("200", "123"))
-    found = wb.from_file(other)
+    found = wb.from_file(other, args={"data_dir": "photos"})
     assert not is_trusted(found.graph.node("numba_function"))
     (fault,) = found.report.faults
     assert "dimmed, code that came with the graph, is not trusted" in fault.why
@@ -143,7 +143,7 @@ def test_a_function_that_cannot_travel_is_opaque(
 ) -> None:
     path = tmp_path / "other.py"
     path.write_text(SCRIPT.replace(old, new, 1))
-    (issue,) = wb.from_file(path).report.opaque
+    (issue,) = wb.from_file(path, args={"data_dir": "photos"}).report.opaque
     assert issue.node == "numba_function"
     assert why in issue.why
 

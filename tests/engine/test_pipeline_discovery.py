@@ -120,9 +120,9 @@ def crop(data, strength):
 
 def test_arguments() -> None:
     scripts = found(train=train)
-    (lacking,) = find_pipeline(found(crop=crop), None, {}).changed
-    assert "crop needs strength. Give them: --arg strength=..." in lacking
-    assert 'args={"strength": ...}' in lacking
+    lacking = refusal(found(crop=crop))
+    assert "crop needs data, strength. Give them: --arg data=... --arg strength=..." in lacking
+    assert 'args={"data": ...}' in lacking
     assert "has no argument sise. It has data, size" in refusal(scripts, sise=1, data="x")
 
 

@@ -51,19 +51,17 @@ def test_modules_that_are_not_here(brought: Any) -> None:
         + ONE.replace("size=32", "size=helper(48)")
         + "with nn.no_grad():\n    loss = nn.Loss(weight=2) * 3 + 1\n"
     )
-    found = brought(text)
+    found = brought(text, data_dir="photos")
     assert sizes(found) == [(48,)] or sizes(found) == [48]
     assert [entry.place for entry in found.report.entries] == ["train.py:4"]
     assert "not installed here, and stood in for: no_such_torch" in found.report.notes
 
 
-def test_a_value_of_a_stand_in_is_told_by_its_name(brought: Any) -> None:
-    text = "import no_such_config as cfg\n" + HEAD + ONE.replace("size=size", "size=cfg.SIZE")
-    assert "Resize without size: no_such_config.SIZE is not known here" in str(brought(text).report)
+def test_a_condition_on_a_stand_in_is_reported(brought: Any) -> None:
     text = (
         "import no_such_config as cfg\n" + HEAD + ONE.replace("size=size", "size=8 if cfg.A else 9")
     )
-    found = brought(text)
+    found = brought(text, data_dir="photos")
     assert not found.report.is_exact
     assert "no_such_config.A is not known here and counts as false" in str(found.report)
 
@@ -106,7 +104,7 @@ def test_a_project_and_relative_imports(brought: Any, tmp_path: Path) -> None:
         + HEAD
         + ONE.replace("size=32", "size=SIZE + EDGE + same")
     )
-    found = brought(text, file="project/data/train.py")
+    found = brought(text, file="project/data/train.py", data_dir="photos")
     assert sizes(found) in ([(62,)], [62])
     assert "sizes.py:3 failed (OSError: late)" in "\n".join(found.report.notes)
 
@@ -128,8 +126,9 @@ def test_methods_factories_and_configurations(brought: Any) -> None:
         "        j, _ = fn.readers.file(file_root=self.data)\n"
         "        return fn.resize(fn.decoders.image(j), size=self.side + plus)\n"
     )
-    assert sizes(brought(text, side=8, plus=2)) in ([(10,)], [10])
-    assert "Loader.pipeline needs side, plus" in str(brought(text).report)
+    assert sizes(brought(text, data_dir="photos", side=8, plus=2)) in ([(10,)], [10])
+    with pytest.raises(ImportFailedError, match=r"Loader\.pipeline needs data_dir, side, plus"):
+        brought(text)
     text = HEAD + (
         "def loader(cfg, rank):\n"
         "    pipe = Pipeline(cfg.batch, 2, rank, seed=1)\n"
@@ -138,10 +137,13 @@ def test_methods_factories_and_configurations(brought: Any) -> None:
         "        pipe.set_outputs(fn.resize(fn.decoders.image(j), size=4 * cfg.fifth))\n"
         "    pipe.build()\n    return [pipe.epoch_size()]\n"
     )
-    found = brought(text, cfg={"batch": 3, "fifth": 5, "data": {"root": "photos"}})
+    cfg: dict[str, Any] = {"batch": 3, "fifth": 5, "data": {"root": "photos"}}
+    found = brought(text, cfg=cfg, rank=0)
     assert sizes(found) in ([(20,)], [20])
     assert found.graph.settings.batch_size == 3
-    assert "cfg.fifth is not known here" in str(brought(text, cfg={"batch": 3}).report)
+    del cfg["fifth"]
+    with pytest.raises(ImportFailedError, match=r"Give it: --arg cfg\.fifth=\.\.\."):
+        brought(text, cfg=cfg, rank=0)
 
 
 def test_a_notebook_with_shell_lines(brought: Any) -> None:
@@ -171,7 +173,7 @@ def test_older_names(brought: Any) -> None:
         "        jpegs, labels = self.read(name='Reader')\n"
         "        return self.norm(self.decode(jpegs)), labels, self.coin()\n"
     )
-    found = brought(text)
+    found = brought(text, batch_size=4, num_threads=2, device_id=0, data_dir="photos")
     assert {node.op for node in found.graph.nodes} == {
         *("readers.file", "decoders.image_random_crop", "crop_mirror_normalize"),
         "random.coin_flip",
@@ -182,62 +184,57 @@ def test_older_names(brought: Any) -> None:
 
 CLASS = """
 class Val(Pipeline):
-    def __init__(self, batch_size, num_threads, device_id, data_dir, crop, size, mean, dali_cpu):
+    def __init__(self, batch_size, num_threads, device_id, data_dir, crop):
         super().__init__(batch_size, num_threads, device_id, seed=3)
         self.read = ops.readers.File(file_root=data_dir, shard_id=args.rank, num_shards=args.world)
-        self.decode = ops.decoders.Image(device="cpu" if dali_cpu else "mixed")
-        self.resize = ops.Resize(device="cpu" if dali_cpu else "gpu", resize_shorter=size)
-        self.norm = ops.CropMirrorNormalize(
-            device="cpu" if dali_cpu else "gpu", crop=(crop, crop), mean=mean, std=args.std
-        )
+        self.decode = ops.decoders.Image(device="mixed")
+        self.norm = ops.CropMirrorNormalize(device="gpu", crop=(crop, crop))
 
     def define_graph(self):
         jpegs, labels = self.read()
-        return self.norm(self.resize(self.decode(jpegs))), labels
+        return self.norm(self.decode(jpegs)), labels
+"""
+OPTIONS = """
+import argparse
+def read_it():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rank", type=int, default=0)
+    parser.add_argument("--world", type=int, default=1)
+    parser.add_argument("--crop", type=int, default=96)
+    return parser.parse_args()
 """
 MAIN = "if __name__ == '__main__':\n    args = read_it()\n"
+GIVEN: dict[str, Any] = {"batch_size": 4, "num_threads": 2, "device_id": 0, "data_dir": "photos"}
 
 
-def test_well_known_parameters_and_settings_are_assumed_and_told(brought: Any) -> None:
-    found = brought(HEAD + CLASS + MAIN)
+def test_defaults_of_the_command_line_are_assumed_and_reported(brought: Any) -> None:
+    found = brought(HEAD + OPTIONS + CLASS + MAIN, **GIVEN)
     assert not found.report.entries
-    node = found.graph.node("crop_mirror_normalize")
-    assert node.args["crop"] == (224, 224)
-    assert node.args["mean"] == (123.675, 116.28, 103.53)
-    assert found.graph.node("resize").args["resize_shorter"] == 256
-    told = found.report.assumed
-    assert {name: told[name] for name in ("crop", "size", "dali_cpu", "args.world")} == {
-        "crop": "224",
-        "size": "256",
-        "dali_cpu": "False",
-        "args.world": "1",
-    }
-    assert "args.std=[58.395, 57.12, 57.375]" in str(found.report)
-    assert "crop" not in brought(HEAD + CLASS + MAIN, crop=64).report.assumed
-
-
-def test_what_the_script_itself_calls_it_with_goes_before(brought: Any) -> None:
-    call = "    loader = Val(64, 2, 0, 'photos', crop=SIDE, size=120, mean=[1.0, 2.0, 3.0])\n"
-    found = brought(HEAD + CLASS + "SIDE = 96\n" + MAIN + call)
     assert found.graph.node("crop_mirror_normalize").args["crop"] == (96, 96)
-    assert found.graph.settings.batch_size == 64
-    assert any(
-        note.startswith("called as the script itself does, with batch_size=64, num_threads=2,")
-        and note.endswith("crop=96, size=120, mean=[1.0, 2.0, 3.0]")
-        for note in found.report.notes
-    )
-    assert "crop" not in found.report.assumed
+    assert found.report.assumed == {"crop": "96", "args.rank": "0", "args.world": "1"}
+    assert "crop" not in brought(HEAD + OPTIONS + CLASS + MAIN, **GIVEN, crop=64).report.assumed
+    parsed = OPTIONS + "args = read_it()\n"
+    assert brought(HEAD + parsed + CLASS, **GIVEN, crop=64).report.is_exact
 
 
-def test_a_command_line_lacks_what_only_main_sets(brought: Any) -> None:
-    parsed = (
-        "import argparse\nparser = argparse.ArgumentParser()\n"
-        "parser.add_argument('--rank', type=int, default=0)\nargs = parser.parse_args()\n"
-        "def main():\n    args.world = 1\n"
-    )
-    found = brought(HEAD + parsed + CLASS)
-    assert not found.report.entries
-    assert found.report.assumed["args.world"] == "1"
-    assert "args.rank" not in found.report.assumed
-    found = brought(HEAD + parsed + CLASS.replace("mean, dali", "mean, strength, dali"))
-    assert "Val needs strength. Give them: --arg strength=" in str(found.report)
+def test_what_nobody_gives_is_asked_for_with_its_flag(brought: Any) -> None:
+    with pytest.raises(ImportFailedError, match=r"Val needs batch_size, .*--arg crop=\.\.\."):
+        brought(HEAD + CLASS + MAIN)
+    with pytest.raises(ImportFailedError, match=r"train\.py:7: .*Give it: --arg args\.rank="):
+        brought(HEAD + CLASS + MAIN, **GIVEN, crop=64)
+    args = {"rank": 0, "world": 1}
+    assert brought(HEAD + CLASS + MAIN, **GIVEN, crop=64, args=args).report.is_exact
+
+
+def test_lines_that_fail_while_the_pipeline_is_made_end_the_import(brought: Any) -> None:
+    text = HEAD + ONE.replace("    jpegs,", "    names = open(data_dir).read()\n    jpegs,")
+    with pytest.raises(ImportFailedError, match=r"train\.py:6: FileNotFoundError"):
+        brought(text, data_dir="no_such_folder")
+
+
+def test_constants_of_timm_are_known(brought: Any) -> None:
+    text = "from no_such_timm.data.constants import IMAGENET_DEFAULT_MEAN\n" + HEAD + ONE
+    text = text.replace("size=32", "size=int(1000 * IMAGENET_DEFAULT_MEAN[0])")
+    found = brought(text, data_dir="photos")
+    assert found.report.is_exact
+    assert sizes(found) in ([(485,)], [485])

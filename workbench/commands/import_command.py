@@ -86,8 +86,9 @@ def _photos(
     multiple=True,
     metavar="NAME=VALUE",
     callback=_arguments,
-    help="Given to the function that makes it: a Python literal, or else a text; cfg.size=224 for "
-    "a setting of cfg. Repeatable.",
+    help="Argument of the function that makes the pipeline: a Python literal, or else a text; "
+    "cfg.size=224 sets one setting of cfg. Repeatable. Required arguments that are not given take "
+    "the default of the script's own command line, or the import fails.",
 )
 @click.option(
     "--seconds",

@@ -91,16 +91,19 @@ def from_file(
     **A script or notebook is run**, in a process of its own, but for what stands under
     ``__main__``; it is stopped where it would run, serialise or draw a pipeline, and of what comes
     after only functions, classes and imports are read. It writes no files. Modules that are not
-    installed are stood in for, a line that fails does not end it, and the report names both.
+    installed are stood in for, a top-level line that fails does not end it, and the report names
+    both.
     ``pipeline`` names a function with ``@pipeline_def``, a class derived from ``Pipeline``, a
     method as ``Class.method``, any function that returns a pipeline or a loader of one, or a
     variable that holds one; it can be left out where there is one only. Of compositions it may be
     an item of a dictionary (``transforms.train``), with a line where a function makes several
     (``main:12``), or a key of a configuration (``data.train.transform``). ``args`` are given to the
     function, to its class, to the script's command line or to a variable of the script that is set
-    under ``__main__`` alone; a mapping is given as settings, by attribute and by key. ``seconds``
-    is the time that all this may take. ``source`` is a folder of photos, or other data of yours,
-    for which the graph reads in the place of what feeds the pipeline.
+    under ``__main__`` alone; a mapping is given as settings, by attribute and by key. What is
+    required and not given takes the default of the script's command line, which the report lists as
+    assumed, or the import fails. ``seconds`` is the time that all this may take. ``source`` is a
+    folder of photos, or other data of yours, for which the graph reads in the place of what feeds
+    the pipeline.
 
     Raises ImportFailedError, which names the line of the script, and DataError for a ``source``
     that cannot be read.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any, NamedTuple
@@ -14,7 +15,6 @@ import pytest
 import workbench as wb
 from workbench.emit.core.python import constant
 from workbench.emit.pipeline_import.graph import ImportedGraph
-from workbench.engine.assumed_values.written_calls import MISSING, written_value
 
 HEAD = """
 from nvidia.dali import pipeline_def, fn, types
@@ -57,6 +57,9 @@ class Loss(NamedTuple):
     told: str = ""
     """What the report says; the report is then not exact."""
     name: str | None = None
+    args: Mapping[str, object] = {}
+    refused: str = ""
+    """What the error says if the pipeline cannot be imported."""
 
 
 RESIZED = "return fn.resize(images, size=[64, 48]), labels"
@@ -77,6 +80,7 @@ class Train(Pipeline):
 """,
         lambda graph: graph.nodes[-1].op == "decoders.image",
         name="Train",
+        args={"data": "photos"},
     ),
     "a helper that a function runs": Loss(
         pipe(RESIZED, after=COUNT + """
@@ -88,6 +92,7 @@ def make(data):
 """),
         lambda graph: args(graph, "resize")["size"] == (64, 48),
         name="make",
+        args={"data": "photos"},
     ),
     "a helper at the top": Loss(
         pipe(RESIZED, after=COUNT + "count = Count('photos')\ncount.build()\ncount.run()\n"),
@@ -140,7 +145,7 @@ class Loader:
     def __init__(self, data, crop, batch_size=8):
         self.pipe = Train(batch_size=batch_size, data=data, crop=crop)
 """,
-        told="crop=224",
+        refused="--arg crop=...",
     ),
     "a value of a method of the same name": Loss(
         pipe("return fn.resize(images, size=[crop, crop]), labels", "crop", after="""
@@ -150,7 +155,7 @@ class Other:
 
 value = Other().pipe(999)
 """),
-        told="crop=224",
+        refused="--arg crop=...",
     ),
     "two calls with different values": Loss(
         pipe("return fn.resize(images, size=[side, side]), labels", "side", after="""
@@ -158,17 +163,17 @@ if __name__ == "__main__":
     pipe(96)
     pipe(48)
 """),
-        told="side=96",
+        refused="--arg side=...",
     ),
     "an argument of a statement that fails": Loss(
         pipe("angle = unknown_module_value['angle']\n"
              "return fn.rotate(images, angle=angle), labels"),
-        told="angle",
+        refused="unknown_module_value",
     ),
     "a value that a missing module holds": Loss(
         "import not_installed_here as lib\n"
         + pipe("return fn.rotate(images, angle=lib.ANGLE), labels"),
-        told="angle",
+        refused="Install not_installed_here",
     ),
     "a branch that a missing module decides": Loss(
         "import not_installed_here as lib\n"
@@ -207,7 +212,11 @@ def test_a_planted_loss_is_kept_or_reported(loss: Loss, tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     file.write_text(loss.text)
     (tmp_path / "photos").mkdir()
-    found = wb.from_file(file, loss.name)
+    if loss.refused:
+        with pytest.raises(wb.ImportFailedError, match=re.escape(loss.refused)):
+            wb.from_file(file, loss.name)
+        return
+    found = wb.from_file(file, loss.name, loss.args)
     if loss.kept is not None:
         assert loss.kept(found.graph), found.report
     else:
@@ -404,15 +413,21 @@ def test_an_assumed_value_is_in_the_headline(tmp_path: Path) -> None:
     path = _script(
         tmp_path,
         """
+        import argparse
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--crop", type=int, default=64)
+
         @pipeline_def(batch_size=2, num_threads=1, device_id=None)
         def train(data, crop):
             jpegs, labels = fn.readers.file(file_root=data, name="Reader")
             return fn.resize(fn.decoders.image(jpegs), size=[crop, crop]), labels
         """,
     )
-    report = wb.from_file(path).report
+    report = wb.from_file(path, args={"data": "photos"}).report
     assert not report.is_exact
-    assert "2 assumed" in next(report.lines())
+    assert "1 assumed" in next(report.lines())
+    assert report.assumed == {"crop": "64"}
+    assert wb.from_file(path, args={"data": "photos", "crop": 64}).report.is_exact
 
 
 def test_a_notebook_is_imported_from_the_folder_above(
@@ -428,35 +443,6 @@ def test_a_notebook_is_imported_from_the_folder_above(
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "sub" / "x.ipynb")
     monkeypatch.chdir(tmp_path)
     assert wb.from_file("sub/x.ipynb").graph.name == "pipe"
-
-
-_CLASSES = """
-class Other(Base):
-    def __init__(self, size):
-        super().__init__(size, 8, 3)
-class Loader:
-    def __init__(self, data, crop):
-        self.pipe = Train(crop=crop)
-class Train:
-    def __init__(self, crop):
-        pass
-"""
-
-
-@pytest.mark.parametrize(
-    ("call", "value"),
-    [
-        ("", MISSING),
-        ("Loader('d', 64)", 64),
-        ("Base.__init__(self, 8, 3)", MISSING),
-        ("Loader('d', crop=32)", 32),
-    ],
-)
-def test_values_come_from_calls_of_the_same_class(call: str, value: object) -> None:
-    tree = ast.parse(f"{_CLASSES}\n{call}")
-    assert written_value("Train", ["crop"], "crop", [tree]) is value or (
-        written_value("Train", ["crop"], "crop", [tree]) == value
-    )
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,8 @@ class ImportReport:
     notes: tuple[str, ...] = ()
     """What else to know, such as the folder that the source read."""
     assumed: Mapping[str, str] = field(default_factory=FrozenDict)
-    """What the source asks for and nobody gave, by name: the value that was taken, as Python writes
-    it. Others can be given by ``args``, in the shell by ``--arg``."""
+    """Values that the source requires and nobody gave, by name: the default that was used, as
+    Python source. Other values are given by ``args``, in the shell by ``--arg``."""
     changed_nodes: tuple[str, ...] = ()
     """Ids of the changed nodes of a composition, whose entries name transforms."""
 

@@ -6,11 +6,13 @@ without a module or a value. It is no number: a pipeline that needs one of it fa
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any, Literal, NoReturn
 
 _LONGEST_NAME = 80
+_DALI = "/nvidia/dali/"
 _KNOWN = {
     "IMAGENET_DEFAULT_MEAN": (0.485, 0.456, 0.406),
     "IMAGENET_DEFAULT_STD": (0.229, 0.224, 0.225),
@@ -23,7 +25,11 @@ _KNOWN = {
 
 
 class StandInError(Exception):
-    """A value was asked of a stand-in."""
+    """Something needs the value of a stand-in."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is not known here, and its value is needed")
+        self.name = name
 
 
 class StandIns:
@@ -98,8 +104,11 @@ class StandIn:
         return StandIn(self._stand_ins, f"{self._name}{name}")
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        asked_by_dali = _DALI in sys._getframe(1).f_code.co_filename
+        if name.startswith("__") or (asked_by_dali and name == "item"):  # DALI tries it on scalars
             raise AttributeError(name)
+        if asked_by_dali:  # for the device or the type of an input
+            raise StandInError(self._name)
         return self._next(f".{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -161,7 +170,7 @@ class StandIn:
     __or__ = __ror__ = __and__ = __rand__ = __neg__ = __matmul__ = __invert__ = _operator
 
     def _no_number(self, *_: object) -> NoReturn:
-        raise StandInError(f"{self._name} is not known here, and a value of it is needed")
+        raise StandInError(self._name)
 
     __int__ = __float__ = __index__ = __complex__ = __array__ = _no_number
 

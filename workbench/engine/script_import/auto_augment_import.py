@@ -20,7 +20,7 @@ from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT, OWN_POLIC
 from workbench.catalog.spec import OpSpec, Value
 from workbench.emit.pipeline_import.trace.traced import AutomaticCall, Traced
 from workbench.engine.build.auto_augment import held_order, run_as_it_is, uniforms_of
-from workbench.engine.script_import import numba_calls, unknown_values
+from workbench.engine.script_import import numba_calls
 from workbench.engine.script_import.policy_import import policy_arguments
 from workbench.graph.model import Node
 
@@ -28,7 +28,7 @@ _DRAWN_INTO = ("crop_h", "crop_pos_x", "crop_pos_y")
 """Arguments of ``fn.crop`` that take what is drawn: in the order in which DALI holds what feeds
 arguments, which is that of their names."""
 _SHAPE_INTO = "crop_pos_z"
-_OURS = (__file__, numba_calls.__file__, unknown_values.__file__)
+_OURS = (__file__, numba_calls.__file__)
 
 
 @contextmanager

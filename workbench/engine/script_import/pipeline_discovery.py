@@ -6,7 +6,7 @@ import ast
 import re
 import tempfile
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from inspect import unwrap
@@ -22,9 +22,7 @@ from workbench.engine.assumed_values.call_arguments import (
     parameters_of,
     required_by,
 )
-from workbench.engine.assumed_values.command_line_defaults import command_line_defaults
 from workbench.engine.assumed_values.stand_ins import Settings, StandIn, StandIns
-from workbench.engine.assumed_values.written_calls import MISSING, written_value
 from workbench.engine.script_import.makers import (
     is_pipeline,
     is_pipeline_class,
@@ -61,6 +59,8 @@ class ScriptResult:
     made: Sequence[Any]
     """Pipelines that it would have built or run."""
     file: str
+    taken: Collection[str] = ()
+    """Names of arguments that its command line took."""
     stopped: str = ""
     """The line at which it was stopped, as in messages; empty where it came to its end."""
     stand_ins: StandIns = field(default_factory=StandIns)
@@ -79,11 +79,7 @@ class FoundPipeline:
     pipelines: int = 1
     """As many run side by side, of which it makes the first."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
-    """What is taken for what is not given; complete once the pipeline was made."""
-    replaced: Mapping[str, Any] = field(default_factory=dict)
-    """The script's own values that an assumed value replaces; complete once it was made."""
-    changed: tuple[str, ...] = ()
-    """What is not given, and can only be given; it is stood in for."""
+    """Values that nobody gave; complete once the pipeline was made."""
     shard: tuple[str, ...] = ()
     """Arguments of readers with which a program of ours says that it reads the only shard."""
     choice: list[str] = field(default_factory=list)
@@ -138,16 +134,19 @@ def _factory(
 ) -> FoundPipeline:
     file = script.file
     if is_pipeline(value):
-        if arguments:
+        if unused := [one for one in arguments if one not in script.taken]:
             raise ImportFailedError(
-                f"{file} makes its pipeline itself: nothing takes {', '.join(arguments)}. "
+                f"{file} makes its pipeline itself: nothing takes {', '.join(unused)}. "
                 f"Name a function: --pipeline {'|'.join(makers_of(script.module)) or 'NAME'}."
             )
         return FoundPipeline(lambda: value)
     if not callable(value):
         raise ImportFailedError(f"{file}: {name} is a {type(value).__name__}, not a pipeline.")
-    given = dict(arguments)
-    unknown = _unknown_arguments(value, given)
+    unknown = _unknown_arguments(value, arguments)
+    given = {
+        one: each for one, each in arguments.items() if not (one in unknown and one in script.taken)
+    }
+    unknown = [one for one in unknown if one in given]
     for one in [each for each in unknown if _is_global(each, script)]:
         _set_global(script, one, given.pop(one))
         unknown.remove(one)
@@ -163,23 +162,27 @@ def _factory(
     own = {name: one for name, one in own.items() if name not in given}
     given |= own
     missing = required_by(value, given)
-    kinds = _datasets(script, missing) if shard or name in (BUILDER, SIDE_BY_SIDE) else {}
+    is_exported = bool(shard) or name in (BUILDER, SIDE_BY_SIDE)
+    kinds = _datasets(script, missing) if is_exported else {}
     if missing and kinds.keys() == set(missing):
         for parameter, kind in kinds.items():
             placeholders.append(tempfile.mkdtemp(prefix="data-"))
             given[parameter] = str(kind.write_placeholder(Path(placeholders[-1])))
         notes = (note_of_data(kind.about for kind in kinds.values()),)
-    defaults = command_line_defaults(script.trees.values())
-    call = call_arguments(value, given, script.stand_ins, script.trees, defaults)
-    lacking = _lacking(file, name, call.missing)
-    values = {**{one: script.stand_ins.value(one) for one in call.missing}, **call.values}
+    call = call_arguments(value, given, script.stand_ins, {} if is_exported else script.trees)
+    if call.missing:
+        raise ImportFailedError(
+            f"{file}: {name} needs {', '.join(call.missing)}. Give them: "
+            f"{' '.join(f'--arg {one}=...' for one in call.missing)} (in Python: "
+            f'args={{"{call.missing[0]}": ...}}).'
+        )
     _complete_configurations(script, call.setting)
 
     choice: list[str] = []
 
     def make() -> Any:
         before = len(script.made)
-        pipe = value(**{**values, **own})  # a dictionary of its own is no settings
+        pipe = value(**{**call.values, **own})  # a dictionary of its own is no settings
         if name == SIDE_BY_SIDE and isinstance(pipe, list) and pipe:
             pipe = pipe[0]
         if not is_pipeline(pipe):
@@ -199,18 +202,8 @@ def _factory(
 
     count = getattr(script.module, "PIPELINES", 1) if name == SIDE_BY_SIDE else 1
     several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
-    notes = (*notes, *_other_definitions(name, value, script.trees), *call.notes)
-    return FoundPipeline(
-        make,
-        notes,
-        tuple(placeholders),
-        several,
-        call.assumed,
-        call.replaced,
-        lacking,
-        shard,
-        choice,
-    )
+    notes = (*notes, *_other_definitions(name, value, script.trees))
+    return FoundPipeline(make, notes, tuple(placeholders), several, call.assumed, shard, choice)
 
 
 def _different(pipelines: Sequence[Any]) -> list[Any]:
@@ -249,17 +242,6 @@ def other_makers(script: ScriptResult, traced: Traced, pipe: Any) -> tuple[str, 
     )
 
 
-def _lacking(file: str, name: str, missing: Sequence[str]) -> tuple[str, ...]:
-    """What to say of parameters that only the user can give."""
-    if not missing:
-        return ()
-    return (
-        f"{file}: {name} needs {', '.join(missing)}. Give them: "
-        f"{' '.join(f'--arg {one}=...' for one in missing)} (in Python: "
-        f'args={{"{missing[0]}": ...}}).',
-    )
-
-
 def _other_definitions(
     name: str, maker: Callable[..., Any], trees: Mapping[str, ast.Module]
 ) -> Iterator[str]:
@@ -291,15 +273,18 @@ def _shard_arguments(maker: ScriptResult | Callable[..., Any]) -> tuple[str, ...
 
 
 def _of_the_only_shard(function: Callable[..., Any], script: ScriptResult) -> dict[str, Any]:
-    """What the loader of an exported program calls its pipeline with, were there one shard."""
+    """The arguments with which an exported program calls its pipeline, if there is one shard."""
     from nvidia.dali.pipeline import Pipeline
 
-    own, one = list(parameters_of(function)), {"shard_id": 0, "num_shards": 1}
+    one: dict[str, Any] = {"shard_id": 0, "num_shards": 1}
     given = dict(one)
-    for name in {*own, *parameters_of(Pipeline.__init__)} - {*one}:
-        value = written_value(function.__name__, own, name, script.trees.values(), one)
-        if value is not MISSING:
-            given[name] = value
+    for node in (node for tree in script.trees.values() for node in ast.walk(tree)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == function.__name__:
+            for keyword in node.keywords:
+                if keyword.arg in parameters_of(Pipeline.__init__):
+                    with suppress(Exception):  # it is computed from what only a loader knows
+                        code = compile(ast.Expression(keyword.value), script.file, "eval")
+                        given.setdefault(keyword.arg, eval(code, {}, one))
     return given
 
 

@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -24,10 +24,9 @@ from types import ModuleType
 from typing import Any
 
 from workbench.emit.pipeline_import.trace.traced import Loss, Traced
-from workbench.engine.assumed_values.call_arguments import replaced_note
+from workbench.engine.assumed_values.call_arguments import written
 from workbench.engine.assumed_values.project_modules import TREES, found_modules, package_of
 from workbench.engine.assumed_values.stand_ins import StandIn, StandInError, StandIns
-from workbench.engine.assumed_values.usual_values import written
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
 from workbench.engine.script_import.auto_augment_import import noted_calls, with_noted
@@ -35,7 +34,6 @@ from workbench.engine.script_import.failing_statements import STAND_IN
 from workbench.engine.script_import.makers import is_pipeline
 from workbench.engine.script_import.numba_calls import noted_numba_functions
 from workbench.engine.script_import.older_names import older_names_in_dali
-from workbench.engine.script_import.passed_lines import PassedLines, innermost_statement
 from workbench.engine.script_import.pipeline_discovery import (
     FoundPipeline,
     ScriptResult,
@@ -61,7 +59,6 @@ from workbench.engine.script_import.script_sandbox import (
 )
 from workbench.engine.script_import.tracing import preload_imports, trace_pipeline
 from workbench.engine.script_import.unknown_uses import UnknownUses
-from workbench.engine.script_import.unknown_values import unknown_values_left_out
 from workbench.errors import ImportFailedError
 from workbench.system_limits import is_memory_refusal, memory_remedy
 
@@ -137,39 +134,33 @@ def trace_source(
             stopped = run_cells(trees, module, lines)
             sys.path[:] = paths
             ran = list(made)
-            found = ScriptResult(module, made, Path(path).name, stopped, lines.stand_ins, TREES)
-            given = {name: each for name, each in arguments.items() if name not in taken()}
-            chosen = _chosen(found, pipeline, given, lines)
+            file = Path(path).name
+            found = ScriptResult(module, made, file, taken(), stopped, lines.stand_ins, TREES)
+            chosen = _chosen(found, pipeline, arguments, lines)
             assumed = chosen.assumed
-            with one_process(), unknown_values_left_out(uses) as unknown:
-                passed = PassedLines(TREES, lines.stand_ins, unread_part_note(stopped))
-                pipe, traced = _traced(chosen, held, passed, unknown, uses)
+            with one_process():
+                pipe, traced = _traced(chosen, held)
             traced = with_noted(traced, noted)
         except ImportFailedError as error:
             if error.__cause__ is None:
                 raise
-            hint = _hint(error.__cause__, stopped, assumed)
+            hint = _hint(error.__cause__, stopped, assumed, lines.stand_ins.modules)
             raise sandbox.describe_error(error.__cause__, hint) from None
         except BaseException as error:  # SystemExit and KeyboardInterrupt too
-            raise sandbox.describe_error(error, _hint(error, stopped, assumed)) from None
+            hint = _hint(error, stopped, assumed, lines.stand_ins.modules)
+            raise sandbox.describe_error(error, hint) from None
     name, about = name_of(traced, module.__doc__, Path(path).stem, type(pipe))
     others = other_makers(found, traced, pipe) if stopped and pipeline is None else ()
     if stopped:
         notes.append(f"the script was stopped at {stopped}, where it runs a pipeline")
     is_new = _script_lines(traced) not in [_script_lines(trace_pipeline(each)) for each in ran]
     traced, losses = uses.reported(traced, lines.skipped + lines.unread * is_new)
-    changed = (*chosen.changed, *chosen.choice, *others, *passed.told)
     return replace(
         traced,
         name=name,
         about=about,
-        notes=(
-            *notes,
-            *lines.told(),
-            *chosen.notes,
-            *replaced_note(chosen.replaced, chosen.assumed),
-        ),
-        changed=(*map(Loss, changed), *unknown, *losses),
+        notes=(*notes, *lines.told(), *chosen.notes),
+        changed=(*map(Loss, (*chosen.choice, *others)), *losses),
         placeholders=(*chosen.placeholders, *made_up, *uses.texts()),
         pipelines=chosen.pipelines,
         assumed={name: written(value) for name, value in chosen.assumed.items()},
@@ -205,77 +196,35 @@ def _note_pipelines(values: Any, made: list[Any]) -> None:
             made.append(value)
 
 
-def _hint(error: BaseException, stopped: str, assumed: Mapping[str, Any]) -> str:
-    """Where a name lacks, perhaps because it is given below the line of the stop; or memory.
-
-    Else with what it was called that nobody gave.
-    """
+def _hint(
+    error: BaseException, stopped: str, assumed: Mapping[str, Any], modules: Collection[str]
+) -> str:
+    """What the user can do about an error of the script, as further sentences."""
     if isinstance(error, StandInError):
-        return ". Give it: --arg NAME=VALUE where the pipeline takes it, or install what lacks"
+        top = error.name.partition(".")[0]
+        setting = re.split(r"[(\[]", error.name)[0]
+        return f". Install {top}" if top in modules else f". Give it: --arg {setting}=..."
     if is_memory_refusal(error):
         return f": the memory does not suffice. {memory_remedy()}"
     if stopped and isinstance(error, NameError):
         return f".{unread_part_note(stopped)}"
     said = ", ".join(f"{name}={written(value)}" for name, value in assumed.items())
-    if used := _assumed_here(error, assumed):
-        here = ", ".join(f"{name}={written(assumed[name])}" for name in used)
-        give = " ".join(f"--arg {name}=..." for name in used)
-        return f". {here} was assumed, because it is not given, and does not fit here. Give {give}"
-    return f". Not given, and assumed: {said}. Give others: --arg NAME=VALUE" if said else ""
+    give = " ".join(f"--arg {name}=..." for name in assumed)
+    return f". Not given, and assumed: {said}. Give others: {give}" if said else ""
 
 
-def _assumed_here(error: BaseException, assumed: Mapping[str, Any]) -> list[str]:
-    """The assumed values that the statement which failed uses, by name."""
-    frames = frames_in(error, TREES)
-    statement = innermost_statement(TREES[frames[-1][0]], frames[-1][1]) if frames else None
-    found: set[str] = set()
-    for node in ast.walk(statement) if statement is not None else ():
-        match node:
-            case ast.Subscript(value=of, slice=ast.Constant(value=str(key))):
-                found.add(f"{ast.unparse(of)}.{key}")
-            case ast.Name() | ast.Attribute():
-                found.add(ast.unparse(node).removeprefix("self."))
-    return [name for name in assumed if name in found]
-
-
-def _traced(
-    chosen: FoundPipeline,
-    held: _HeldBack,
-    passed: PassedLines,
-    unknown: dict[Loss, None],
-    uses: UnknownUses,
-) -> tuple[Any, Traced]:
-    """The pipeline and its calls, made without lines that fail.
-
-    Raises what the first of these raised, where it cannot be made without them.
-    """
-    first: BaseException | None = None
-    while True:
-        uses.forget()
-        unknown.clear()
-        chosen.choice.clear()
-        try:
-            try:
-                with held.stand_in_for_results():
-                    pipe = chosen.make()
-            except EnoughError as enough:
-                pipe = enough.pipeline
-            _require_known_outputs(pipe)
-            return pipe, trace_pipeline(pipe)
-        except Exception as error:
-            raised = error.__cause__ or error
-            first = first or error
-            if not is_memory_refusal(raised) and passed.pass_over(raised):
-                continue
-            if chosen.changed:
-                raise ImportFailedError(chosen.changed[0]) from None
-            raise first from first.__cause__
-
-
-def _require_known_outputs(pipe: Any) -> None:
-    for each in getattr(pipe, "_graph_out", None) or ():
+def _traced(chosen: FoundPipeline, held: _HeldBack) -> tuple[Any, Traced]:
+    """The pipeline and its calls."""
+    try:
+        with held.stand_in_for_results():
+            pipe = chosen.make()
+    except EnoughError as enough:
+        pipe = enough.pipeline
+    settings = (pipe.max_batch_size, pipe.num_threads, pipe.device_id, pipe.seed)
+    for each in (*settings, *(getattr(pipe, "_graph_out", None) or ())):
         if isinstance(each, StandIn):
-            raise StandInError(f"the pipeline gives {each!r}, which is not known here")
+            raise StandInError(repr(each))
+    return pipe, trace_pipeline(pipe)
 
 
 def read_source_cells(path: str) -> list[SourceCell]:

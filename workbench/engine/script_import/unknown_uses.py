@@ -13,14 +13,13 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Literal, NamedTuple
 
 from workbench.emit.pipeline_import.trace.traced import Loss, Traced, TracedOp
 from workbench.engine.assumed_values import stand_ins
 from workbench.engine.assumed_values.project_modules import TREES
 from workbench.engine.script_import.failing_statements import changed_names
-from workbench.engine.script_import.passed_lines import innermost_statement, nested_codes
 from workbench.engine.script_import.script_lines import SkippedStatement
 from workbench.engine.script_import.script_sandbox import source_location
 
@@ -57,12 +56,11 @@ class UnknownUses:
         files = [frame.f_code.co_filename for frame in frames]
         at = next((n for n, file in enumerate(files) if file in TREES), None)
         between = files[:at]
-        if any(_ENGINE in file for file in between) or at is None:
+        if at is None or (kind == "type" and between):  # libraries check types all the time
             return
-        of_dali = any(_DALI in file for file in between)
-        if of_dali and (kind != "truth" or name.endswith(".device")):  # it asks each input for it
-            return
-        if kind == "type" and between:  # libraries check types all the time
+        if kind != "text" and any(_DALI in file for file in between):
+            raise stand_ins.StandInError(name)
+        if any(_ENGINE in file for file in between):
             return
         inner = frames[at]
         if kind == "text" and _only_printed(files[at], inner.f_lineno):
@@ -75,14 +73,6 @@ class UnknownUses:
         else:
             stack.clear()
         self._uses[Use(name, kind, source_location(*_line_of(inner)), tuple(stack))] = None
-
-    def note_argument(self, name: str) -> None:
-        """Record that a stand-in is the text of an operator's argument."""
-        self._uses[Use(name, "text", script_line())] = None
-
-    def forget(self) -> None:
-        """Drop what was recorded while the pipeline was made: it is made again."""
-        self._uses = {use: None for use in self._uses if use.stack}
 
     def texts(self) -> list[str]:
         """The names of the stand-ins that the script converts to text."""
@@ -177,12 +167,6 @@ class _Reached:
         return [name for name in names if name in self._used]
 
 
-def script_line() -> str:
-    """The innermost line of the script that runs, as in messages."""
-    frame = next(filter(_is_script, _frames(sys._getframe())), None)
-    return "" if frame is None else source_location(*_line_of(frame))
-
-
 def _line_of(frame: FrameType) -> tuple[str, int]:
     return frame.f_code.co_filename, frame.f_lineno
 
@@ -211,7 +195,7 @@ def _top_level(file: str, line: int) -> ast.stmt | None:
 
 def _only_printed(file: str, line: int) -> bool:
     """Whether the statement in this line only prints, logs or raises."""
-    match innermost_statement(TREES[file], line):
+    match _innermost_statement(TREES[file], line):
         case ast.Expr(value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
             return _PRINTING.fullmatch(name) is not None
         case ast.Raise() | ast.Assert():
@@ -219,12 +203,32 @@ def _only_printed(file: str, line: int) -> bool:
     return False
 
 
+def _innermost_statement(tree: ast.Module, line: int) -> ast.stmt | None:
+    """The smallest statement that contains a line."""
+    containing = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt)
+        and not isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    return min(containing, key=lambda node: (node.end_lineno or 0) - node.lineno, default=None)
+
+
+def _nested_codes(code: CodeType) -> Iterator[CodeType]:
+    """The code of each function and class defined in it."""
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield each
+            yield from _nested_codes(each)
+
+
 def _loaded_and_stored(statement: ast.stmt, modules: Collection[str]) -> tuple[set[str], set[str]]:
     """The global names that a top-level statement reads, and those that it sets or changes."""
     code = compile(ast.Module([statement], []), "", "exec", dont_inherit=True)
     loaded: set[str] = set()
     stored = changed_names(statement)
-    for each in (code, *nested_codes(code)):
+    for each in (code, *_nested_codes(code)):
         for one in dis.get_instructions(each):
             if one.opname in ("LOAD_NAME", "LOAD_GLOBAL", "IMPORT_FROM"):
                 loaded.add(str(one.argval))

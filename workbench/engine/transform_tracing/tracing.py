@@ -15,11 +15,9 @@ from typing import Any
 
 from workbench.emit.interop.graph import LIBRARIES
 from workbench.emit.pipeline_import.transform_call import TransformCall, to_plain
-from workbench.engine.assumed_values.call_arguments import call_arguments, replaced_note
-from workbench.engine.assumed_values.command_line_defaults import command_line_defaults
+from workbench.engine.assumed_values.call_arguments import call_arguments, written
 from workbench.engine.assumed_values.project_modules import TREES, found_modules, package_of
 from workbench.engine.assumed_values.stand_ins import StandIns
-from workbench.engine.assumed_values.usual_values import UsualValues, written
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
 from workbench.engine.script_import.failing_statements import (
@@ -296,11 +294,9 @@ class _Script:
             raise ImportFailedError(
                 f"{self.file}: it is {type(maker).__name__}, and makes no composition."
             )
-        defaults = command_line_defaults(self.trees.values())
         stand_ins = self.lines.stand_ins
-        called = call_arguments(maker, self.arguments, stand_ins, self.trees, defaults)
-        setting = UsualValues().setting(stand_ins)
-        values = {**{name: setting(name) for name in called.missing}, **called.values}
+        called = call_arguments(maker, self.arguments, stand_ins, self.trees)
+        values = {**{name: stand_ins.value(name) for name in called.missing}, **called.values}
         before = len(self.calls)
         self.lines.stand_ins.answered.clear()
         given: Any = None
@@ -309,8 +305,6 @@ class _Script:
             given = self._skipping(maker)(**values)
         except Exception as error:
             failure = error
-        replaced = replaced_note(called.replaced, called.assumed)
-        self.lines.notes.extend((*called.notes, *replaced))
         self.assumed.update(called.assumed)
         kept = given if isinstance(given, RecordedCall | Mapping | list | tuple) else None
         found = dict(_held({"": given} if kept is not None else _attributes(given)))
