@@ -2,11 +2,10 @@
 
 ``python -m tests.emit.pipeline_import.public_pipelines FOLDER [--compare]`` reads a folder of
 fetched repositories, each as ``owner+name``, and prints a row for each of
-``public_pipelines.toml``: what the import makes of it, why it is not exact, and whether the
-exported script gives the original's arrays. At its end stands how many open exactly as they are,
-with nothing given at all, and how many of these have assumed parameters: a row with ``args`` is
-also read without these. A busy machine may take longer than the time limit, which reads "the
-process ended with 256": read such rows again, by ``--only``.
+``public_pipelines.toml``: the result of the import, why it is not exact, and whether the exported
+script produces the original's arrays. The last lines count the pipelines that are exact without
+any argument: a row with ``args`` is also read without these. A busy machine may take longer than
+the time limit, which reads "the process ended with 256": read such rows again, by ``--only``.
 
 To compare arrays a pipeline is made with every call on the CPU, batches of 4 and a seed where the
 source has none, and its reader of files reads photos.
@@ -39,7 +38,6 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.emit.pipeline_import.calls.older_names import TODAY
 from workbench.emit.pipeline_import.graph import import_traced
-from workbench.engine.assumed_values.usual_values import is_of_any_process
 from workbench.engine.script_import import scripts
 from workbench.errors import ImportFailedError
 from workbench.graph import Graph
@@ -352,9 +350,6 @@ def main() -> None:
         bare = in_child(outcome, replace(each, args={}), root) if each.args else found
         alone, why, assumed = ("refused", [bare], {}) if isinstance(bare, str) else bare
         counts[f"as it is: {alone}"] += 1
-        if alone == "exact" and assumed:
-            counts["exact with assumed parameters"] += 1
-            counts["exact, beside data and process"] += not all(map(is_of_any_process, assumed))
         counts.update([what, *([f"pixels {pixels.partition(':')[0]}"] if pixels else [])])
         print(f"{what:8} {pixels:24.500} {each}", flush=True)
         for reason in reasons:
@@ -365,11 +360,7 @@ def main() -> None:
         if told := ", ".join(f"{name}={value}" for name, value in assumed.items()):
             print(f"         assumed {told}", flush=True)
     of_all = sum(count for name, count in counts.items() if name.startswith("as it is"))
-    print(
-        f"{counts['as it is: exact']} of {of_all} open exactly with nothing given, of which "
-        f"{counts['exact with assumed parameters']} with assumed parameters, "
-        f"{counts['exact, beside data and process']} of these beside data, batch, threads and ranks"
-    )
+    print(f"{counts['as it is: exact']} of {of_all} open exactly with nothing given")
     print(json.dumps(counts))
 
 
