@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from workbench.engine.assumed_values.call_arguments import (
+from workbench.engine.script_import.call_arguments import (
     CallArguments,
     call_arguments,
     command_line_defaults,
 )
-from workbench.engine.assumed_values.stand_ins import StandIn, StandIns
+from workbench.engine.script_import.stand_ins import StandIn, StandIns
 
 SIZE_OPTION = """
 import argparse

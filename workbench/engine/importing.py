@@ -23,8 +23,8 @@ from workbench.emit.pipeline_import.report import ImportIssue
 from workbench.emit.pipeline_import.trace.serialized_pipeline import LARGEST, read_pipeline
 from workbench.emit.pipeline_import.trace.traced import Traced
 from workbench.emit.pipeline_import.transform_call import from_plain
-from workbench.engine.assumed_values.project_modules import imported_texts
 from workbench.engine.protocol.process import Engine
+from workbench.engine.script_import.project_modules import imported_texts
 from workbench.engine.script_import.scripts import LARGEST_SCRIPT, trace_source
 from workbench.engine.script_import.tracing import trace_pipeline
 from workbench.engine.transform_tracing.recorded_calls import DALIS_TORCHVISION

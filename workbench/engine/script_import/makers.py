@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from workbench.engine.assumed_values.call_arguments import parameters_of
-from workbench.engine.assumed_values.stand_ins import StandIn
+from workbench.engine.script_import.call_arguments import parameters_of
+from workbench.engine.script_import.stand_ins import StandIn
 
 Maker = Callable[..., Any]
 _DEPTH = 2

@@ -16,13 +16,12 @@ from typing import Any
 
 from workbench.emit.pipeline_import.trace.traced import Traced
 from workbench.emit.templates.template_parts import PADDED_SHARD, SHARD, function_name
-from workbench.engine.assumed_values.call_arguments import (
+from workbench.engine.script_import.call_arguments import (
     CONFIGURATIONS,
     call_arguments,
     parameters_of,
     required_by,
 )
-from workbench.engine.assumed_values.stand_ins import Settings, StandIn, StandIns
 from workbench.engine.script_import.makers import (
     is_pipeline,
     is_pipeline_class,
@@ -31,6 +30,7 @@ from workbench.engine.script_import.makers import (
     pipelines_within,
 )
 from workbench.engine.script_import.script_sandbox import source_location
+from workbench.engine.script_import.stand_ins import Settings, StandIn, StandIns
 from workbench.errors import ImportFailedError
 from workbench.graph.model import Graph
 from workbench.graph.model.bounds import SETTINGS

@@ -24,12 +24,10 @@ from types import ModuleType
 from typing import Any
 
 from workbench.emit.pipeline_import.trace.traced import Loss, Traced
-from workbench.engine.assumed_values.call_arguments import written
-from workbench.engine.assumed_values.project_modules import TREES, found_modules, package_of
-from workbench.engine.assumed_values.stand_ins import StandIn, StandInError, StandIns
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
 from workbench.engine.script_import.auto_augment_import import noted_calls, with_noted
+from workbench.engine.script_import.call_arguments import written
 from workbench.engine.script_import.failing_statements import STAND_IN
 from workbench.engine.script_import.makers import is_pipeline
 from workbench.engine.script_import.numba_calls import noted_numba_functions
@@ -45,6 +43,7 @@ from workbench.engine.script_import.pipeline_discovery import (
     unread_part_note,
     with_made_up_data,
 )
+from workbench.engine.script_import.project_modules import TREES, found_modules, package_of
 from workbench.engine.script_import.script_lines import (
     EnoughError,
     ScriptRun,
@@ -57,6 +56,7 @@ from workbench.engine.script_import.script_sandbox import (
     one_printable_line,
     source_location,
 )
+from workbench.engine.script_import.stand_ins import StandIn, StandInError, StandIns
 from workbench.engine.script_import.tracing import preload_imports, trace_pipeline
 from workbench.engine.script_import.unknown_uses import UnknownUses
 from workbench.errors import ImportFailedError

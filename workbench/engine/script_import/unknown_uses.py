@@ -17,9 +17,9 @@ from types import CodeType, FrameType
 from typing import Literal, NamedTuple
 
 from workbench.emit.pipeline_import.trace.traced import Loss, Traced, TracedOp
-from workbench.engine.assumed_values import stand_ins
-from workbench.engine.assumed_values.project_modules import TREES
+from workbench.engine.script_import import stand_ins
 from workbench.engine.script_import.failing_statements import changed_names
+from workbench.engine.script_import.project_modules import TREES
 from workbench.engine.script_import.script_lines import SkippedStatement
 from workbench.engine.script_import.script_sandbox import source_location
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.emit.interop.graph import LIBRARIES
 from workbench.emit.interop.timm import CONSTANTS
-from workbench.engine.assumed_values.stand_ins import StandIn, StandInModule, StandIns
+from workbench.engine.script_import.stand_ins import StandIn, StandInModule, StandIns
 
 _WORKBENCH = Path(__file__).parents[2]
 

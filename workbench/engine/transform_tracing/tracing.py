@@ -15,16 +15,15 @@ from typing import Any
 
 from workbench.emit.interop.graph import LIBRARIES
 from workbench.emit.pipeline_import.transform_call import TransformCall, to_plain
-from workbench.engine.assumed_values.call_arguments import call_arguments, written
-from workbench.engine.assumed_values.project_modules import TREES, found_modules, package_of
-from workbench.engine.assumed_values.stand_ins import StandIns
 from workbench.engine.protocol.registry import task
 from workbench.engine.run.worker import Worker
+from workbench.engine.script_import.call_arguments import call_arguments, written
 from workbench.engine.script_import.failing_statements import (
     SKIPPED,
     skip_failing_statements,
     with_noted_tests,
 )
+from workbench.engine.script_import.project_modules import TREES, found_modules, package_of
 from workbench.engine.script_import.script_lines import ScriptRun, command_line, future_flags
 from workbench.engine.script_import.script_sandbox import ScriptSandbox, source_location
 from workbench.engine.script_import.scripts import (
@@ -34,6 +33,7 @@ from workbench.engine.script_import.scripts import (
     read_source_cells,
     run_cells,
 )
+from workbench.engine.script_import.stand_ins import StandIns
 from workbench.engine.script_import.unknown_uses import UnknownUses
 from workbench.engine.transform_tracing.recorded_calls import (
     RecordedBase,

@@ -15,7 +15,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import FrameType, ModuleType
 
-from workbench.engine.assumed_values.stand_ins import StandIns
+from workbench.engine.script_import.stand_ins import StandIns
 
 _MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
 """What the root of a project holds."""

@@ -1,1 +1,0 @@
-"""What an imported script needs and nobody gives: arguments, missing modules, unknown values."""
