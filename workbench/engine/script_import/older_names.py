@@ -13,7 +13,6 @@ from typing import Any
 
 _DECODERS: Mapping[str, str] = {"": "Image", "Crop": "ImageCrop", "RandomCrop": "ImageRandomCrop",
                                 "Slice": "ImageSlice"}  # fmt: skip
-_DEVICES = ("cpu", "gpu", "mixed", "support")
 _LOST = ("cache_type_", "use_batched_decode")
 
 
@@ -22,9 +21,7 @@ def older_names_in_dali() -> Iterator[None]:
     """Within it ``nvidia.dali.ops`` has the classes that it lost, where it has no other of them."""
     ops: Any = import_module("nvidia.dali.ops")
     types: Any = import_module("nvidia.dali.types")
-    kind: Any = ops._DaliOperatorMeta
     added = []
-    kind.__call__ = _with_device
     for name, make in _classes(ops, types).items():
         if not hasattr(ops, name):
             setattr(ops, name, make)
@@ -32,18 +29,8 @@ def older_names_in_dali() -> Iterator[None]:
     try:
         yield
     finally:
-        del kind.__call__
         for name in added:
             delattr(ops, name)
-
-
-def _with_device(made: type, *args: Any, **given: Any) -> Any:
-    """Make an operator; the device was the first of its arguments, and could be ``"support"``."""
-    if args and args[0] in _DEVICES:
-        args, given["device"] = args[1:], args[0]
-    if given.get("device") == "support":
-        given["device"] = "cpu"
-    return type.__call__(made, *args, **given)
 
 
 def _classes(ops: Any, types: Any) -> dict[str, Callable[..., Any]]:
