@@ -24,7 +24,6 @@ from workbench.emit.pipeline_import.trace.serialized_pipeline import LARGEST, re
 from workbench.emit.pipeline_import.trace.traced import Traced
 from workbench.emit.pipeline_import.transform_call import from_plain
 from workbench.engine.protocol.process import Engine
-from workbench.engine.script_import.project_modules import imported_texts
 from workbench.engine.script_import.scripts import LARGEST_SCRIPT, trace_source
 from workbench.engine.script_import.tracing import trace_pipeline
 from workbench.engine.transform_tracing.recorded_calls import DALIS_TORCHVISION
@@ -133,12 +132,14 @@ def from_file(
 
         _refuse_dynamic_mode(file)
         of_dali, of_others = _libraries_of(file)
-        if not of_dali:
+        if of_others and not of_dali:
             return composition()
         try:
             traced = _in_worker(trace_source, str(file), pipeline, given, seconds)
         except ImportFailedError as error:
             meant = pipeline is not None or "has no pipeline" in str(error)
+            if not of_dali and f"has no {pipeline or 'pipeline'}" in str(error):
+                return composition()
             if of_others and meant:  # it holds both, and a composition may be the one that is meant
                 with suppress(ImportFailedError):
                     return composition()
@@ -184,10 +185,9 @@ _OF_DALI = re.compile(rb"nvidia\.dali|nvidia +import +(\w+, *)*dali")
 
 
 def _libraries_of(file: Path) -> tuple[bool, bool]:
-    """Whether a script says anything of DALI, and whether of a library of compositions.
+    """Whether a script names DALI, and whether it names a library of compositions.
 
-    Where it says nothing of either, its project's modules may say it of DALI. What cannot be read
-    or is too long counts as DALI's, and is refused there.
+    A file that cannot be read or is too long counts as one of DALI, which refuses it.
     """
     try:
         text = file.read_bytes()
@@ -196,11 +196,7 @@ def _libraries_of(file: Path) -> tuple[bool, bool]:
     if len(text) > LARGEST_SCRIPT:
         return True, False
     text = text.replace(DALIS_TORCHVISION.encode(), b"torchvision")
-    of_dali = _OF_DALI.search(text) is not None
-    of_others = any(name.encode() in text for name in LIBRARIES)
-    if of_dali or of_others:
-        return of_dali, of_others
-    return any(_OF_DALI.search(each) for each in imported_texts(file)), False
+    return _OF_DALI.search(text) is not None, any(name.encode() in text for name in LIBRARIES)
 
 
 def _in_worker(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -50,34 +50,6 @@ def project_folders(script: Path) -> list[Path]:
         if any((folder / mark).exists() for mark in _MARKS):
             break
     return folders
-
-
-def imported_texts(script: Path) -> Iterator[bytes]:
-    """The text of each file of its project that a script imports, or one of these. Runs nothing."""
-    folders, seen = project_folders(script), set[Path]()
-    waiting = [script.absolute()]
-    while waiting:
-        file = waiting.pop()
-        if file in seen or not file.is_file():
-            continue
-        seen.add(file)
-        with suppress(OSError, SyntaxError, ValueError, RecursionError):
-            text = file.read_bytes()
-            if len(seen) > 1:  # the first is the script's own
-                yield text
-            for name in _imported_names(ast.parse(text)):
-                for folder in (file.parent, *folders):
-                    module = folder.joinpath(*name.split("."))
-                    waiting += [module.with_name(f"{module.name}.py"), module / "__init__.py"]
-
-
-def _imported_names(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            names = [node.module or "", *(f"{node.module or ''}.{a.name}" for a in node.names)]
-            yield from filter(None, (name.strip(".") for name in names))
 
 
 class _ProjectLoader(SourceFileLoader):
