@@ -27,12 +27,13 @@ from workbench.emit.pipeline_import.calls.follower_source import (
     other_name,
     written_followers,
 )
-from workbench.emit.pipeline_import.calls.needed_nodes import needed_nodes
 from workbench.emit.pipeline_import.trace.traced import SourceLocation
 from workbench.errors import WorkbenchError
 from workbench.graph.annotations.follower_dependencies import with_dependencies
+from workbench.graph.control_flow.repeat import OP as REPEAT
+from workbench.graph.control_flow.some_of import OP as SOME_OF
 from workbench.graph.edits.edit import free_id
-from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model import Body, Graph, Node, Port, Source
 from workbench.graph.model.node_order import running_order
 from workbench.graph.model.ports import outputs_of
 from workbench.graph.resolved import ResolvedGraph
@@ -107,7 +108,7 @@ class _Folder:
                 moved[made] = Port(node.id, output.name)
         body = self.graph.body_at(scope).rewire(moved)
         refed = self.graph.replace_body(scope, replace(body, nodes=(*body.nodes, node)))
-        self.graph = replace(refed, nodes=needed_nodes(refed.nodes, set(refed.outputs.values())))
+        self.graph = replace(refed, nodes=_needed_nodes(refed.nodes, set(refed.outputs.values())))
         self.places[node.id] = SourceLocation(written.file, written.line, "", "")
         self.targets[node.id] = written.targets
         self.made[node.id] = written
@@ -229,3 +230,38 @@ def _is_written(
     return is_one_of(follower, [written.statements]) and all(
         is_one_of(name, blocks) for name in carriers
     )
+
+
+def _needed_nodes(nodes: Sequence[Node], wanted: set[Port]) -> tuple[Node, ...]:
+    """The nodes that lead to some ports; of regions what of their bodies does."""
+    kept: dict[str, Node] = {}
+    for node in reversed(running_order(tuple(nodes))[0]):
+        used = {port.output for port in wanted if port.node == node.id}
+        if not used and not isinstance(node, Source):
+            continue
+        kept[node.id] = _without_unused(node, used) if node.bodies else node
+        wanted = wanted | set(kept[node.id].inputs.values())
+    return tuple(kept[node.id] for node in nodes if node.id in kept)
+
+
+def _without_unused(region: Node, used: set[str]) -> Node:
+    bodies: dict[str, Body] = {}
+    while True:
+        taken: set[str] = set()
+        for name, body in region.bodies.items():
+            scope = region.scope(name)
+            outputs = {out: port for out, port in body.outputs.items() if out in used}
+            nodes = _needed_nodes(body.nodes, set(outputs.values()))
+            fed = [port for node in nodes for port in node.inputs.values()]
+            own = {port.output for port in (*fed, *outputs.values()) if port.node == scope}
+            takes = tuple(each for each in body.inputs if each in own)
+            bodies[name] = replace(body, nodes=nodes, outputs=outputs, inputs=takes)
+            taken |= own
+        more = {name for body in region.bodies.values() for name in body.outputs} & taken - used
+        if not (more and region.op in (REPEAT, SOME_OF)):
+            break
+        used = used | more
+    every = {name for body in region.bodies.values() for name in body.inputs}
+    gone = every - taken - used
+    inputs = {name: port for name, port in region.inputs.items() if name not in gone}
+    return replace(region, bodies=bodies, inputs=inputs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import PurePath
@@ -12,7 +12,6 @@ from textwrap import dedent
 from typing import NamedTuple
 
 from workbench.catalog.spec import Value
-from workbench.emit.pipeline_import.setting_lines import setting_lines
 from workbench.emit.pipeline_import.trace.notebook_cells import whole_text
 from workbench.emit.pipeline_import.trace.traced import SourceLocation, TracedOp
 
@@ -22,6 +21,11 @@ _DALI = ("/nvidia/dali/", "\\nvidia\\dali\\")
 _LIBRARY = "/nvidia/dali/auto_aug/"
 """DALI's Python code of whole augmentations: what it calls is the user's one call."""
 _MERGE = "_conditional__Merge"
+_PIPELINE_PARAMETERS = ("batch_size", "num_threads", "device_id", "seed", "exec_pipelined")
+"""The first parameters of ``nvidia.dali.Pipeline``."""
+_PIPELINE_MAKERS = frozenset({"pipeline_def", "Pipeline", "__init__"})
+_MOST_LINES = 3
+"""Lines that are named for a setting."""
 Statement = tuple[str, int]
 """A file and the line at which a statement begins."""
 
@@ -158,7 +162,7 @@ class Lines:
     def setting(self, name: str) -> str:
         """The lines that set a setting of the pipeline; empty if they are not known."""
         places = [place for stack in self._stacks for place in stack]
-        return setting_lines(name, self._files, places)
+        return _setting_lines(name, self._files, places)
 
     def found_by(self, op: TracedOp) -> tuple[str, str] | None:
         """The function and the parameter in ``**find_files(data)``, as our scripts are written.
@@ -278,3 +282,42 @@ def _variable(value: ast.expr | None) -> str | None:
         case ast.Call(func=ast.Attribute(value=inner, attr=attr)) if attr in _MOVES:
             return _variable(inner)
     return None
+
+
+def _setting_lines(
+    name: str,
+    statements: Mapping[str, Iterable[ast.stmt]],
+    places: Collection[SourceLocation],
+) -> str:
+    """Where the script sets it, such as ``train.py:3``; empty if it is not known.
+
+    ``statements`` are those of each file, ``places`` the lines of the pipeline's calls. Statements
+    that contain one of these lines have precedence.
+    """
+    functions = {place.function for place in places} - {"<module>"}
+    found: dict[str, bool] = {}
+    for file, those in statements.items():
+        for statement in those:
+            end = statement.end_lineno or statement.lineno
+            lines = [place.line for place in places if place.file == file]
+            near = any(statement.lineno <= line <= end for line in lines)
+            for line in _setting(name, statement, _PIPELINE_MAKERS | functions):
+                where = f"{PurePath(file).name}:{line}"
+                found[where] = near or found.get(where, False)
+    nearest = [place for place, near in found.items() if near] or list(found)
+    return ", ".join(nearest[:_MOST_LINES])
+
+
+def _setting(name: str, statement: ast.stmt, makers: Collection[str]) -> Iterator[int]:
+    for node in ast.walk(statement):
+        if not isinstance(node, ast.Call):
+            continue
+        called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if called in makers:
+            yield from (each.value.lineno for each in node.keywords if each.arg == name)
+        if called not in ("Pipeline", "__init__") or name not in _PIPELINE_PARAMETERS:
+            continue
+        own = isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Call)
+        index = _PIPELINE_PARAMETERS.index(name) + (called == "__init__" and own)  # after ``self``
+        if index < len(node.args):
+            yield node.args[index].lineno
