@@ -232,9 +232,12 @@ def test_lines_that_fail_while_the_pipeline_is_made_end_the_import(brought: Any)
         brought(text, data_dir="no_such_folder")
 
 
-def test_constants_of_timm_are_known(brought: Any) -> None:
-    text = "from no_such_timm.data.constants import IMAGENET_DEFAULT_MEAN\n" + HEAD + ONE
-    text = text.replace("size=32", "size=int(1000 * IMAGENET_DEFAULT_MEAN[0])")
-    found = brought(text, data_dir="photos")
-    assert found.report.is_exact
-    assert sizes(found) in ([(485,)], [485])
+@pytest.mark.parametrize(("library", "is_known"), [("timm", True), ("no_such_timm", False)])
+def test_constants_of_timm_alone_are_known(brought: Any, library: str, is_known: bool) -> None:
+    text = f"from {library}.data.constants import IMAGENET_DEFAULT_MEAN\n" + HEAD + ONE
+    text = text.replace("size=32", "size=1000 * IMAGENET_DEFAULT_MEAN[0]")
+    if is_known:
+        assert brought(text, data_dir="photos").report.is_exact
+    else:
+        with pytest.raises(ImportFailedError, match="Install no_such_timm"):
+            brought(text, data_dir="photos")

@@ -13,7 +13,7 @@ from typing import Any, Literal, NoReturn
 
 _LONGEST_NAME = 80
 _DALI = "/nvidia/dali/"
-_KNOWN = {
+_OF_TIMM = {
     "IMAGENET_DEFAULT_MEAN": (0.485, 0.456, 0.406),
     "IMAGENET_DEFAULT_STD": (0.229, 0.224, 0.225),
     "IMAGENET_INCEPTION_MEAN": (0.5, 0.5, 0.5),
@@ -21,7 +21,7 @@ _KNOWN = {
     "OPENAI_CLIP_MEAN": (0.48145466, 0.4578275, 0.40821073),
     "OPENAI_CLIP_STD": (0.26862954, 0.26130258, 0.27577711),
 }
-"""Constants of timm's, which are the same wherever they stand."""
+"""Constants of ``timm.data``."""
 
 
 class StandInError(Exception):
@@ -81,8 +81,8 @@ class StandInModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name in _KNOWN:
-            return _KNOWN[name]
+        if self.__name__.partition(".")[0] == "timm" and name in _OF_TIMM:
+            return _OF_TIMM[name]
         return self.__dict__["_value"](f"{self.__name__}.{name}")
 
 
