@@ -243,8 +243,9 @@ def compare(each: Listed, root: Path) -> str:
         if traced.automatic or "numba" in text:  # what is noted does nothing: made again, it does
             patch.setattr(scripts, "noted_calls", lambda: nullcontext({}))
             patch.setattr(scripts, "noted_numba_functions", nullcontext)
+            kept.clear()
             _traced(each, root)
-        pipe = kept[-1]
+        pipe = kept[0]  # pipelines that the script ran before it was stopped are traced after it
         pipe._api_type = None  # an iterator may have had it
         patch.setattr(type(pipe), "__bool__", lambda _: True, raising=False)  # a __len__ may run it
         pipe.build()
