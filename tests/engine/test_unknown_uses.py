@@ -138,6 +138,13 @@ def test_dali_gets_no_value_of_a_stand_in(use: str, said: str, tmp_path: Path) -
     assert said in str(raised.value)
 
 
+def test_a_constant_of_a_stand_in_names_what_is_missing(tmp_path: Path) -> None:
+    top = "from nvidia.dali import types\nSHIFT = lib.load('shift.npy')"
+    text = script("images = images + types.Constant(value=SHIFT, device='cpu')", top)
+    with pytest.raises(wb.ImportFailedError, match=r"not known here: .*not_installed_here"):
+        imported(text, tmp_path)
+
+
 @pytest.mark.parametrize("name", ["batch_size", "num_threads", "device_id", "seed"])
 def test_a_pipeline_gets_no_setting_of_a_stand_in(name: str, tmp_path: Path) -> None:
     text = script().replace("device_id=None, seed=1", "").replace("batch_size=4, ", "")

@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -144,10 +144,10 @@ def trace_source(
         except ImportFailedError as error:
             if error.__cause__ is None:
                 raise
-            hint = _hint(error.__cause__, stopped, assumed, lines.stand_ins.modules)
+            hint = _hint(error.__cause__, stopped, assumed, lines)
             raise sandbox.describe_error(error.__cause__, hint) from None
         except BaseException as error:  # SystemExit and KeyboardInterrupt too
-            hint = _hint(error, stopped, assumed, lines.stand_ins.modules)
+            hint = _hint(error, stopped, assumed, lines)
             raise sandbox.describe_error(error, hint) from None
     name, about = name_of(traced, module.__doc__, Path(path).stem, type(pipe))
     others = other_makers(found, traced, pipe) if stopped and pipeline is None else ()
@@ -196,14 +196,14 @@ def _note_pipelines(values: Any, made: list[Any]) -> None:
             made.append(value)
 
 
-def _hint(
-    error: BaseException, stopped: str, assumed: Mapping[str, Any], modules: Collection[str]
-) -> str:
+def _hint(error: BaseException, stopped: str, assumed: Mapping[str, Any], lines: ScriptRun) -> str:
     """What the user can do about an error of the script, as further sentences."""
     if isinstance(error, StandInError):
-        top = error.name.partition(".")[0]
+        top, modules = error.name.partition(".")[0], lines.stand_ins.modules
         setting = re.split(r"[(\[]", error.name)[0]
         return f". Install {top}" if top in modules else f". Give it: --arg {setting}=..."
+    if isinstance(error, TypeError) and StandIn.__name__ in str(error):
+        return f". A value in this line is not known here: {'; '.join(lines.told())}"
     if is_memory_refusal(error):
         return f": the memory does not suffice. {memory_remedy()}"
     if stopped and isinstance(error, NameError):
