@@ -28,7 +28,7 @@ from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.sources import Dataset, list_samples, open_dataset, open_datasets
 
-PHOTOS = 120  # the tests write an LMDB of two leaves, for no more than 140
+PHOTOS = 120
 TURNS = 15
 BATCHES = 6
 """In each turn of each; two before them fill its queue again."""

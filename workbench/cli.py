@@ -86,7 +86,7 @@ def samples(folder: Path, formats: bool, targets: bool) -> None:
 
     Example:  workbench samples photos
     """
-    from workbench.samples import write_samples
+    from workbench.samples import NEED_LMDB, write_samples
     from workbench.sources import load_source, source_kinds
 
     if formats and targets:
@@ -94,8 +94,10 @@ def samples(folder: Path, formats: bool, targets: bool) -> None:
     count = write_samples(folder, formats, targets)
     click.echo(f"{count} {'files' if targets else 'photos'} in {folder}")
     for kind in map(load_source, source_kinds() if targets else ()):
-        if kind.sample:
+        if kind.sample and (folder / kind.sample).exists():
             click.echo(f"{folder / kind.sample!s:32} {kind.about}")
+        elif kind.sample in NEED_LMDB:
+            click.echo(f"{kind.sample} was not written: pip install 'dali-workbench[lmdb]'.")
 
 
 @main.command()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import io
 import os
+import sys
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from PIL import Image
 
 from tests.helpers import same, script_batches
 from tests.sources.test_kinds import a_graph
@@ -30,6 +34,7 @@ from workbench.sources import (
     require_dataset,
     write_without,
 )
+from workbench.sources.kinds.records import _lmdb_values
 from workbench.sources.kinds.records._example_records import scan_records
 from workbench.sources.kinds.records.record_io import scan_record_file
 
@@ -220,26 +225,45 @@ def test_an_lmdb_that_is_cut_short_is_named(photos: Path, tmp_path: Path) -> Non
     assert all("cut short" in one.reason for one in checked.bad)
 
 
+def thumbnails(photos: Path) -> Photos:
+    """30 photos, of which LMDB stores two in each leaf."""
+    found = []
+    for image, label in read_photos(photos)[:30]:
+        with Image.open(io.BytesIO(image)) as opened:
+            content = io.BytesIO()
+            opened.convert("RGB").resize((64, 64)).save(content, "JPEG", quality=50)
+        found.append((content.getvalue(), label))
+    return found
+
+
+def damage_leaf(file: Path, damage: bytes) -> None:
+    """Overwrite the header of the leaf in the middle of an LMDB: 4096 bytes a page, flags at 10."""
+    content = bytearray(file.read_bytes())
+    leaves = [at for at in range(2 * 4096, len(content), 4096) if content[at + 10] == 2]
+    at = leaves[len(leaves) // 2]
+    content[at + 8 : at + 16] = damage
+    file.write_bytes(content)
+
+
 @pytest.mark.parametrize("damage", ["cut short", "a page of zeros"])
 @pytest.mark.parametrize("kind", sorted(LMDBS))
 def test_what_would_end_the_process_is_left_out_of_an_lmdb_before(
     kind: str, damage: str, photos: Path, engine: Engine, tmp_path: Path
 ) -> None:
     """LMDB reads behind the end of a file that is cut short, and asserts that a page is one."""
-    path = WRITERS[kind](read_photos(photos)[:30], tmp_path / "lmdb")
+    path = WRITERS[kind](thumbnails(photos), tmp_path / "lmdb")
     file = path / "data.mdb"
-    content = bytearray(file.read_bytes())
     if damage == "cut short":
-        content = content[: len(content) // 8 * 7]
+        content = file.read_bytes()
+        file.write_bytes(content[: len(content) // 8 * 7])
     else:
-        content[3 * 4096 + 8 : 3 * 4096 + 16] = bytes(8)
-    file.write_bytes(content)
+        damage_leaf(file, bytes(8))
     warm = preview_batch(engine, PreviewRequest(a_graph(shuffled=True), str(photos), tiles=4))
     assert not warm.note
     before = engine.pid
     preview = preview_batch(engine, PreviewRequest(a_graph(shuffled=True), str(path), tiles=4))
     assert engine.pid == before
-    assert "of its samples cannot be read; of the first, lmdb at" in preview.note
+    assert "of its samples cannot be read; of the first, lmdb a" in preview.note
     assert not any(each.sample.error for each in preview.tiles)
 
 
@@ -254,7 +278,7 @@ def test_values_beyond_the_end_of_an_lmdb_do_not_end_the_worker(
     shown = preview_batch(engine, PreviewRequest(a_graph(shuffled=False), str(path), tiles=4))
     assert [tile.sample.file for tile in shown.tiles] == [each.name for each in samples[:4]]
     assert "5 of its samples cannot be read" in shown.note
-    assert "its value is cut short" in shown.note
+    assert "its page is damaged or cut short" in shown.note
 
 
 def test_an_lmdb_without_values_is_refused(tmp_path: Path) -> None:
@@ -267,40 +291,55 @@ def test_an_lmdb_without_values_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(LMDBS))
-def test_a_damaged_page_of_an_lmdb_is_named_and_the_others_are_there(
+def test_a_damaged_page_of_an_lmdb_is_named_and_what_is_before_it_is_there(
     kind: str, photos: Path, engine: Engine, tmp_path: Path
 ) -> None:
-    path = WRITERS[kind](read_photos(photos)[:30], tmp_path / "lmdb")
+    path = WRITERS[kind](thumbnails(photos), tmp_path / "lmdb")
     whole = [each.name for each in list_samples(open_dataset(path))]
-    file = path / "data.mdb"
-    content = bytearray(file.read_bytes())
-    content[3 * 4096 + 8 : 3 * 4096 + 16] = b"\xff" * 8  # the second leaf's header
-    file.write_bytes(content)
+    damage_leaf(path / "data.mdb", b"\xff" * 8)
     found = open_dataset(path)
     assert found.kind == kind
     require_dataset(found)
-    (lost,) = (each for each in list_samples(found) if each.fault)
-    assert lost.fault == "its page is damaged or cut short"
-    assert lost.name == "lmdb at byte 12288"
-    left = [each.name for each in list_samples(found) if not each.fault]
+    samples = list(list_samples(found))
+    assert len(samples) == len(whole)
+    left = [each.name for each in samples if not each.fault]
     assert 0 < len(left) < len(whole)
-    assert set(left) < set(whole)
+    assert left == whole[: len(left)]
+    lost, count = samples[len(left)], len(whole) - len(left)
+    assert lost.name == f"lmdb after key {len(left) - 1:08} (1 of {count} lost)"
+    assert lost.fault == "its page is damaged or cut short"
     told = Verifier(a_graph(shuffled=False), str(path), 2, engine=engine).run()
     assert told.exact, told.lines()
-    assert len(told.left_out) == 1
+    assert len(told.left_out) == count
     preview = preview_batch(engine, PreviewRequest(a_graph(shuffled=False), str(path), tiles=4))
-    assert "1 of its samples cannot be read; of the first, lmdb at byte 12288" in preview.note
+    assert f"{count} of its samples cannot be read; of the first, {lost.name}" in preview.note
     assert not any(each.sample.error for each in preview.tiles)
 
 
+def test_without_the_package_lmdb_its_installation_is_named(
+    shapes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else breaks: the samples are written without the two folders."""
+    monkeypatch.setattr("workbench.sources.kinds.records._lmdb.find_spec", lambda name: None)
+    monkeypatch.setattr("workbench.samples.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "lmdb", None)
+    importlib.reload(_lmdb_values)
+    found = open_dataset(shapes / "caffe")
+    with pytest.raises(DataError, match=r"Install it: pip install 'dali-workbench\[lmdb\]'"):
+        require_dataset(found)
+    done = CliRunner().invoke(main, ["samples", str(tmp_path / "shapes"), "--targets"])
+    assert done.exit_code == 0, done.output
+    assert "caffe was not written: pip install 'dali-workbench[lmdb]'." in done.output
+    names = {each.name for each in (tmp_path / "shapes").iterdir()}
+    assert names == {each.name for each in shapes.iterdir()} - {"caffe", "caffe2"}
+
+
 def test_any_values_of_an_lmdb_are_left_out(tmp_path: Path) -> None:
-    """Also all of a page, and all at all."""
+    """Also all of them."""
     values = [datum(b"\xff\xd8" + bytes(1200) + b"\xff\xd9", n % 7) for n in range(200)]
     data = open_dataset(write_lmdb(values, tmp_path / "lmdb"))
     whole = [each.name for each in list_samples(data)]
-    for number, out in enumerate(
-        [whole[3:4], whole[:100], whole[100:], whole[1:], whole[::2], whole[50:150], whole]
-    ):
+    for number, out in enumerate([whole[3:4], whole[:100], whole[1:], whole[::2], whole]):
         folder = tmp_path / str(number)
         folder.mkdir()
         rest = open_dataset(write_without(data, set(out), folder / "rest"))
@@ -328,7 +367,7 @@ def _read_by_dali(path: str) -> int:
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"", "it is empty"), (b"no database" * 99, "it is no LMDB"), (b"short", "it is cut short")],
+    [(b"", "it is empty"), (b"no database" * 99, "not an LMDB"), (b"short", "not an LMDB")],
 )
 def test_what_is_no_lmdb_is_not_taken_for_a_folder(
     content: bytes, words: str, tmp_path: Path

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from workbench.samples import records
-from workbench.samples.records import datum, framed, lmdb, recorded, tensors, write_shard
+from workbench.samples.records import datum, framed, recorded, tensors, write_shard
 from workbench.sources import Sample, list_samples, open_dataset
 
 Photos = list[tuple[bytes, int]]
@@ -61,7 +61,7 @@ def write_record_io(photos: Photos, folder: Path) -> Path:
 def write_lmdb(values: list[bytes], folder: Path) -> Path:
     """Values in a new folder."""
     folder.mkdir()
-    (folder / "data.mdb").write_bytes(lmdb(values))
+    records.write_lmdb(values, folder / "data.mdb")
     return folder
 
 

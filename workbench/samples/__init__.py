@@ -40,6 +40,8 @@ RATIOS = (3 / 2, 2 / 3, 4 / 3, 3 / 4, 1.0, 16 / 9, 4 / 5, 3 / 2, 2 / 3, 4 / 3)
 """Width over height, one for each cut: the shapes that cameras and phones give."""
 
 UNFINISHED = ".unfinished-"
+NEED_LMDB = ("caffe", "caffe2")
+"""Folders of targets that are written by the package ``lmdb``, where it is installed."""
 ABANDONED = 3600.0
 """Seconds after which an unfinished folder is one of a run that was killed; a run takes 5."""
 EXIF_ORIENTATION = 0x0112  # Exif 2.32, table 4: tag "Orientation"
@@ -100,8 +102,8 @@ def write_samples(folder: str | Path, formats: bool = False, targets: bool = Fal
     With ``targets`` the folder holds, in place of these, 24 photos with shapes drawn on them, of
     five classes, as data of each kind: ``coco/annotations.json`` (boxes, polygons and key points),
     ``segmentation`` (masks beside images), ``tfrecord``, ``webdataset``, ``recordio``, ``caffe``
-    and ``caffe2``; ``video``, in which a shape moves; ``numpy``, arrays of the photos; and
-    ``volumes``, of two channels, with masks.
+    and ``caffe2`` (where the package ``lmdb`` is installed); ``video``, in which a shape moves;
+    ``numpy``, arrays of the photos; and ``volumes``, of two channels, with masks.
 
     What is there already stays as it is: class folders that are missing are added, each all at
     once; those that another run finishes in the meantime are taken as they are. Raises
@@ -118,7 +120,9 @@ def write_samples(folder: str | Path, formats: bool = False, targets: bool = Fal
 
         if formats:
             raise DataError("A folder holds photos in all formats, or targets. Write two folders.")
-        wanted = known = target_files(_load, tuple(PHOTOS))
+        known = target_files(_load, tuple(PHOTOS))
+        left_out = () if find_spec("lmdb") else NEED_LMDB
+        wanted = {name: files for name, files in known.items() if name not in left_out}
     else:
         wanted = {name: _class_files(name) for name in PHOTOS}
         known = wanted | {"formats": _format_files()}

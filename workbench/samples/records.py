@@ -1,6 +1,7 @@
-"""Containers of encoded images, written without the libraries that usually do.
+"""Containers of encoded images, as DALI reads them.
 
-TFRecord, WebDataset's tar, RecordIO of MXNet, and LMDBs of Caffe and Caffe2, as DALI reads them.
+TFRecord, WebDataset's tar and RecordIO of MXNet, written without the libraries that usually do, and
+LMDBs of Caffe and Caffe2.
 """
 
 from __future__ import annotations
@@ -113,42 +114,14 @@ def tensors(image: bytes, label: int) -> bytes:
     return field(1, string) + field(1, b"\x08\x01\x10\x02\x20" + varint(label))
 
 
-def lmdb(values: Sequence[bytes]) -> bytes:
-    """A ``data.mdb`` of up to two hundred values, by the keys 00000000, ...
+def write_lmdb(values: Sequence[bytes], path: Path) -> None:
+    """A ``data.mdb`` with these values under the keys 00000000, ... by the package ``lmdb``."""
+    import lmdb
 
-    Each stands on pages of its own, below two leaves.
-    """
-    keys = [f"{number:08}".encode() for number in range(len(values))]
-    half, overflow, pages, nodes = len(values) // 2, 5, b"", []
-    for key, value in zip(keys, values, strict=True):
-        size = (16 + len(value) + _PAGE_SIZE - 1) // _PAGE_SIZE
-        head = struct.pack("<QHHI", overflow, 0, 4, size)
-        pages += (head + value).ljust(size * _PAGE_SIZE, b"\0")
-        big = struct.pack("<HHHH", len(value) & 0xFFFF, len(value) >> 16, 1, len(key))
-        nodes.append(big + key + struct.pack("<Q", overflow))
-        overflow += size
-    branches = [
-        struct.pack("<HHHH", 2, 0, 0, 0),
-        struct.pack("<HHHH", 3, 0, 0, len(keys[half])) + keys[half],
-    ]
-    free = struct.pack("<IHHQQQQQ", _PAGE_SIZE, 0, 0, 0, 0, 0, 0, 2**64 - 1)
-    main = struct.pack("<IHHQQQQQ", 0, 0, 2, 1, 2, overflow - 5, len(values), 4)
-    tail = [free + main + struct.pack("<QQ", overflow - 1, meta) for meta in (0, 1)]
-    first = struct.pack("<IIQQ", 0xBEEFC0DE, 1, 0, overflow * _PAGE_SIZE)
-    metas = [
-        (struct.pack("<QHHHH", meta, 0, 8, 0, 0) + first + tail[meta]).ljust(_PAGE_SIZE, b"\0")
-        for meta in (0, 1)
-    ]
-    leaves = [_page(2, 2, nodes[:half]), _page(3, 2, nodes[half:]), _page(4, 1, branches)]
-    return b"".join([*metas, *leaves]) + pages
-
-
-def _page(number: int, flags: int, nodes: Sequence[bytes]) -> bytes:
-    """A page of LMDB: pointers from its head, nodes from its end."""
-    places, at = [], _PAGE_SIZE
-    for node in nodes:
-        at -= len(node)
-        places.append(at)
-    head = struct.pack("<QHHHH", number, 0, flags, 16 + 2 * len(nodes), at)
-    head += b"".join(struct.pack("<H", place) for place in places)
-    return head.ljust(at, b"\0") + b"".join(reversed(nodes))
+    size = sum(map(len, values)) + _PAGE_SIZE * (2 * len(values) + 16)
+    with (
+        lmdb.open(str(path), map_size=size, subdir=False, lock=False) as database,
+        database.begin(write=True) as transaction,
+    ):
+        for number, value in enumerate(values):
+            transaction.put(b"%08d" % number, value, append=True)

@@ -22,9 +22,9 @@ from workbench.samples.records import (
     datum,
     example,
     framed,
-    lmdb,
     recorded,
     tensors,
+    write_lmdb,
     write_shard,
 )
 from workbench.samples.shapes import (
@@ -73,7 +73,7 @@ def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Sa
         return lambda path: _write(path, b"".join(map(record, every())))
 
     def stored(value: Callable[[bytes, int], bytes]) -> Save:
-        return lambda path: _write(path, lmdb([value(one.jpeg, one.label) for one in every()]))
+        return lambda path: write_lmdb([value(one.jpeg, one.label) for one in every()], path)
 
     numbers = [f"{number:06}" for number in range(SCENES)]
     pictures: dict[str, Save] = {

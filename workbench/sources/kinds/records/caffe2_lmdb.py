@@ -10,13 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.sources.kinds.records._example_records import fields_of
-from workbench.sources.kinds.records._lmdb import (
-    FILE,
-    Place,
-    fields,
-    write_database,
-)
-from workbench.sources.kinds.records._lmdb_kind import lmdb_kind
+from workbench.sources.kinds.records._lmdb import FILE, Place, fields, lmdb_kind
 
 _TYPE, _NUMBERS, _STRING = 2, 4, 6
 _IS_STRING = 4
@@ -47,13 +41,6 @@ def _accepts(path: Path) -> bool:
     return os.path.isfile(path / FILE)
 
 
-def _write_placeholder(folder: Path) -> Path:
-    """One image of no pixels, with the label 0."""
-    image, label = b"\x10\x04\x32\x04\xff\xd8\xff\xd9", b"\x08\x01\x10\x02\x20\0"
-    value = bytes([10, len(image)]) + image + bytes([10, len(label)]) + label
-    return write_database(folder / "lmdb", b"0", value)
-
-
 SOURCE = lmdb_kind(
     "Caffe2",
     "readers.caffe2",
@@ -62,5 +49,4 @@ SOURCE = lmdb_kind(
     _accepts,
     precedence=3,
     sample="caffe2",
-    write_placeholder=_write_placeholder,
 )

@@ -6,13 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from workbench.sources.kinds.records._lmdb import (
-    Place,
-    fields,
-    first_value,
-    write_database,
-)
-from workbench.sources.kinds.records._lmdb_kind import lmdb_kind
+from workbench.sources.kinds.records._lmdb import Place, fields, first_value, lmdb_kind
 
 _DATA, _LABEL, _ENCODED = 4, 5, 7
 
@@ -39,11 +33,6 @@ def _accepts(path: Path) -> bool:
         return False
 
 
-def _write_placeholder(folder: Path) -> Path:
-    """One image of no pixels, with the label 0."""
-    return write_database(folder / "lmdb", b"0", b"\x22\x04\xff\xd8\xff\xd9\x28\0\x38\x01")
-
-
 SOURCE = lmdb_kind(
     "Caffe",
     "readers.caffe",
@@ -52,5 +41,4 @@ SOURCE = lmdb_kind(
     _accepts,
     precedence=4,
     sample="caffe",
-    write_placeholder=_write_placeholder,
 )
