@@ -78,9 +78,7 @@ def test_matroska_names_matrix_and_range(
 
 
 def _remark(dataset: Dataset, device: str) -> str:
-    remark = video.SOURCE.remark
-    assert remark is not None
-    return remark(dataset, device)
+    return video.SOURCE.remark(dataset, device)
 
 
 def _box(name: bytes, content: bytes) -> bytes:

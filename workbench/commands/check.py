@@ -112,8 +112,7 @@ def check(
     print_warnings(warnings or Faults())
     for note in found.not_read:
         click.echo(f"note: {printable(note)}", err=True)
-    without = load_source(found.dataset.kind).without_targets
-    if without and (empty := without(found.dataset)):
+    if empty := load_source(found.dataset.kind).without_targets(found.dataset):
         images = "1 image has" if empty == 1 else f"{empty:,} images have"
         click.echo(
             f"note: {images} no annotation; skip_empty of the reader leaves such out", err=True

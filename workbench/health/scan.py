@@ -191,7 +191,7 @@ def scan_folder(
         class_counts={} if unnamed > MOST_NUMBERS else _by_name(counts, names, targets),
         targets=targets,
         targets_of=targets_of if targets_of < count else 0,
-        without_targets=without(read) if (without := load_source(read.kind).without_targets) else 0,
+        without_targets=load_source(read.kind).without_targets(read),
         at_fault=faults + len(bad),
         of_no_sample=of_no_sample,
         first_fault=first_fault or next(iter(bad), ""),
@@ -226,16 +226,17 @@ def _count_classes(
 ) -> tuple[Mapping[int, int], int]:
     """How often there is each class, by number, and in how many images; 0: in all."""
     kind = load_source(dataset.kind)
-    if kind.class_counts:
-        return dict(enumerate(kind.class_counts(dataset))), 0
-    if kind.classes_in is None:
-        return labels, 0
+    if (of_classes := kind.class_counts(dataset)) is not None:
+        return dict(enumerate(of_classes)), 0
     looked_at = sorted(sample, key=lambda each: (each.path, each.offset))
     if roots is not None:
         looked_at = [each for each in looked_at if not each.mask or not roots.refusal(each.mask)]
+    in_images = kind.classes_in(dataset, looked_at)
+    if in_images is None:
+        return labels, 0
     counts: Counter[int] = Counter()
     images = 0
-    for found in kind.classes_in(dataset, looked_at):
+    for found in in_images:
         images += 1
         counts.update(found)
         check()

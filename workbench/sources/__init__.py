@@ -1,7 +1,8 @@
 """What a graph can read: a module in ``kinds`` for each kind of source.
 
-Each such module has a ``SOURCE``, and its name is the kind's. It says which DALI operator reads,
-how the exported code finds the data, and how the workbench lists, counts and watches them.
+Each such module has a subclass of ``SourceKind`` and its instance ``SOURCE``; its name is the
+kind's. It says which DALI operator reads, how the exported code finds the data, and how the
+workbench lists, counts and watches them.
 
 A graph says *how* it reads (``graph.model.Source``), a ``Dataset`` *what*: each run of a graph gets
 one for every parameter of the exported program that names data, most often ``data`` alone.
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -37,6 +38,10 @@ from workbench.sources.common.source_kind import Header as Header
 from workbench.sources.common.source_kind import Index as Index
 from workbench.sources.common.source_kind import Sample as Sample
 from workbench.sources.common.source_kind import SourceKind as SourceKind
+from workbench.sources.common.source_kind import dump_file_list as dump_file_list
+from workbench.sources.common.source_kind import fits_list as fits_list
+from workbench.sources.common.source_kind import folder_of as folder_of
+from workbench.sources.common.source_kind import kind_of_functions as kind_of_functions
 
 _NO_FILES = ("No files found", "specified an empty list", "no video has as many")
 """What DALI says of a folder without images."""
@@ -74,45 +79,13 @@ def list_samples(dataset: Dataset) -> Iterator[Sample]:
     return load_source(dataset.kind).list_samples(dataset)
 
 
-def fits_list(file: Sample) -> bool:
-    """Whether a list, which has a file on each line, can hold this one: not with a line break."""
-    path = os.path.abspath(file.path)
-    return "\n" not in path and "\r" not in path
-
-
-def dump_file_list(files: Iterable[Sample]) -> bytes:
-    """The files as DALI's ``file_list``: on each line an absolute path and a label.
-
-    Bytes, for names need not be UTF-8. One that does not ``fits_list`` is left out.
-    """
-    return b"".join(
-        b"%b %d\n" % (os.fsencode(os.path.abspath(file.path)), file.label)
-        for file in files
-        if fits_list(file)
-    )
-
-
 def write_without(dataset: Dataset, names: Collection[str], place: Path) -> Path:
     """Write a dataset without the samples of these names at a new place, and give its path.
 
-    A list of files (``place`` with ``.txt``), or a folder of what the kind's ``leave_out`` writes:
-    that refers to the given data, and copies no image. Raises DataError where a kind has none.
+    A list of files (``place`` with ``.txt``), or a folder that refers to the given data: no image
+    is copied, but for LMDB. Raises DataError where a kind can leave out none.
     """
-    kind = load_source(dataset.kind)
-    if kind.lists_files:
-        path = place.with_suffix(".txt")
-        path.write_bytes(
-            dump_file_list(file for file in list_samples(dataset) if file.name not in names)
-        )
-        return path
-    if kind.leave_out is None:
-        first = ", ".join(sorted(names)[:3])
-        raise DataError(
-            f"{dataset}: {len(names):,} samples cannot be used ({first}). No reader can leave out "
-            f"samples of a {kind.about}: write it anew without these."
-        )
-    place.mkdir()
-    return kind.leave_out(dataset, names, place)
+    return load_source(dataset.kind).leave_out(dataset, names, place)
 
 
 def require_dataset(dataset: Dataset, device: str = "") -> None:
@@ -122,23 +95,24 @@ def require_dataset(dataset: Dataset, device: str = "") -> None:
     """
     kind = load_source(dataset.kind)
     kind.require(dataset)
-    if device and kind.undecodable is not None and (reason := kind.undecodable(dataset, device)):
+    if device and (reason := kind.undecodable(dataset, device)):
         raise DataError(reason)
 
 
 def header_of(path: str) -> Header | None:
     """What the header of a file tells; None where its name is not that of a kind of its own."""
-    for kind in map(load_source, source_kinds()):
-        if kind.read_header is not None and path.lower().endswith(kind.suffixes):
-            return kind.read_header(path)
-    return None
+    found = (kind.read_header(path) for kind in _kinds_of_file(path))
+    return next(filter(None, found), None)
 
 
 def content_fault(path: str) -> str:
     """What is wrong with the content of a file that ``header_of`` knows and a reader takes."""
-    kinds = [load_source(kind) for kind in source_kinds()]
-    reads = (each.read_content for each in kinds if path.lower().endswith(each.suffixes))
-    return next((read(path) for read in reads if read is not None), "")
+    return next(filter(None, (kind.read_content(path) for kind in _kinds_of_file(path))), "")
+
+
+def _kinds_of_file(path: str) -> Iterator[SourceKind]:
+    kinds = map(load_source, source_kinds())
+    return (kind for kind in kinds if path.lower().endswith(kind.suffixes))
 
 
 def taken_as(dataset: Dataset) -> str:
@@ -180,8 +154,7 @@ def failure_reason(dataset: Dataset, said: str) -> str:
     """Why a dataset's reader failed, by what DALI said, and what to do; empty: it is not known."""
     if any(words in said for words in _NO_FILES):
         return no_files_reason(dataset)
-    explain = load_source(dataset.kind).explain
-    return explain(dataset, said) if explain is not None else ""
+    return load_source(dataset.kind).explain(dataset, said)
 
 
 def name_with_ending(path: str) -> str:

@@ -344,7 +344,7 @@ def _for_each_parameter(found: re.Match[str], parts: TemplateParts) -> str:
             )
         )
         for name, kind in parts.parameters.items()
-        if kind.argument is None or "abspath" not in text  # module:factory is no path
+        if not kind.in_memory or "abspath" not in text  # module:factory is no path
     )
 
 

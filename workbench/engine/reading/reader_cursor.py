@@ -161,9 +161,9 @@ class ReaderCursor:
         self._left_out = ""
         """How many samples the reader cannot give, and the first: the others are read."""
         kind = None if data is None else load_source(data.kind)
-        self._remark = kind.remark(data, self._device) if kind and data and kind.remark else ""
-        if kind is not None and kind.undecodable is not None:
-            self._read_rest()  # DALI passes over some without a word, and ends at others
+        self._remark = kind.remark(data, self._device) if kind and data else ""
+        if kind is not None and kind.checked_first:
+            self._read_rest()
 
     def batch(self, index: int) -> ReadBatch:
         """Batch ``index`` from 0. Raises PipelineError or DataError."""
@@ -231,7 +231,7 @@ class ReaderCursor:
             return False
         kind = load_source(data.kind)
         in_mask = mask_fault if kind.targets == "masks" else lambda each: ""
-        in_files = kind.holder is None and not kind.lists_files
+        in_files = kind.in_files and not kind.lists_files
         samples = list(list_samples(data))
         lacking = {
             each.name: fault
@@ -295,11 +295,11 @@ class ReaderCursor:
 
     def _use_index(self) -> None:
         """Give the reader an index that was made, or of provisional data that of the first."""
-        index = load_source(self._data.kind).index if self._data is not None else None
-        if index is None or self._data is None:
+        kind = None if self._data is None else load_source(self._data.kind)
+        if self._data is None or kind is None or not kind.is_indexed:
             return
         folder = tempfile.TemporaryDirectory(prefix="workbench-index-")
-        if (found := index.find(self._data, Path(folder.name))) is not None:
+        if (found := kind.find_indexed(self._data, Path(folder.name))) is not None:
             self._index = folder
             self._give(found)
 
@@ -370,12 +370,12 @@ class ReaderCursor:
         return pipe
 
     def _copy(self, outputs: Any, at: _Position) -> ReadBatch:
-        told = load_source(self._data.kind).told if self._data is not None else None
-        if told is None or self._data is None:
+        if self._data is None or not self._data.in_memory:
             paths = [outputs[0][i].source_info() for i in range(len(outputs[0]))]
         else:
             meta = at.pipeline.reader_meta(self._source.id)
-            samples = told(self._data, meta["samples"](at.next_batch))
+            kind = load_source(self._data.kind)
+            samples = kind.told(self._data, meta["samples"](at.next_batch))
             self.unreadable.update((each.name, each.fault) for each in samples if each.fault)
             paths = [each.name for each in samples]
         names = tuple(self._originals.get(path, self._name(path)) for path in paths)
@@ -419,8 +419,9 @@ class ReaderCursor:
 
     @property
     def holder(self) -> Callable[[str], str] | None:
-        """As of ``SourceKind``."""
-        return load_source(self._data.kind).holder if self._data is not None else None
+        """``SourceKind.holder``; None where each sample is a file of its own."""
+        kind = None if self._data is None else load_source(self._data.kind)
+        return None if kind is None or kind.in_files else kind.holder
 
     @property
     def nbytes(self) -> int:

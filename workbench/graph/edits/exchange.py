@@ -58,8 +58,8 @@ def exchanged(graph: Graph, source: Source, kind: str, data: Dataset | None = No
             else node
             for node in nodes
         ]
-    frames = new.gives_sequences is not None and new.gives_sequences(data)
-    if (frames or old.gives_sequences is not None) and len(graph.sources) == 1:
+    frames = new.gives_sequences(data)
+    if (frames or old.has_sequences) and len(graph.sources) == 1:
         nodes = [_in_order(node, frames=frames) for node in nodes]
     return replace(graph, nodes=tuple(nodes)).rewire(moved)
 

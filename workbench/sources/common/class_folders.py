@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
-from workbench.sources import Dataset
+from workbench.errors import DataError
+from workbench.sources import Dataset, SourceKind
 
+IMAGES = (
+    *(".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm"),
+    *(".pgm", ".pbm", ".jp2", ".webp"),
+)
+"""What DALI's file reader takes for images (its ``file_filters``, without the sounds)."""
+_LOOKED_AT = 10_000
+"""Files of a folder among which some of a kind are looked for."""
 _NAMED = 3
 """Files that a sentence names of those that are not read."""
 _LOOKED_INTO = 1000
@@ -96,22 +105,6 @@ FIND_CLASS_FILES = "\n\n".join(map(inspect.getsource, _LISTING))
 """Source of what finds the files of class folders, for programs."""
 
 
-def class_names_of(dataset: Dataset) -> list[str]:
-    """The names of the class folders, or of the classes of files that are listed in Python."""
-    if dataset.location or all(isinstance(label, int) for _, label in dataset.items):
-        return class_folders(dataset.location)
-    return sorted({str(label) for _, label in dataset.items})
-
-
-def watched_class_folders(dataset: Dataset) -> Iterator[str]:
-    """What changes where a file comes or goes: the folder and its classes, or the files listed."""
-    if not dataset.location:
-        yield from (path for path, _ in dataset.items)
-        return
-    yield dataset.location
-    yield from (os.path.join(dataset.location, name) for name in class_folders(dataset.location))
-
-
 def describe_unread(data: str, suffixes: tuple[str, ...], noun: str = "image") -> Iterator[str]:
     """Which files and folders in class folders, or in a flat folder, are not read, in sentences.
 
@@ -167,3 +160,70 @@ def _files_below(folder: str, suffixes: tuple[str, ...]) -> list[str]:
         for name in names
         if name.lower().endswith(suffixes)
     ]
+
+
+def require_whole_labels(dataset: Dataset, noun: str) -> None:
+    """Raise DataError where a label that is given in Python is no whole number."""
+    named = next((label for _, label in dataset.items if isinstance(label, str)), None)
+    if named is not None:
+        raise DataError(f"The label of {noun} is {named!r}. Give a whole number.")
+
+
+class ClassFiles(SourceKind):
+    """Files with the endings ``suffixes``: one, a folder, class folders, or a list of them."""
+
+    imports: tuple[str, ...] = ("os",)
+    helpers: tuple[Any, ...] = (is_hidden, is_folder, class_folders, named_files, files_of)
+
+    def files(self, dataset: Dataset) -> list[tuple[str, int]]:
+        """Each file with its label. Raises DataError."""
+        try:
+            files, labels = files_of(dataset.argument, self.suffixes)
+        except OSError as error:
+            raise DataError(f"{dataset} cannot be read: {error.strerror}.") from None
+        except ValueError:
+            raise DataError(
+                f"{dataset} is no list of {self.noun}s: write a path and a number."
+            ) from None
+        return list(zip(files, labels, strict=True))
+
+    def accepts(self, path: Path) -> bool:
+        """Files, a list of them, and folders with some and no image, also in the first class."""
+        try:
+            if path.suffix.lower() == ".txt" and path.is_file():
+                with open(path, "rb") as file:
+                    first = file.readline().rstrip().rpartition(b" ")[0].lower()
+                return first.endswith(tuple(map(os.fsencode, self.suffixes)))
+            if not os.path.isdir(path):
+                return path.suffix.lower() in self.suffixes
+            names = first_names(str(path), _LOOKED_AT)
+        except OSError:
+            return False
+        return any(each.endswith(self.suffixes) for each in names) and not any(
+            each.endswith(IMAGES) for each in names
+        )
+
+    def class_names(self, dataset: Dataset) -> list[str]:
+        """The names of the class folders, or of the classes of files that are listed in Python."""
+        if dataset.location or all(isinstance(label, int) for _, label in dataset.items):
+            return class_folders(dataset.location)
+        return sorted({str(label) for _, label in dataset.items})
+
+    def watched(self, dataset: Dataset) -> Iterator[str]:
+        """The folder and its classes, or the files listed."""
+        if not dataset.location:
+            yield from (path for path, _ in dataset.items)
+            return
+        yield dataset.location
+        for name in class_folders(dataset.location):
+            yield os.path.join(dataset.location, name)
+
+    def not_read(self, dataset: Dataset) -> Iterator[str]:
+        if os.path.isdir(dataset.location):
+            yield from describe_unread(dataset.location, self.suffixes, self.noun)
+
+    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+        if self.lists_files:
+            return super().leave_out(dataset, names, place)
+        place.mkdir()
+        return self.write_list(dataset, names, place / f"{self.noun}s")

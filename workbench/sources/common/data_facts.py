@@ -80,7 +80,7 @@ def _read(dataset: Dataset) -> DataFacts:
     on_disk = not dataset.in_memory
     one_class_each = not source.targets
     labels = tuple(each.label for each in samples) if one_class_each else ()
-    names = source.key_point_names(dataset) if source.key_point_names else []
+    names = source.key_point_names(dataset)
     class_names = source.class_names(dataset)
     outside = [each for each in samples if each.remark.endswith(OVER_EDGE)]
     without_area = [each for each in samples if f" {WITHOUT_AREA} " in each.remark]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import walk_packages
@@ -15,12 +15,6 @@ from workbench.names import did_you_mean
 from workbench.sources import kinds
 from workbench.sources.common.remote import REMOTE
 from workbench.sources.common.source_kind import SourceKind
-
-_DIRECTLY = {
-    "file_root": "folder of {noun}s by class",
-    "file_list": "list of files and labels",
-}
-"""What is read by an argument of DALI's reader alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +48,7 @@ class Dataset:
     @property
     def argument(self) -> Any:
         """What the exported program is given for it."""
-        argument = load_source(self.kind).argument
-        if argument is not None:
-            return argument(self)
-        return self.location or [list(item) for item in self.items]
+        return load_source(self.kind).argument(self)
 
     @property
     def place(self) -> str:
@@ -85,21 +76,10 @@ class Dataset:
     @property
     def in_memory(self) -> bool:
         """Whether a process gives its samples out of its memory: no path says where they lie."""
-        return load_source(self.kind).argument is not None
+        return load_source(self.kind).in_memory
 
     def __str__(self) -> str:
         return self.title or self.location or f"a list of {len(self.items):,} files"
-
-
-def folder_of(dataset: Dataset) -> str:
-    """The folder in which data lie: the location or, of a file, the one round it.
-
-    Of files that are listed in Python the one that holds them all.
-    """
-    if dataset.location:
-        path = os.path.abspath(dataset.location)
-        return path if os.path.isdir(path) else os.path.dirname(path)
-    return os.path.commonpath([os.path.dirname(path) for path, _ in dataset.items])
 
 
 Datasets = Mapping[str, Dataset]
@@ -129,10 +109,7 @@ def load_source(kind: str) -> SourceKind:
     """
     kind, _, argument = kind.partition(":")
     if argument:
-        metavar = "FILE" if argument == "file_list" else "DIR"
-        kind_of = load_source(kind)
-        about = _DIRECTLY[argument].format(noun=kind_of.noun)
-        return replace(kind_of, argument_name=argument, imports=(), about=about, metavar=metavar)
+        return load_source(kind).given(argument)
     if kind not in source_kinds():
         hint = did_you_mean(kind, source_kinds(), f"There are {', '.join(source_kinds())}.")
         raise DataError(f"There is no kind of source {kind!r}. {hint}")

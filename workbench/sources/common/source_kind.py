@@ -1,14 +1,16 @@
-"""What a kind of source says of itself, and what it says of a dataset's samples."""
+"""The base class of a kind of source, and what it tells of a dataset's samples."""
 
 from __future__ import annotations
 
 import inspect
 import io
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, NamedTuple
+
+from workbench.errors import DataError
 
 if TYPE_CHECKING:
     from workbench.sources import Dataset
@@ -81,26 +83,50 @@ class Header(NamedTuple):
     """What is unusual in a file that DALI reads: the kind of the finding, and a description."""
 
 
-class Index(NamedTuple):
-    """Of a kind whose reader looks through all data before its first sample, unless told an index.
+def folder_of(dataset: Dataset) -> str:
+    """The folder in which data lie: the location or, of a file, the one round it.
 
-    It is made in a temporary folder, or read, while a dataset of the ``first`` samples is
-    previewed.
+    Of files that are listed in Python the one that holds them all.
     """
-
-    is_needed: Callable[[Dataset], bool]
-    """Whether the reader would take seconds, to do without or to read it."""
-    make: Callable[[Dataset, Callable[[int], None]], None]
-    """Makes it where none is there. Tells how many samples it has; what that raises ends it. Raises
-    DataError."""
-    find: Callable[[Dataset, Path], dict[str, Any] | None]
-    """What ``SourceKind.find`` gives, with the index, or None where there is none. That of the
-    ``first`` samples is made in the given folder."""
+    if dataset.location:
+        path = os.path.abspath(dataset.location)
+        return path if os.path.isdir(path) else os.path.dirname(path)
+    return os.path.commonpath([os.path.dirname(path) for path, _ in dataset.items])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def fits_list(file: Sample) -> bool:
+    """Whether a list, which has a file on each line, can hold this one: not with a line break."""
+    path = os.path.abspath(file.path)
+    return "\n" not in path and "\r" not in path
+
+
+def dump_file_list(files: Iterable[Sample]) -> bytes:
+    """The files as DALI's ``file_list``: on each line an absolute path and a label.
+
+    Bytes, for names need not be UTF-8. One that does not ``fits_list`` is left out.
+    """
+    return b"".join(
+        b"%b %d\n" % (os.fsencode(os.path.abspath(file.path)), file.label)
+        for file in files
+        if fits_list(file)
+    )
+
+
+_DIRECTLY = {
+    "file_root": "folder of {noun}s by class",
+    "file_list": "list of files and labels",
+}
+"""What is read by an argument of DALI's reader alone."""
+
+
 class SourceKind:
-    """One way to read: all that is asked of a source, by what it is asked for."""
+    """One way to read: its attributes describe the reader, its methods the data.
+
+    A module in ``sources.kinds`` has a subclass and, as ``SOURCE``, its only instance. A kind
+    overrides what differs from files that DALI's reader takes one by one: it must have ``about``,
+    ``op``, ``located_by``, ``find``, ``require``, ``list_samples``, ``nothing_found`` and
+    ``write_placeholder``.
+    """
 
     # What it is called.
 
@@ -118,8 +144,6 @@ class SourceKind:
 
     # Which data are of it.
 
-    accepts: Callable[[Path], bool]
-    """Whether a path is of this kind."""
     precedence: int = 2
     """Of kinds that accept the same path the one with the highest is taken, of equals the first by
     name: 4 is a narrower form of another kind, 3 records of many samples, 2 samples in files of
@@ -150,10 +174,9 @@ class SourceKind:
     pixels: str = ""
     """The output that gives pixels, where its reader decodes; empty where decoders follow it. The
     exported code then tells ``reader`` the side: ``device`` is ``cpu``, ``mixed`` or ``gpu``."""
-    gives_sequences: Callable[[Dataset | None], bool] | None = None
-    """Whether a dataset's samples are sequences of pictures, of one that is not known those of
-    most; None: no dataset's are."""
-    begins: Mapping[str, int] = field(default_factory=dict, hash=False)
+    has_sequences: bool = False
+    """Whether samples can be sequences of pictures."""
+    begins: ClassVar[Mapping[str, int]] = {}
     """Options that come with the source and go with it, such as the frames of a sequence."""
     decoder: str = ""
     """The operator that decodes its images, where DALI's decoders do not."""
@@ -161,106 +184,221 @@ class SourceKind:
     # What the exported program has for it.
 
     find: Callable[[Any], dict[str, Any]]
-    """The function that the exported code calls with the parameter for the reader's arguments; its
-    source is exported, so it stands on its own."""
+    """A static method that the exported code calls with the parameter for the reader's arguments;
+    its source is exported, so it stands on its own."""
     reader: Callable[..., Any] | None = None
-    """The function that the exported code calls in the place of DALI's reader, where that gives
+    """A static method that the exported code calls in the place of DALI's reader, where that gives
     other than ``outputs``: it takes what ``find`` gives and the reader's options. Its source is
     exported. What it gives last it makes last."""
-    helpers: str = ""
-    """Source of what ``find`` needs beside it, exported before it."""
-    imports: tuple[str, ...] = field(default=())
-    """Modules that it needs."""
-    unread: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    helpers: tuple[Any, ...] = ()
+    """What ``find`` needs beside it, exported before it: functions, classes or source text."""
+    imports: tuple[str, ...] = ()
+    """Modules that the exported code needs."""
+    unread: ClassVar[Mapping[str, Any]] = {}
     """What ``find`` gives where a pipeline is made that is not there to read: as much as the reader
     must be given to have its outputs."""
-    argument: Callable[[Dataset], Any] | None = None
-    """What the exported program is given for a dataset, where that is not its location."""
-    directly: Callable[[Dataset | None], str] = lambda dataset: ""
-    """Given a dataset, or None where it is not known: the argument of DALI's reader that reads it
-    without ``find``, or empty."""
     argument_name: str = ""
-    """That argument, in a kind of an exported program that has no ``find``."""
+    """The argument of DALI's reader for the data, in a kind of an exported program that has no
+    ``find``: see ``directly``."""
     pipeline_arguments: tuple[str, ...] = ()
     """What the exported program gives the pipeline itself for its reader, as Python writes it."""
-    write_placeholder: Callable[[Path], Path]
-    """Writes data of the kind into an empty folder and gives their path: an exported program is
-    imported on them, which reads nothing."""
 
-    # Its samples.
+    # Its samples, and what becomes of those at fault.
 
-    list_samples: Callable[[Dataset], Iterator[Sample]]
-    """Every sample, in the reader's order. Raises DataError."""
     is_listed: bool = True
     """Whether ``list_samples`` lists them; else nothing is counted, checked or left out."""
-    root: Callable[[Dataset], str]
-    """The folder that names are relative to."""
-    holder: Callable[[str], str] | None = None
-    """The file, relative to the root, that holds the sample of a name; where samples are files
-    None."""
-    told: Callable[[Dataset, Sequence[int]], list[Sample]] | None = None
-    """Name and fault of the samples at some places of a dataset (``samples`` of the pipeline's
-    ``reader_meta`` says which a batch has), where DALI does not tell names."""
-    watched: Callable[[Dataset], Iterator[str]]
-    """Paths of which one changes when files come or go."""
-    index: Index | None = None
-    """As of ``Index``; None where its reader begins at once."""
-
-    # Its classes and targets.
-
-    class_names: Callable[[Dataset], list[str]]
-    """The name of each label, in order; empty where they have none."""
-    key_point_names: Callable[[Dataset], list[str]] | None = None
-    """The names of key points, in order; None where they have none."""
-    class_counts: Callable[[Dataset], list[int]] | None = None
-    """Targets of each class, where they stand in one place; None: by the samples' labels."""
-    without_targets: Callable[[Dataset], int] | None = None
-    """How many samples have none, where that stands in one place."""
+    in_files: bool = True
+    """Whether each sample is a file of its own; else ``holder`` names the file."""
+    in_memory: bool = False
+    """Whether a process gives its samples out of its memory: no path says where they lie."""
     targets: Literal["", "boxes", "masks"] = ""
-    """What those are counted by: ``boxes`` or ``masks``; empty where a sample has one label."""
-    classes_in: Callable[[Dataset, Sequence[Sample]], Iterator[Collection[int]]] | None = None
-    """Of each of some samples the classes of its targets: of every box, or once each that its mask
-    has. Those at fault are passed over."""
-
-    # What is wrong with data, and what becomes of it.
-
-    require: Callable[[Dataset], None]
-    """Raises DataError, with the remedy, where a dataset cannot be read at all."""
-    nothing_found: Callable[[Dataset], str]
-    """Why there are no samples, and what to do."""
-    explain: Callable[[Dataset, str], str] | None = None
-    """Given a dataset and what DALI said when its reader failed: why, and what to do, or empty."""
-    undecodable: Callable[[Dataset, str], str] | None = None
-    """Given a dataset and ``cpu`` or ``mixed``: why its reader cannot decode it there, or empty."""
-    remark: Callable[[Dataset, str], str] | None = None
-    """Given a dataset and ``cpu`` or ``mixed``: what its reader decodes wrongly, or empty."""
-    read_header: Callable[[str], Header] | None = None
-    """Of a file of ``suffixes`` that is no image: what its header tells."""
-    read_content: Callable[[str], str] | None = None
-    """Of such a file that its reader takes: what is wrong with its numbers, or empty."""
-    passed_over: Callable[[Dataset], Iterator[str]] = lambda dataset: iter(())
-    """Names of images there that its reader passes over; ``pillow_images`` has them."""
-    not_read: Callable[[Dataset], Iterator[str]] = lambda dataset: iter(())
-    """Sentences on the files and folders there that are not read, and on empty class folders."""
+    """What is counted of its targets; empty where a sample has one label."""
+    decodes_images: bool = False
+    """Whether its reader decodes images, so that one that is none ends the process."""
+    is_indexed: bool = False
+    """Whether an index can be made for its reader, which would look through all data without."""
+    checked_first: bool = False
+    """Whether all samples are looked at before the reader is made: it passes over some without a
+    word, and ends at others."""
     looks_ahead: bool = False
     """Whether ``list_samples`` soon tells the faults of the samples that a reader comes to first: a
     preview names those that its reader takes in silence."""
     ends_process: str = ""
     """Words in the fault of a sample that would end the reader's process, or what it feeds, of a
     kind that looks ahead: it is left out before."""
-    leave_out: Callable[[Dataset, Collection[str], Path], Path] | None = None
-    """Given a dataset, names of samples and an empty folder, writes a dataset of the same kind
-    without these there, and gives its path; nothing of what is kept is copied, but for LMDB. None:
-    it cannot, or its reader takes a list of files."""
+
+    def accepts(self, path: Path) -> bool:
+        """Whether a path is of this kind."""
+        return False
+
+    def require(self, dataset: Dataset) -> None:
+        """Raise DataError, with the remedy, where a dataset cannot be read at all."""
+        raise NotImplementedError
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        """Every sample, in the reader's order. Raises DataError."""
+        raise NotImplementedError
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        """Why there are no samples, and what to do."""
+        raise NotImplementedError
+
+    def write_placeholder(self, folder: Path) -> Path:
+        """Write data of the kind into an empty folder and give their path.
+
+        An exported program is imported on them, which reads nothing.
+        """
+        raise NotImplementedError
+
+    def argument(self, dataset: Dataset) -> Any:
+        """What the exported program is given for a dataset."""
+        return dataset.location or [list(item) for item in dataset.items]
+
+    def directly(self, dataset: Dataset | None) -> str:
+        """The argument of DALI's reader that reads a dataset without ``find``, or empty.
+
+        None where the dataset is not known.
+        """
+        return ""
+
+    def gives_sequences(self, dataset: Dataset | None) -> bool:
+        """Whether a dataset's samples are sequences of pictures; of None those of most are."""
+        return self.has_sequences
+
+    def root(self, dataset: Dataset) -> str:
+        """The folder that names are relative to."""
+        return folder_of(dataset)
+
+    def holder(self, name: str) -> str:
+        """The file, relative to the root, that holds the sample of a name."""
+        return name
+
+    def told(self, dataset: Dataset, places: Sequence[int]) -> list[Sample]:
+        """Name and fault of the samples at some places of a dataset in memory.
+
+        ``samples`` of the pipeline's ``reader_meta`` says which a batch has: DALI tells no names.
+        """
+        raise NotImplementedError
+
+    def watched(self, dataset: Dataset) -> Iterator[str]:
+        """Paths of which one changes when files come or go."""
+        return iter([dataset.location] if dataset.location else [])
+
+    def needs_index(self, dataset: Dataset) -> bool:
+        """Whether the reader would take seconds before its first sample.
+
+        It looks through all data without an index. The ``first`` samples are previewed meanwhile.
+        """
+        return False
+
+    def make_index(self, dataset: Dataset, tell: Callable[[int], None]) -> None:
+        """Make an index, where none is there, in a temporary folder. Raises DataError.
+
+        ``tell`` is called with the number of samples so far; what it raises ends the work.
+        """
+
+    def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any] | None:
+        """What ``find`` gives, with the index, or None where there is none.
+
+        That of the ``first`` samples is made in the given folder.
+        """
+        return None
+
+    def class_names(self, dataset: Dataset) -> list[str]:
+        """The name of each label, in order; empty where they have none."""
+        return []
+
+    def key_point_names(self, dataset: Dataset) -> list[str]:
+        """The names of key points, in order; empty where they have none."""
+        return []
+
+    def class_counts(self, dataset: Dataset) -> list[int] | None:
+        """Targets of each class, where they stand in one place; None: by the samples' labels."""
+        return None
+
+    def without_targets(self, dataset: Dataset) -> int:
+        """How many samples have no targets, where that stands in one place."""
+        return 0
+
+    def classes_in(
+        self, dataset: Dataset, samples: Sequence[Sample]
+    ) -> Iterator[Collection[int]] | None:
+        """Of each of some samples the classes of its targets; None where it has one label.
+
+        Of every box, or once each that its mask has. Those at fault are passed over.
+        """
+        return None
+
+    def explain(self, dataset: Dataset, said: str) -> str:
+        """Why its reader failed, by what DALI said, and what to do; empty where not known."""
+        return ""
+
+    def undecodable(self, dataset: Dataset, device: str) -> str:
+        """Why its reader cannot decode a dataset on ``cpu`` or ``mixed``, or empty."""
+        return ""
+
+    def remark(self, dataset: Dataset, device: str) -> str:
+        """What its reader decodes wrongly on ``cpu`` or ``mixed``, or empty."""
+        return ""
+
+    def read_header(self, path: str) -> Header | None:
+        """What the header of a file of ``suffixes`` tells that is no image; None: nothing."""
+        return None
+
+    def read_content(self, path: str) -> str:
+        """What is wrong with the numbers of such a file that its reader takes, or empty."""
+        return ""
+
+    def passed_over(self, dataset: Dataset) -> Iterator[str]:
+        """Names of images there that its reader passes over; ``pillow_images`` has them."""
+        return iter(())
+
+    def not_read(self, dataset: Dataset) -> Iterator[str]:
+        """Sentences on the files and folders there that are not read, and on empty class folders.
+
+        Raises OSError.
+        """
+        return iter(())
+
+    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+        """Write a dataset without the samples of these names at a new place, and give its path.
+
+        It refers to the given data: no image is copied, but for LMDB. Raises DataError where the
+        reader can leave out none.
+        """
+        if not self.lists_files:
+            first = ", ".join(sorted(names)[:3])
+            raise DataError(
+                f"{dataset}: {len(names):,} samples cannot be used ({first}). No reader can leave "
+                f"out samples of a {self.about}: write it anew without these."
+            )
+        return self.write_list(dataset, names, place)
+
+    def write_list(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+        """Write DALI's ``file_list`` of the samples without those of these names."""
+        path = place.with_suffix(".txt")
+        path.write_bytes(
+            dump_file_list(each for each in self.list_samples(dataset) if each.name not in names)
+        )
+        return path
+
+    def given(self, argument_name: str) -> SourceKind:
+        """The kind in a program that gives DALI's reader the data as they are, in an argument."""
+        kind = copy(self)
+        kind.argument_name, kind.imports = argument_name, ()
+        kind.about = _DIRECTLY[argument_name].format(noun=self.noun)
+        kind.metavar = "FILE" if argument_name == "file_list" else "DIR"
+        return kind
 
     @property
     def find_source(self) -> str:
         """The source of ``helpers``, ``find`` and ``reader``, with a line break at its end."""
         if self.argument_name:
             return ""
-        written = [self.helpers] if self.helpers else []
-        written += map(inspect.getsource, filter(None, [self.find, self.reader]))
-        return "\n\n".join(written)
+        parts = (*self.helpers, self.find, *([self.reader] if self.reader else []))
+        return "\n\n".join(
+            part if isinstance(part, str) else inspect.getsource(part) for part in parts
+        )
 
     @property
     def remedy(self) -> str:
@@ -270,11 +408,36 @@ class SourceKind:
         return f"`workbench samples shapes --targets` writes some: give shapes/{self.sample}."
 
     @property
-    def decodes_images(self) -> bool:
-        """Whether its reader decodes images, so that one that is none ends the process."""
-        return bool(self.pixels) and self.read_header is None
-
-    @property
     def lists_files(self) -> bool:
         """Whether samples can be left out by naming the others: DALI's ``file_list``."""
         return self.op == "readers.file"
+
+
+class Index(NamedTuple):
+    """``needs_index``, ``make_index`` and ``find_indexed`` of a kind of functions."""
+
+    is_needed: Callable[[Dataset], bool]
+    make: Callable[[Dataset, Callable[[int], None]], None]
+    find: Callable[[Dataset, Path], dict[str, Any] | None]
+
+
+def kind_of_functions(base: SourceKind | None = None, **given: Any) -> SourceKind:
+    """A kind with functions in the place of methods, until every kind is a class."""
+    kind = SourceKind() if base is None else copy(base)
+    if index := given.get("index"):
+        given |= {"needs_index": index.is_needed, "make_index": index.make, "is_indexed": True}
+        given["find_indexed"] = index.find
+    if write := given.get("leave_out"):
+
+        def leave_out(dataset: Dataset, names: Collection[str], place: Path) -> Path:
+            place.mkdir()
+            left: Path = write(dataset, names, place)
+            return left
+
+        given["leave_out"] = leave_out
+    if "helpers" in given:
+        given["helpers"] = (given["helpers"],)
+    in_memory = "argument" in given
+    vars(kind).update({"in_files": "holder" not in given, "in_memory": in_memory, **vars(kind)})
+    vars(kind).update(given)
+    return kind

@@ -165,8 +165,7 @@ class DataPanel:
                 require_dataset(self.dataset)
             elif next(list_samples(self.dataset), None) is None:
                 raise DataError(no_files_reason(self.dataset))
-            index = load_source(self.dataset.kind).index
-            self.view["provisional"] = index is not None and index.is_needed(self.dataset)
+            self.view["provisional"] = load_source(self.dataset.kind).needs_index(self.dataset)
         except DataError as error:
             self.view["error"] = str(error)
 

@@ -78,11 +78,11 @@ class SampleCount:
             self._on_done(done)
 
     def _make_index(self) -> None:
-        index = load_source(self._dataset.kind).index
-        if index is None or not index.is_needed(self._dataset):
+        kind = load_source(self._dataset.kind)
+        if not kind.needs_index(self._dataset):
             return
         with suppress(DataError):  # the reader looks through all by itself, and says what is wrong
-            index.make(self._dataset, self._hear)
+            kind.make_index(self._dataset, self._hear)
         if not self._closed:
             self._on_indexed()
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from textwrap import dedent
 
 from workbench.catalog.own_operators.followers import CARRIERS
+from workbench.catalog.own_operators.regions import REGIONS
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Lines
 from workbench.emit.emitter import Emitter
@@ -30,8 +31,6 @@ from workbench.emit.pipeline_import.calls.follower_source import (
 from workbench.emit.pipeline_import.trace.traced import SourceLocation
 from workbench.errors import WorkbenchError
 from workbench.graph.annotations.follower_dependencies import with_dependencies
-from workbench.graph.control_flow.repeat import OP as REPEAT
-from workbench.graph.control_flow.some_of import OP as SOME_OF
 from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Body, Graph, Node, Port, Source
 from workbench.graph.model.node_order import running_order
@@ -258,7 +257,7 @@ def _without_unused(region: Node, used: set[str]) -> Node:
             bodies[name] = replace(body, nodes=nodes, outputs=outputs, inputs=takes)
             taken |= own
         more = {name for body in region.bodies.values() for name in body.outputs} & taken - used
-        if not (more and region.op in (REPEAT, SOME_OF)):
+        if not (more and REGIONS[region.op].consecutive):
             break
         used = used | more
     every = {name for body in region.bodies.values() for name in body.inputs}

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources import Dataset, Sample, kind_of_functions
 from workbench.sources.kinds.annotated._annotations import (
     OUTLINES,
     annotations_of,
@@ -167,7 +167,7 @@ def _write_placeholder(folder: Path) -> Path:
     return path
 
 
-SOURCE = SourceKind(
+SOURCE = kind_of_functions(
     about="COCO annotations (.json)",
     metavar="COCO.json",
     op="readers.coco",

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample
+from workbench.sources import Dataset, Sample, kind_of_functions
 from workbench.sources.kinds.annotated import coco
 from workbench.sources.kinds.annotated._annotations import OUTLINES, annotations_of
 from workbench.sources.kinds.annotated.coco import find_annotations
@@ -82,7 +82,7 @@ def _accepts(path: Path) -> bool:
     return coco.SOURCE.accepts(path) and "keypoints" in path.name
 
 
-SOURCE = replace(
+SOURCE = kind_of_functions(
     coco.SOURCE,
     about="COCO key points (*keypoints*.json)",
     begins={"polygon_masks": True},

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import inspect
 import os
 import re
 import shutil
@@ -137,35 +136,6 @@ def read_list(data: Any) -> dict[str, Any]:
     return {"file_root": root, "files": files, "labels": numbers}
 
 
-def _require(dataset: Dataset) -> None:
-    _labels(dataset)
-
-
-def _classes(dataset: Dataset) -> list[str]:
-    """The names of the classes, in order. Raises DataError as ``_labels``."""
-    found = list(_labels(dataset))
-    beside = os.path.splitext(dataset.location)[0] + _NAMES
-    if found or not dataset.location or not os.path.isfile(beside):
-        return found
-    try:
-        return Path(beside).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{beside} cannot be read as names of classes: {error}.") from None
-
-
-def _labels(dataset: Dataset) -> tuple[str, ...]:
-    """The labels in order; none where they are numbers. Raises DataError where no row is one."""
-    if not dataset.location:
-        return _labels_in(dataset, 0, 0)
-    path = Path(dataset.location)
-    if not os.path.exists(path):
-        raise DataError(f"There is no list of files {path}. Give a text or CSV file.")
-    if not os.path.isfile(path):
-        raise DataError(f"{path} is no file. Give a list of files that ends in .txt or .csv.")
-    found = os.stat(path)
-    return _labels_in(dataset, found.st_mtime_ns, found.st_size)
-
-
 @lru_cache(maxsize=8)
 def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
     """Each version of a list is looked through once: a million rows take a second."""
@@ -173,7 +143,7 @@ def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
     try:
         if is_numbered(dataset.argument):
             return ()
-        return tuple(_look_through(dataset))
+        return tuple(SOURCE._look_through(dataset))
     except PermissionError:
         raise DataError(f"The list {path} may not be read. Check its permissions.") from None
     except ValueError as error:
@@ -181,36 +151,6 @@ def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
         raise DataError(f"{error}. Write {form} in each row.") from None
     except (OSError, csv.Error) as error:
         raise DataError(f"{path} cannot be read as a list of files: {error}.") from None
-
-
-def _look_through(dataset: Dataset) -> list[str]:
-    path = Path(dataset.location)
-    if dataset.location:
-        _require_columns(path)
-    malformed: list[tuple[int, str]] = []
-    labels = {label for _, label in read_rows(dataset.argument, malformed)}
-    if malformed and not labels:
-        raise ValueError(f"{path}: {malformed[0][1]}")
-    if dataset.location.lower().endswith(".csv") and not _is_utf8(path):
-        raise DataError(
-            f"{path} is not UTF-8 text. Save it as UTF-8, or as a .txt list of lines 'path label'."
-        )
-    try:
-        numbers = {int(label) for label in labels}
-    except ValueError:
-        if fraction := next(filter(_is_fraction, sorted(labels)), None):
-            raise DataError(
-                f"{dataset}: the label {fraction!r} is not a whole number. Number the classes "
-                "from 0, or give them names."
-            ) from None
-        return sorted(labels)
-    large = next((number for number in numbers if not -(2**31) <= number < 2**31), None)
-    if large is not None:  # DALI would drop its upper bits without a word
-        raise DataError(
-            f"{dataset}: the label {large} does not fit into 32 bits, as DALI's labels do. Number "
-            "the classes from 0, or give them names."
-        )
-    return []
 
 
 def _require_columns(path: Path) -> None:
@@ -282,22 +222,6 @@ def _is_fraction(label: str) -> bool:
     return False
 
 
-def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    """In the order of the list. Last, at fault, are the rows that name no file."""
-    numbers = {name: number for number, name in enumerate(_labels(dataset))}
-    root = _root(dataset)
-    malformed: list[tuple[int, str]] = []
-    for name, label in read_rows(dataset.argument, malformed):
-        yield Sample(os.path.join(root, name), name, numbers[label] if numbers else int(label))
-    holder = os.path.basename(dataset.location)
-    for number, fault in malformed:
-        yield Sample(dataset.location, f"{holder}:{number}", -1, nbytes=0, fault=fault)
-
-
-def _root(dataset: Dataset) -> str:
-    return os.path.dirname(os.path.abspath(dataset.location)) if dataset.location else "/"
-
-
 def listed(items: Sequence[tuple[str, int | str]], classes: Sequence[str] = ()) -> Dataset:
     """The dataset of files given in Python: (path, label) for each.
 
@@ -342,7 +266,7 @@ def require_files(dataset: Dataset) -> None:
 
     Rows of a list in Python are counted from 0, those of a text or CSV file from 1.
     """
-    rows = list(_listed_rows(dataset))
+    rows = list(SOURCE._listed_rows(dataset))
     missing = [(row, path) for row, path in rows if not os.path.exists(path)]
     if missing:
         more = f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
@@ -356,23 +280,6 @@ def require_files(dataset: Dataset) -> None:
         )
 
 
-def _listed_rows(dataset: Dataset) -> Iterator[tuple[int, str]]:
-    """Row and path of each file of a list in Python or in a file; empty for other data."""
-    if not dataset.in_memory and dataset.items:
-        yield from enumerate(path for path, _ in dataset.items)
-    elif is_list(Path(dataset.location)) and os.path.isfile(dataset.location):
-        kind = load_source(dataset.kind)
-        if "file_list" in kind.located_by or kind.op == "request":
-            first = 0 if dataset.title else 1  # a title: ``listed`` wrote the list
-            for number, path in numbered_paths(dataset.location):
-                yield number - 1 + first, path
-
-
-def _accepts(path: Path) -> bool:
-    """Only DALI itself reads a text whose names are not UTF-8: ``folder`` gives it to DALI."""
-    return is_list(path) and (path.suffix.lower() == ".csv" or _is_utf8(path))
-
-
 def _is_utf8(path: Path) -> bool:
     try:
         path.read_text(encoding="utf-8")
@@ -383,34 +290,113 @@ def _is_utf8(path: Path) -> bool:
     return True
 
 
-def _directly(dataset: Dataset | None) -> str:
-    listed = dataset is not None and os.path.isfile(dataset.location)
-    return "file_list" if listed and is_numbered(dataset.location) else ""  # type: ignore[union-attr]
+class FileList(SourceKind):
+    """Files with labels in a text or CSV file, or in a list of Python."""
+
+    about = "list of files with labels (.txt or .csv)"
+    op = "readers.file"
+    located_by = frozenset({"file_root", "files", "file_list"})
+    find = staticmethod(read_list)
+    helpers = (is_header, read_rows, is_numbered, write_numbered)
+    imports = ("csv", "hashlib", "os", "re", "tempfile")
+    precedence = 1
+
+    def require(self, dataset: Dataset) -> None:
+        self._labels(dataset)
+
+    def class_names(self, dataset: Dataset) -> list[str]:
+        """The names of the classes, in order. Raises DataError as ``_labels``."""
+        found = list(self._labels(dataset))
+        beside = os.path.splitext(dataset.location)[0] + _NAMES
+        if found or not dataset.location or not os.path.isfile(beside):
+            return found
+        try:
+            return Path(beside).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(f"{beside} cannot be read as names of classes: {error}.") from None
+
+    def _labels(self, dataset: Dataset) -> tuple[str, ...]:
+        """The labels in order; none where they are numbers. Raises DataError for a bad list."""
+        if not dataset.location:
+            return _labels_in(dataset, 0, 0)
+        path = Path(dataset.location)
+        if not os.path.exists(path):
+            raise DataError(f"There is no list of files {path}. Give a text or CSV file.")
+        if not os.path.isfile(path):
+            raise DataError(f"{path} is no file. Give a list of files that ends in .txt or .csv.")
+        found = os.stat(path)
+        return _labels_in(dataset, found.st_mtime_ns, found.st_size)
+
+    def _look_through(self, dataset: Dataset) -> list[str]:
+        path = Path(dataset.location)
+        if dataset.location:
+            _require_columns(path)
+        malformed: list[tuple[int, str]] = []
+        labels = {label for _, label in read_rows(dataset.argument, malformed)}
+        if malformed and not labels:
+            raise ValueError(f"{path}: {malformed[0][1]}")
+        if dataset.location.lower().endswith(".csv") and not _is_utf8(path):
+            raise DataError(
+                f"{path} is not UTF-8 text. Save it as UTF-8, or as a .txt list of lines 'path "
+                "label'."
+            )
+        try:
+            numbers = {int(label) for label in labels}
+        except ValueError:
+            if fraction := next(filter(_is_fraction, sorted(labels)), None):
+                raise DataError(
+                    f"{dataset}: the label {fraction!r} is not a whole number. Number the classes "
+                    "from 0, or give them names."
+                ) from None
+            return sorted(labels)
+        large = next((number for number in numbers if not -(2**31) <= number < 2**31), None)
+        if large is not None:  # DALI would drop its upper bits without a word
+            raise DataError(
+                f"{dataset}: the label {large} does not fit into 32 bits, as DALI's labels do. "
+                "Number the classes from 0, or give them names."
+            )
+        return []
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        """In the order of the list. Last, at fault, are the rows that name no file."""
+        numbers = {name: number for number, name in enumerate(self._labels(dataset))}
+        root = self.root(dataset)
+        malformed: list[tuple[int, str]] = []
+        for name, label in read_rows(dataset.argument, malformed):
+            yield Sample(os.path.join(root, name), name, numbers[label] if numbers else int(label))
+        holder = os.path.basename(dataset.location)
+        for number, fault in malformed:
+            yield Sample(dataset.location, f"{holder}:{number}", -1, nbytes=0, fault=fault)
+
+    def root(self, dataset: Dataset) -> str:
+        return os.path.dirname(os.path.abspath(dataset.location)) if dataset.location else "/"
+
+    def _listed_rows(self, dataset: Dataset) -> Iterator[tuple[int, str]]:
+        """Row and path of each file of a list in Python or in a file; empty for other data."""
+        if not dataset.in_memory and dataset.items:
+            yield from enumerate(path for path, _ in dataset.items)
+        elif is_list(Path(dataset.location)) and os.path.isfile(dataset.location):
+            kind = load_source(dataset.kind)
+            if "file_list" in kind.located_by or kind.op == "request":
+                first = 0 if dataset.title else 1  # a title: ``listed`` wrote the list
+                for number, path in numbered_paths(dataset.location):
+                    yield number - 1 + first, path
+
+    def accepts(self, path: Path) -> bool:
+        """Only DALI itself reads a text whose names are not UTF-8: ``folder`` gives it to DALI."""
+        return is_list(path) and (path.suffix.lower() == ".csv" or _is_utf8(path))
+
+    def directly(self, dataset: Dataset | None) -> str:
+        listed = dataset is not None and os.path.isfile(dataset.location)
+        return "file_list" if listed and is_numbered(dataset.location) else ""  # type: ignore[union-attr]
+
+    def write_placeholder(self, folder: Path) -> Path:
+        path = folder / "list.txt"
+        path.write_text("image.jpg 0\n", encoding="utf-8")
+        return path
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return f"{dataset} names no file. Write 'path label' on each line."
 
 
-def _write_placeholder(folder: Path) -> Path:
-    path = folder / "list.txt"
-    path.write_text("image.jpg 0\n", encoding="utf-8")
-    return path
-
-
-SOURCE = SourceKind(
-    about="list of files with labels (.txt or .csv)",
-    op="readers.file",
-    located_by=frozenset({"file_root", "files", "file_list"}),
-    find=read_list,
-    helpers="\n\n".join(
-        inspect.getsource(f) for f in (is_header, read_rows, is_numbered, write_numbered)
-    ),
-    imports=("csv", "hashlib", "os", "re", "tempfile"),
-    accepts=_accepts,
-    precedence=1,
-    require=_require,
-    list_samples=_list_samples,
-    root=_root,
-    class_names=_classes,
-    watched=lambda dataset: iter([dataset.location] if dataset.location else []),
-    nothing_found=lambda dataset: f"{dataset} names no file. Write 'path label' on each line.",
-    write_placeholder=_write_placeholder,
-    directly=_directly,
-)
+SOURCE = FileList()

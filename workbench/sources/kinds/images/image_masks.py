@@ -8,18 +8,18 @@ on, one on each line.
 
 from __future__ import annotations
 
-import inspect
 import io
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
-from workbench.sources.common.class_folders import class_folders, is_folder, is_hidden
-from workbench.sources.kinds.images.folder import IMAGES, IMAGES_SOURCE
+from workbench.sources.common.annotated import READER_OPTIONS
+from workbench.sources.common.class_folders import IMAGES, class_folders, is_folder, is_hidden
+from workbench.sources.kinds.images.folder import IMAGES_SOURCE
 
 if TYPE_CHECKING:
     from nvidia.dali import fn  # the exported program has it
@@ -86,50 +86,6 @@ def read_pairs(masks: list[str], **options: Any) -> Any:
     return jpegs, fn.python_function(places, function=mask_at, output_layouts=["HWC"])
 
 
-def _pairs(dataset: Dataset) -> list[tuple[str, str]]:
-    if not all(pair_folders(dataset.location)):
-        raise DataError(_nothing_found(dataset))
-    try:
-        return pairs_in(dataset.location)
-    except OSError as error:
-        raise DataError(f"{error.filename} cannot be listed: {error.strerror}.") from None
-
-
-def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    """An image without a mask is at fault, and a mask alone."""
-    pairs = _pairs(dataset)
-    for image, mask in pairs:
-        name = os.path.relpath(image, dataset.location)
-        yield Sample(image, name, 0, fault="" if mask else "it has no mask", mask=mask)
-    folder = os.path.join(dataset.location, pair_folders(dataset.location)[1])
-    known = {mask for _, mask in pairs}
-    for name in sorted(os.listdir(folder)):
-        path = os.path.join(folder, name)
-        if name.lower().endswith(IMAGES) and path not in known and not is_hidden(name):
-            shown = os.path.relpath(path, dataset.location)
-            yield Sample(path, shown, 0, fault="it is the mask of no image", counted=False)
-
-
-def _require(dataset: Dataset) -> None:
-    if not any(mask for _, mask in _pairs(dataset)):
-        raise DataError(_nothing_found(dataset))
-
-
-def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
-    """Links to the images that are kept, and to their masks."""
-    for inner in ("images", "masks"):
-        (folder / inner).mkdir()
-    for image, mask in _pairs(dataset):
-        if mask and os.path.relpath(image, dataset.location) not in names:
-            for path, inner in ((image, "images"), (mask, "masks")):
-                link = folder / inner / os.path.basename(path)
-                if not link.is_symlink():  # 7.jpg and 7.png have one mask
-                    link.symlink_to(os.path.abspath(path))
-    if os.path.isfile(names_file := _names_file(dataset)):
-        (folder / "masks.names").symlink_to(os.path.abspath(names_file))
-    return folder
-
-
 def classes_of_masks(samples: Iterable[Sample]) -> Iterator[Collection[int]]:
     """The numbers in the mask of each sample; one that cannot be read is passed over."""
     import numpy as np
@@ -145,83 +101,107 @@ def classes_of_masks(samples: Iterable[Sample]) -> Iterator[Collection[int]]:
             yield found.tolist()
 
 
-def _names_file(dataset: Dataset) -> str:
-    return os.path.join(dataset.location, f"{pair_folders(dataset.location)[1]}.names")
+class ImageMasks(SourceKind):
+    """Images with a mask each, in two folders."""
 
-
-def _class_names(dataset: Dataset) -> list[str]:
-    path = _names_file(dataset)
-    if not os.path.isfile(path):
-        return []
-    try:
-        with open(path, encoding="utf-8") as file:
-            return [line.strip() for line in file]
-    except (OSError, ValueError):
-        raise DataError(f"{path} cannot be read as text: write a name on each line.") from None
-
-
-def _watched(dataset: Dataset) -> Iterator[str]:
-    yield dataset.location
-    yield from (os.path.join(dataset.location, n) for n in pair_folders(dataset.location) if n)
-
-
-def _nothing_found(dataset: Dataset) -> str:
-    return (
-        f"There is no image with a mask in {dataset}. Give a folder that holds a folder images and "
-        "a folder masks, with files of the same names: images/7.jpg, masks/7.png."
+    about = "images with masks (images/7.jpg, masks/7.png)"
+    op = "readers.image_masks"
+    located_by = frozenset({"files", "masks", "labels", "file_root", "file_list"})
+    find = staticmethod(find_pairs)
+    reader = staticmethod(read_pairs)
+    outputs = ("jpegs", "masks")
+    helpers = (
+        *(IMAGES_SOURCE, is_hidden, is_folder, class_folders),
+        *(pair_folders, pairs_in, mask_numbers),
     )
+    imports = ("io", "os")
+    precedence = 1
+    targets = "masks"
+    sample = "segmentation"
+    looks_ahead = True
+    options = READER_OPTIONS | {"shuffle_after_epoch", "shuffle_after_epoch_seed"}
+
+    def _pairs(self, dataset: Dataset) -> list[tuple[str, str]]:
+        if not all(pair_folders(dataset.location)):
+            raise DataError(self.nothing_found(dataset))
+        try:
+            return pairs_in(dataset.location)
+        except OSError as error:
+            raise DataError(f"{error.filename} cannot be listed: {error.strerror}.") from None
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        """An image without a mask is at fault, and a mask alone."""
+        pairs = self._pairs(dataset)
+        for image, mask in pairs:
+            name = os.path.relpath(image, dataset.location)
+            yield Sample(image, name, 0, fault="" if mask else "it has no mask", mask=mask)
+        folder = os.path.join(dataset.location, pair_folders(dataset.location)[1])
+        known = {mask for _, mask in pairs}
+        for name in sorted(os.listdir(folder)):
+            path = os.path.join(folder, name)
+            if name.lower().endswith(IMAGES) and path not in known and not is_hidden(name):
+                shown = os.path.relpath(path, dataset.location)
+                yield Sample(path, shown, 0, fault="it is the mask of no image", counted=False)
+
+    def require(self, dataset: Dataset) -> None:
+        if not any(mask for _, mask in self._pairs(dataset)):
+            raise DataError(self.nothing_found(dataset))
+
+    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+        """Links to the images that are kept, and to their masks."""
+        place.mkdir()
+        for inner in ("images", "masks"):
+            (place / inner).mkdir()
+        for image, mask in self._pairs(dataset):
+            if mask and os.path.relpath(image, dataset.location) not in names:
+                for path, inner in ((image, "images"), (mask, "masks")):
+                    link = place / inner / os.path.basename(path)
+                    if not link.is_symlink():  # 7.jpg and 7.png have one mask
+                        link.symlink_to(os.path.abspath(path))
+        if os.path.isfile(names_file := self._names_file(dataset)):
+            (place / "masks.names").symlink_to(os.path.abspath(names_file))
+        return place
+
+    def _names_file(self, dataset: Dataset) -> str:
+        return os.path.join(dataset.location, f"{pair_folders(dataset.location)[1]}.names")
+
+    def class_names(self, dataset: Dataset) -> list[str]:
+        path = self._names_file(dataset)
+        if not os.path.isfile(path):
+            return []
+        try:
+            with open(path, encoding="utf-8") as file:
+                return [line.strip() for line in file]
+        except (OSError, ValueError):
+            raise DataError(f"{path} cannot be read as text: write a name on each line.") from None
+
+    def watched(self, dataset: Dataset) -> Iterator[str]:
+        yield dataset.location
+        yield from (os.path.join(dataset.location, n) for n in pair_folders(dataset.location) if n)
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return (
+            f"There is no image with a mask in {dataset}. Give a folder that holds a folder images "
+            "and a folder masks, with files of the same names: images/7.jpg, masks/7.png."
+        )
+
+    def accepts(self, path: Path) -> bool:
+        try:
+            return all(pair_folders(str(path)))
+        except OSError:
+            return False
+
+    def write_placeholder(self, folder: Path) -> Path:
+        for name in ("images", "masks"):
+            (folder / name).mkdir()
+            (folder / name / "0.png").touch()
+        return folder
+
+    def root(self, dataset: Dataset) -> str:
+        return dataset.location
+
+    def classes_in(self, dataset: Dataset, samples: Sequence[Sample]) -> Iterator[Collection[int]]:
+        return classes_of_masks(each for each in samples if each.mask)
 
 
-def _accepts(path: Path) -> bool:
-    try:
-        return all(pair_folders(str(path)))
-    except OSError:
-        return False
-
-
-def _write_placeholder(folder: Path) -> Path:
-    for name in ("images", "masks"):
-        (folder / name).mkdir()
-        (folder / name / "0.png").touch()
-    return folder
-
-
-_HELPERS: tuple[Any, ...] = (
-    is_hidden,
-    is_folder,
-    class_folders,
-    pair_folders,
-    pairs_in,
-    mask_numbers,
-)
-SOURCE = SourceKind(
-    about="images with masks (images/7.jpg, masks/7.png)",
-    op="readers.image_masks",
-    located_by=frozenset({"files", "masks", "labels", "file_root", "file_list"}),
-    find=find_pairs,
-    reader=read_pairs,
-    outputs=("jpegs", "masks"),
-    helpers="\n\n".join([IMAGES_SOURCE, *map(inspect.getsource, _HELPERS)]),
-    imports=("io", "os"),
-    accepts=_accepts,
-    precedence=1,
-    require=_require,
-    list_samples=_list_samples,
-    leave_out=_leave_out,
-    root=lambda dataset: dataset.location,
-    class_names=_class_names,
-    classes_in=lambda dataset, samples: classes_of_masks(each for each in samples if each.mask),
-    targets="masks",
-    watched=_watched,
-    nothing_found=_nothing_found,
-    sample="segmentation",
-    looks_ahead=True,
-    options=frozenset(
-        {
-            *("random_shuffle", "initial_fill", "pad_last_batch", "num_shards", "shard_id"),
-            *("stick_to_shard", "shuffle_after_epoch", "shuffle_after_epoch_seed"),
-            *("prefetch_queue_depth", "dont_use_mmap"),
-        }
-    ),
-    write_placeholder=_write_placeholder,
-)
+SOURCE = ImageMasks()

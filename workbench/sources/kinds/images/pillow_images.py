@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources import Dataset, Sample
 from workbench.sources.common.class_folders import (
     FIND_CLASS_FILES,
-    class_folders,
+    IMAGES,
     describe_unread,
     is_hidden,
     named_files,
 )
-from workbench.sources.kinds.images import folder
+from workbench.sources.kinds.images.folder import IMAGES_SOURCE, OTHERS, Folder
 
 _LOOKED_AT = 1000
 
@@ -34,43 +34,11 @@ def find_images(data: str) -> dict[str, Any]:
     return {"file_root": data, "files": files, "labels": labels}
 
 
-IMAGES, OTHERS = folder.IMAGES, folder.OTHERS
-_HELPERS = (
-    f"{FIND_CLASS_FILES}\n\n{folder.IMAGES_SOURCE}"
-    + f"""\
+_OTHERS_SOURCE = f"""\
 OTHERS = (
     {", ".join(f'"{suffix}"' for suffix in OTHERS)},
 )  # fmt: skip
 """
-)
-
-
-def _class_names(dataset: Dataset) -> list[str]:
-    return class_folders(dataset.location)
-
-
-def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    folder.SOURCE.require(dataset)
-    try:
-        found = find_images(dataset.location)
-    except OSError as error:
-        raise DataError(f"{error.filename} cannot be listed: {error.strerror}.") from None
-    for name, label in zip(found["files"], found["labels"], strict=True):
-        path = os.path.join(dataset.location, name)
-        yield Sample(path, name, label, with_pillow=True)
-
-
-def _accepts(path: Path) -> bool:
-    """A folder that holds none of DALI's images as far as is looked, and others."""
-    if not os.path.isdir(path):
-        return False
-    try:
-        names = [name.lower() for name in islice(_names(path), _LOOKED_AT)]
-    except OSError:
-        return False
-    return any(name.endswith(OTHERS) for name in names) and not any(
-        name.endswith(IMAGES) for name in names
-    )
 
 
 def _names(path: Path) -> Iterator[str]:
@@ -83,29 +51,51 @@ def _names(path: Path) -> Iterator[str]:
                 yield entry.name
 
 
-def _nothing_found(dataset: Dataset) -> str:
-    return (
-        f"There is no image in {dataset}. Give a folder of images, or of class folders with "
-        f"images: {', '.join((*IMAGES, *OTHERS))}."
-    )
+class PillowImages(Folder):
+    """A folder of images that Pillow decodes."""
+
+    about = "folder of images, GIF and AVIF too"
+    find = staticmethod(find_images)
+    helpers = (FIND_CLASS_FILES, f"{IMAGES_SOURCE}{_OTHERS_SOURCE}")
+    precedence = 1
+    decoder = "decoders.pillow"
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        self.require(dataset)
+        try:
+            found = find_images(dataset.location)
+        except OSError as error:
+            raise DataError(f"{error.filename} cannot be listed: {error.strerror}.") from None
+        for name, label in zip(found["files"], found["labels"], strict=True):
+            path = os.path.join(dataset.location, name)
+            yield Sample(path, name, label, with_pillow=True)
+
+    def accepts(self, path: Path) -> bool:
+        """A folder that holds none of DALI's images as far as is looked, and others."""
+        if not os.path.isdir(path):
+            return False
+        try:
+            names = [name.lower() for name in islice(_names(path), _LOOKED_AT)]
+        except OSError:
+            return False
+        return any(name.endswith(OTHERS) for name in names) and not any(
+            name.endswith(IMAGES) for name in names
+        )
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return (
+            f"There is no image in {dataset}. Give a folder of images, or of class folders with "
+            f"images: {', '.join((*IMAGES, *OTHERS))}."
+        )
+
+    def not_read(self, dataset: Dataset) -> Iterator[str]:
+        return describe_unread(dataset.location, (*IMAGES, *OTHERS))
+
+    def passed_over(self, dataset: Dataset) -> Iterator[str]:
+        return iter(())
+
+    def directly(self, dataset: Dataset | None) -> str:
+        return ""
 
 
-SOURCE = SourceKind(
-    about="folder of images, GIF and AVIF too",
-    op="readers.file",
-    located_by=folder.SOURCE.located_by,
-    find=find_images,
-    helpers=_HELPERS,
-    imports=("os",),
-    accepts=_accepts,
-    precedence=1,
-    require=folder.SOURCE.require,
-    list_samples=_list_samples,
-    root=lambda dataset: dataset.location,
-    class_names=_class_names,
-    watched=folder.SOURCE.watched,
-    not_read=lambda dataset: describe_unread(dataset.location, (*IMAGES, *OTHERS)),
-    nothing_found=_nothing_found,
-    write_placeholder=folder.SOURCE.write_placeholder,
-    decoder="decoders.pillow",
-)
+SOURCE = PillowImages()

@@ -6,13 +6,11 @@ of a folder or of a list, ``request:photos``. For Triton it is the model's input
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.sources import Dataset, SourceKind
-from workbench.sources.kinds.images import folder
-from workbench.sources.kinds.images.folder import find_files
+from workbench.sources import Dataset
+from workbench.sources.kinds.images.folder import Folder, find_files
 
 if TYPE_CHECKING:
     from nvidia.dali import fn  # the exported program has it
@@ -29,29 +27,28 @@ def read_requests(**options: Any) -> Any:
     return jpegs
 
 
-def _files(dataset: Dataset) -> Dataset:
-    return replace(dataset, kind="folder")
+class Request(Folder):
+    """Encoded images of requests, read from files where it runs without a server."""
+
+    about = "folder of sample requests"
+    op = "request"
+    located_by: frozenset[str] = frozenset()
+    find = staticmethod(find_requests)
+    reader = staticmethod(read_requests)
+    outputs = ("jpegs",)
+    options: frozenset[str] = frozenset()
+    seeded = False
+    takes = frozenset({"folder"})
+    helpers = (*Folder.helpers, find_files)
+
+    def accepts(self, path: Path) -> bool:
+        return False
+
+    def class_names(self, dataset: Dataset) -> list[str]:
+        return []
+
+    def directly(self, dataset: Dataset | None) -> str:
+        return ""
 
 
-_FOLDER = folder.SOURCE
-SOURCE = SourceKind(
-    about="folder of sample requests",
-    op="request",
-    located_by=frozenset(),
-    find=find_requests,
-    reader=read_requests,
-    outputs=("jpegs",),
-    options=frozenset(),
-    seeded=False,
-    takes=frozenset({"folder"}),
-    helpers=folder.SOURCE.helpers + "\n\n" + inspect.getsource(find_files),
-    imports=("os",),
-    accepts=lambda path: False,
-    require=lambda dataset: _FOLDER.require(_files(dataset)),
-    list_samples=lambda dataset: _FOLDER.list_samples(_files(dataset)),
-    root=lambda dataset: _FOLDER.root(_files(dataset)),
-    class_names=lambda dataset: [],
-    watched=lambda dataset: _FOLDER.watched(_files(dataset)),
-    nothing_found=lambda dataset: _FOLDER.nothing_found(_files(dataset)),
-    write_placeholder=_FOLDER.write_placeholder,
-)
+SOURCE = Request()

@@ -11,12 +11,13 @@ import os
 import re
 import socket
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, SourceKind
+from workbench.sources import Dataset, Sample, SourceKind
 
 _PLACE = re.compile(r"s3://[^/]+(/.*)?")
 _PATIENCE = 2.0
@@ -69,48 +70,53 @@ _REMEDIES = {
 """By what S3, or what asks it, says."""
 
 
-def _explain(dataset: Dataset, said: str) -> str:
-    remedy = next((r for words, r in _REMEDIES.items() if any(w in said for w in words)), "")
-    if not remedy:
-        return ""
-    place, first = dataset.location, said.strip().splitlines()[0]
-    words = first.partition(": ")[2].strip(" :.") or first  # behind the node
-    return (
-        f"{place} cannot be read: {words}. {remedy}; or copy it here: `aws s3 sync {place} photos`."
-    )
+class S3(SourceKind):
+    """Class folders of images in a bucket."""
+
+    about = "class folders in an S3 bucket"
+    op = "readers.file"
+    located_by = frozenset({"file_root", "files", "file_list"})
+    find = staticmethod(find_objects)
+    is_listed = False
+
+    def explain(self, dataset: Dataset, said: str) -> str:
+        remedy = next((r for words, r in _REMEDIES.items() if any(w in said for w in words)), "")
+        if not remedy:
+            return ""
+        place, first = dataset.location, said.strip().splitlines()[0]
+        words = first.partition(": ")[2].strip(" :.") or first  # behind the node
+        copying = f"or copy it here: `aws s3 sync {place} photos`"
+        return f"{place} cannot be read: {words}. {remedy}; {copying}."
+
+    def require(self, dataset: Dataset) -> None:
+        place = dataset.location
+        if not _PLACE.fullmatch(place) or Path(place).suffix.lower() in (".tar", ".csv", ".txt"):
+            raise DataError(
+                f"{place} is no folder in a bucket. Give s3://BUCKET/FOLDER, in which folders are "
+                "classes of images; copy archives and lists here first."
+            )
+        endpoint = _endpoint()
+        if reason := _unreachable(endpoint):
+            raise DataError(
+                f"{place} cannot be read: no connection to {endpoint[0]}:{endpoint[1]} ({reason}). "
+                "Check the network, and AWS_ENDPOINT_URL and AWS_REGION in the environment; or "
+                f"copy it here: `aws s3 sync {place} photos`."
+            )
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        return iter(())
+
+    def root(self, dataset: Dataset) -> str:
+        return dataset.location
+
+    def watched(self, dataset: Dataset) -> Iterator[str]:
+        return iter(())
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return f"There is no image in class folders below {dataset}. Give a folder of folders."
+
+    def write_placeholder(self, folder: Path) -> Path:
+        return folder
 
 
-def _require(dataset: Dataset) -> None:
-    place = dataset.location
-    if not _PLACE.fullmatch(place) or Path(place).suffix.lower() in (".tar", ".csv", ".txt"):
-        raise DataError(
-            f"{place} is no folder in a bucket. Give s3://BUCKET/FOLDER, in which folders are "
-            "classes of images; copy archives and lists here first."
-        )
-    endpoint = _endpoint()
-    if reason := _unreachable(endpoint):
-        raise DataError(
-            f"{place} cannot be read: no connection to {endpoint[0]}:{endpoint[1]} ({reason}). "
-            "Check the network, and AWS_ENDPOINT_URL and AWS_REGION in the environment; or copy "
-            f"it here: `aws s3 sync {place} photos`."
-        )
-
-
-SOURCE = SourceKind(
-    about="class folders in an S3 bucket",
-    op="readers.file",
-    located_by=frozenset({"file_root", "files", "file_list"}),
-    find=find_objects,
-    accepts=lambda path: False,
-    require=_require,
-    explain=_explain,
-    list_samples=lambda dataset: iter(()),
-    root=lambda dataset: dataset.location,
-    class_names=lambda dataset: [],
-    watched=lambda dataset: iter(()),
-    nothing_found=lambda dataset: (
-        f"There is no image in class folders below {dataset}. Give a folder of folders."
-    ),
-    write_placeholder=lambda folder: folder,
-    is_listed=False,
-)
+SOURCE = S3()

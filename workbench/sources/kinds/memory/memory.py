@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, SourceKind
+from workbench.sources import Dataset, kind_of_functions
 from workbench.sources.common.python_data import (
     class_names_of,
     describe,
@@ -396,7 +396,7 @@ _HELPERS: tuple[Any, ...] = (
     *(split_row, encode_image, ImageBatches),
 )
 
-SOURCE = SourceKind(
+SOURCE = kind_of_functions(
     about="data set in Python (module:factory) or Parquet",
     op="external_source",
     located_by=frozenset(),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources import Dataset, Sample, SourceKind, kind_of_functions
 from workbench.sources.kinds.records import _lmdb_values
 from workbench.sources.kinds.records._example_records import fields_of
 
@@ -193,7 +193,7 @@ def lmdb_kind(
     sample: str,
 ) -> SourceKind:
     """The kind whose values hold an image where ``place_of`` says, or none for the reason given."""
-    return SourceKind(
+    return kind_of_functions(
         about=f"LMDB of {name} (a folder with data.mdb)",
         op=op,
         located_by=frozenset({"path"}),

@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, SourceKind
-from workbench.sources.common.dataset import folder_of
+from workbench.sources import Dataset, Sample, folder_of, kind_of_functions
 from workbench.sources.kinds.records._record_index import (
     index_of,
     index_place,
@@ -224,7 +223,7 @@ def _write_placeholder(folder: Path) -> Path:
 
 _HELPERS: tuple[Any, ...] = (scan_record_file, index_place, index_of)
 
-SOURCE = SourceKind(
+SOURCE = kind_of_functions(
     about="RecordIO (.rec, or a folder with one)",
     op="readers.mxnet",
     located_by=frozenset({"path", "index_path"}),

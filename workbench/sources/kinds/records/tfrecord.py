@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Index, Sample, SourceKind
+from workbench.sources import Dataset, Index, Sample, folder_of, kind_of_functions
 from workbench.sources.common.compression import describe_compression
-from workbench.sources.common.dataset import folder_of
 from workbench.sources.kinds.records._example_records import (
     choose_features,
     fields_of,
@@ -343,7 +342,7 @@ def _write_placeholder(folder: Path) -> Path:
     return path
 
 
-SOURCE = SourceKind(
+SOURCE = kind_of_functions(
     about="TFRecord (.tfrecord, or a folder of these)",
     op="readers.tfrecord",
     located_by=frozenset({"path", "index_path", "features", "feature_names"}),

@@ -13,12 +13,11 @@ import os
 import struct
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample
+from workbench.sources import Dataset, Sample, kind_of_functions
 from workbench.sources.common.target_faults import box_fault, box_remark
 from workbench.sources.kinds.records import tfrecord
 from workbench.sources.kinds.records._example_records import (
@@ -246,7 +245,7 @@ def _class_names(dataset: Dataset) -> list[str]:
 
 
 _HELPERS: tuple[Any, ...] = (find_records, choose_boxes, choose_points, place_points)
-SOURCE = replace(
+SOURCE = kind_of_functions(
     tfrecord.SOURCE,
     about="TFRecord with boxes (image/object/bbox/xmin)",
     op="readers.tfrecord_boxes",
@@ -255,12 +254,13 @@ SOURCE = replace(
     outputs=("jpegs", "boxes", "labels", "polygons", "vertices"),
     helpers="\n\n".join(
         [
-            tfrecord.SOURCE.helpers,
+            tfrecord.SOURCE.helpers[0],
             *map(inspect.getsource, _HELPERS),
         ]
     ),
     suffixes=(),
-    index=None,
+    needs_index=lambda dataset: False,
+    is_indexed=False,
     accepts=lambda path: False,  # most take a class for each image
     takes=frozenset({"tfrecord"}),
     require=_require,

@@ -10,11 +10,10 @@ the first, for DALI makes batches of them; what each has is found in its header.
 
 from __future__ import annotations
 
-import inspect
 import io
 import os
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,20 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Header, Sample, SourceKind, dump_file_list
-from workbench.sources.common.class_folders import (
-    class_folders,
-    class_names_of,
-    describe_unread,
-    files_of,
-    first_names,
-    is_folder,
-    is_hidden,
-    named_files,
-    watched_class_folders,
-)
-from workbench.sources.common.dataset import folder_of
-from workbench.sources.kinds.images.folder import IMAGES
+from workbench.sources import Dataset, Header, Sample, folder_of
+from workbench.sources.common.class_folders import ClassFiles, files_of, require_whole_labels
 
 if TYPE_CHECKING:
     from nvidia.dali import fn  # the exported program has it
@@ -168,143 +155,79 @@ def _unlike(found: _Array, first: _Array) -> str:
     return ""
 
 
-def read_header(path: str) -> Header:
-    """What a file's header tells: columns and rows, and why it cannot be read."""
-    found = _look(path)
-    if found.fault:
-        return Header(found.fault)
-    has_channels = len(found.shape) == 4 or (len(found.shape) == 3 and found.shape[-1] <= 4)
-    rows, columns = found.shape[-3:-1] if has_channels else found.shape[-2:]
-    return Header("", (columns, rows))
-
-
-def _read_content(path: str) -> str:
-    """How many of an array's numbers are none."""
-    array = np.load(path, mmap_mode="r")
-    if array.dtype.kind != "f":
-        return ""
-    count = sum(np.count_nonzero(~np.isfinite(part)) for part in array)
-    return f"{count:,} of its {array.size:,} numbers are NaN or infinite" if count else ""
-
-
-def _files(dataset: Dataset) -> list[tuple[str, int]]:
-    """Each file with its label. Raises DataError."""
-    try:
-        files, labels = files_of(dataset.argument, (_SUFFIX,))
-    except OSError as error:
-        raise DataError(f"{dataset} cannot be read: {error.strerror}.") from None
-    except ValueError:
-        raise DataError(f"{dataset} is no list of arrays: write a path and a number.") from None
-    return list(zip(files, labels, strict=True))
-
-
 def _first(files: list[tuple[str, int]]) -> _Array | None:
     """The first array that can be read."""
     return next((found for path, _ in files if not (found := _look(path)).fault), None)
 
 
-def _gives_sequences(dataset: Dataset | None) -> bool:
-    """Whether the arrays are volumes, by the first that can be read."""
-    return dataset is not None and len(find_arrays(dataset.argument)["axes"]) == 4
+class NumpyFiles(ClassFiles):
+    """Arrays in NumPy files."""
 
+    about = "NumPy files (.npy, or a folder of these)"
+    op = "readers.numpy"
+    located_by = frozenset({"file_root", "files", "file_list", "file_filter"})
+    find = staticmethod(find_arrays)
+    reader = staticmethod(read_arrays)
+    outputs = ("images", "labels")
+    noun = "array"
+    pixels = "images"
+    helpers = (*ClassFiles.helpers, array_axes, label_files)
+    imports = ("os", "tempfile")
+    suffixes = (_SUFFIX,)
+    has_sequences = True
+    sample = "volumes/images"
+    looks_ahead = True
+    ends_process = _EMPTY
 
-def _require(dataset: Dataset) -> None:
-    named = next((label for _, label in dataset.items if isinstance(label, str)), None)
-    if named is not None:
-        raise DataError(f"The label of an array is {named!r}. Give a whole number.")
-    files = _files(dataset)
-    if not files:
-        raise DataError(_nothing_found(dataset))
-    if _first(files) is None:
-        path, _ = files[0]
-        raise DataError(
-            f"No array of {dataset} can be read; the first, {path}: {_look(path).fault}."
+    def read_header(self, path: str) -> Header:
+        """What a file's header tells: columns and rows, and why it cannot be read."""
+        found = _look(path)
+        if found.fault:
+            return Header(found.fault)
+        has_channels = len(found.shape) == 4 or (len(found.shape) == 3 and found.shape[-1] <= 4)
+        rows, columns = found.shape[-3:-1] if has_channels else found.shape[-2:]
+        return Header("", (columns, rows))
+
+    def read_content(self, path: str) -> str:
+        """How many of an array's numbers are none."""
+        array = np.load(path, mmap_mode="r")
+        if array.dtype.kind != "f":
+            return ""
+        count = sum(np.count_nonzero(~np.isfinite(part)) for part in array)
+        return f"{count:,} of its {array.size:,} numbers are NaN or infinite" if count else ""
+
+    def gives_sequences(self, dataset: Dataset | None) -> bool:
+        """Whether the arrays are volumes, by the first that can be read."""
+        return dataset is not None and len(find_arrays(dataset.argument)["axes"]) == 4
+
+    def require(self, dataset: Dataset) -> None:
+        require_whole_labels(dataset, "an array")
+        files = self.files(dataset)
+        if not files:
+            raise DataError(self.nothing_found(dataset))
+        if _first(files) is None:
+            path, _ = files[0]
+            raise DataError(
+                f"No array of {dataset} can be read; the first, {path}: {_look(path).fault}."
+            )
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        files, root = self.files(dataset), folder_of(dataset)
+        first = _first(files) or _Array()
+        for path, label in files:
+            fault = _unlike(_look(path), first)
+            yield Sample(path, os.path.relpath(path, root), label, fault=fault)
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return (
+            f"There is no array in {dataset}. Give a .npy file, or a folder of these or of class "
+            "folders. Of an .npz, save each array as a .npy file."
         )
 
-
-def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    files, root = _files(dataset), folder_of(dataset)
-    first = _first(files) or _Array()
-    for path, label in files:
-        fault = _unlike(_look(path), first)
-        yield Sample(path, os.path.relpath(path, root), label, fault=fault)
+    def write_placeholder(self, folder: Path) -> Path:
+        path = folder / "array.npy"
+        np.save(path, np.zeros((1, 1, 3), np.uint8))
+        return path
 
 
-def _nothing_found(dataset: Dataset) -> str:
-    return (
-        f"There is no array in {dataset}. Give a .npy file, or a folder of these or of class "
-        "folders. Of an .npz, save each array as a .npy file."
-    )
-
-
-def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
-    path = folder / "arrays.txt"
-    kept = (sample for sample in _list_samples(dataset) if sample.name not in names)
-    path.write_bytes(dump_file_list(kept))
-    return path
-
-
-def _accepts(path: Path) -> bool:
-    """Arrays, a list of them, and folders with some and no image, also in the first class."""
-    try:
-        if path.suffix.lower() == ".txt" and path.is_file():
-            with open(path, "rb") as file:
-                return file.readline().rstrip().rpartition(b" ")[0].endswith(_SUFFIX.encode())
-        if not os.path.isdir(path):
-            return path.suffix.lower() == _SUFFIX
-        names = first_names(str(path), 10_000)
-    except OSError:
-        return False
-    return any(n.endswith(_SUFFIX) for n in names) and not any(n.endswith(IMAGES) for n in names)
-
-
-def _write_placeholder(folder: Path) -> Path:
-    path = folder / "array.npy"
-    np.save(path, np.zeros((1, 1, 3), np.uint8))
-    return path
-
-
-def _not_read(dataset: Dataset) -> Iterator[str]:
-    if os.path.isdir(dataset.location):
-        yield from describe_unread(dataset.location, (_SUFFIX,), "array")
-
-
-_HELPERS: tuple[Any, ...] = (
-    is_hidden,
-    is_folder,
-    class_folders,
-    named_files,
-    files_of,
-    array_axes,
-    label_files,
-)
-
-SOURCE = SourceKind(
-    about="NumPy files (.npy, or a folder of these)",
-    op="readers.numpy",
-    located_by=frozenset({"file_root", "files", "file_list", "file_filter"}),
-    find=find_arrays,
-    reader=read_arrays,
-    outputs=("images", "labels"),
-    noun="array",
-    pixels="images",
-    gives_sequences=_gives_sequences,
-    helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
-    imports=("os", "tempfile"),
-    suffixes=(_SUFFIX,),
-    read_header=read_header,
-    read_content=_read_content,
-    leave_out=_leave_out,
-    accepts=_accepts,
-    require=_require,
-    list_samples=_list_samples,
-    root=folder_of,
-    class_names=class_names_of,
-    watched=watched_class_folders,
-    not_read=_not_read,
-    nothing_found=_nothing_found,
-    sample="volumes/images",
-    looks_ahead=True,
-    ends_process=_EMPTY,
-    write_placeholder=_write_placeholder,
-)
+SOURCE = NumpyFiles()

@@ -9,29 +9,16 @@ so such files are named before, and left out where others are not.
 
 from __future__ import annotations
 
-import inspect
 import os
 import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Header, Sample, SourceKind, dump_file_list
-from workbench.sources.common.class_folders import (
-    class_folders,
-    class_names_of,
-    describe_unread,
-    files_of,
-    first_names,
-    is_folder,
-    is_hidden,
-    named_files,
-    watched_class_folders,
-)
-from workbench.sources.common.dataset import folder_of
-from workbench.sources.kinds.images.folder import IMAGES
+from workbench.sources import Dataset, Header, Sample, folder_of
+from workbench.sources.common.class_folders import ClassFiles, files_of, require_whole_labels
 
 if TYPE_CHECKING:
     from nvidia.dali import fn  # the exported program has it
@@ -166,54 +153,6 @@ def _refusal(path: str, stamp: int, cpu: bool, gpu: bool) -> str:
     return f"{named} in {container.capitalize() if container == 'matroska' else container.upper()}"
 
 
-def _files(dataset: Dataset) -> list[tuple[str, int]]:
-    """Each file with its label. Raises DataError."""
-    try:
-        found = find_videos(dataset.argument)
-    except OSError as error:
-        if dataset.location.lower().endswith(VIDEOS):
-            raise DataError(f"There is no video {dataset}. Give files, or a folder.") from None
-        raise DataError(f"The folder {dataset} cannot be read: {error.strerror}.") from None
-    return list(zip(found["filenames"], found["labels"], strict=True))
-
-
-def _require(dataset: Dataset) -> None:
-    named = next((label for _, label in dataset.items if isinstance(label, str)), None)
-    if named is not None:
-        raise DataError(f"The label of a video is {named!r}. Give a whole number.")
-    files = _files(dataset)
-    if not files:
-        raise DataError(_nothing_found(dataset))
-    missing = next((path for path, _ in files if not os.path.isfile(path)), None)
-    if missing is not None:
-        raise DataError(f"There is no video {missing}. Give files, or a folder of these.")
-    if reason := _undecodable(dataset, ""):
-        raise DataError(reason)
-
-
-def _undecodable(dataset: Dataset, device: str) -> str:
-    """Why no file can be decoded there, or one cannot that the machine decodes on its other side.
-
-    Others are faults of their own, which are left out.
-    """
-    files = [path for path, _ in _files(dataset)]
-    refused = [(path, why) for path in files if (why := refusal(path, device))]
-    if not refused or (len(refused) < len(files) and all(refusal(path) for path, _ in refused)):
-        return ""
-    path, why = refused[0]
-    others = f", and so are {len(refused) - 1:,} more" if len(refused) > 1 else ""
-    stem = os.path.splitext(os.path.basename(path))[0]
-    write = f"`ffmpeg -i {os.path.basename(path)} -c:v libvpx-vp9 {stem}.webm`, or leave it out."
-    takes = "takes motion JPEG in AVI, and VP8 or VP9 in WebM: write it anew, for example with"
-    if refusal(path):
-        side, remedy = "at all" if has_gpu() else "on the CPU", f"It {takes} {write}"
-    elif device == "cpu":
-        side, remedy = "on the CPU", f"Decode on the GPU (mixed). On the CPU it {takes} {write}"
-    else:
-        side, remedy = "on the GPU", f"Decode on the CPU, or write it as VP9: {write}"
-    return f"{path} is {why}{others}, which DALI does not decode {side}. {remedy}"
-
-
 def _fault(path: str) -> str:
     """Why a video is not to be read; empty where it is, and where it is not there."""
     if not os.path.isfile(path):
@@ -291,106 +230,102 @@ def _mp4_matrix(path: str) -> int:
     return entry[at + 13] if 0 < at < len(entry) - 13 else _UNSPECIFIED
 
 
-def _read_header(path: str) -> Header:
-    if (fault := _fault(path)) or not os.path.isfile(path):
-        return Header(fault)
-    loss = _colour_loss(path, os.stat(path).st_mtime_ns)
-    words = f"{loss}: colours are up to 22 of 255 off"
-    return Header(remarks=(("other colours", words),) if loss else ())
+class Video(ClassFiles):
+    """Files of video, read as sequences of frames."""
+
+    about = "video (.avi, .webm, or a folder of these)"
+    op = "experimental.readers.video"
+    located_by = frozenset({"filenames", "labels", "file_root", "file_list"})
+    find = staticmethod(find_videos)
+    outputs = ("frames", "labels")
+    unread: ClassVar = {"filenames": ["clip.avi"], "labels": [0]}
+    reader = staticmethod(read_videos)
+    noun = "video"
+    pixels = "frames"
+    has_sequences = True
+    checked_first = True
+    begins: ClassVar = {"sequence_length": 8, "initial_fill": 64}
+    helpers = (_VIDEOS_SOURCE, *ClassFiles.helpers)
+    suffixes = VIDEOS
+    sample = "video"
+
+    def files(self, dataset: Dataset) -> list[tuple[str, int]]:
+        if dataset.location.lower().endswith(VIDEOS) and not os.path.exists(dataset.location):
+            raise DataError(f"There is no video {dataset}. Give files, or a folder.")
+        return super().files(dataset)
+
+    def require(self, dataset: Dataset) -> None:
+        require_whole_labels(dataset, "a video")
+        files = self.files(dataset)
+        if not files:
+            raise DataError(self.nothing_found(dataset))
+        missing = next((path for path, _ in files if not os.path.isfile(path)), None)
+        if missing is not None:
+            raise DataError(f"There is no video {missing}. Give files, or a folder of these.")
+        if reason := self.undecodable(dataset, ""):
+            raise DataError(reason)
+
+    def undecodable(self, dataset: Dataset, device: str) -> str:
+        """Why no file can be decoded there, or one that the machine decodes on its other side.
+
+        Others are faults of their own, which are left out.
+        """
+        files = [path for path, _ in self.files(dataset)]
+        refused = [(path, why) for path in files if (why := refusal(path, device))]
+        if not refused or (len(refused) < len(files) and all(refusal(path) for path, _ in refused)):
+            return ""
+        path, why = refused[0]
+        others = f", and so are {len(refused) - 1:,} more" if len(refused) > 1 else ""
+        stem = os.path.splitext(os.path.basename(path))[0]
+        write = (
+            f"`ffmpeg -i {os.path.basename(path)} -c:v libvpx-vp9 {stem}.webm`, or leave it out."
+        )
+        takes = "takes motion JPEG in AVI, and VP8 or VP9 in WebM: write it anew, for example with"
+        if refusal(path):
+            side, remedy = "at all" if has_gpu() else "on the CPU", f"It {takes} {write}"
+        elif device == "cpu":
+            side, remedy = "on the CPU", f"Decode on the GPU (mixed). On the CPU it {takes} {write}"
+        else:
+            side, remedy = "on the GPU", f"Decode on the CPU, or write it as VP9: {write}"
+        return f"{path} is {why}{others}, which DALI does not decode {side}. {remedy}"
+
+    def read_header(self, path: str) -> Header:
+        if (fault := _fault(path)) or not os.path.isfile(path):
+            return Header(fault)
+        loss = _colour_loss(path, os.stat(path).st_mtime_ns)
+        words = f"{loss}: colours are up to 22 of 255 off"
+        return Header(remarks=(("other colours", words),) if loss else ())
+
+    def remark(self, dataset: Dataset, device: str) -> str:
+        """Which videos are decoded to other colours there, in words; empty for none."""
+        found = [
+            (path, remark)
+            for path, _ in self.files(dataset)
+            for _, remark in self.read_header(path).remarks
+            if device == "cpu" or _ON_CPU not in remark
+        ]
+        if not found:
+            return ""
+        path, words = found[0]
+        more = f" ({len(found):,} videos)" if len(found) > 1 else ""
+        return f"{os.path.relpath(path, folder_of(dataset))} is {words}{more}"
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        """Each file once, however many sequences are read from it."""
+        root = folder_of(dataset)
+        for path, label in self.files(dataset):
+            yield Sample(path, os.path.relpath(path, root), label, fault=_fault(path))
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return (
+            f"There is no video in {dataset}. Give a file, or a folder of these or of class "
+            f"folders: {', '.join(VIDEOS)}."
+        )
+
+    def write_placeholder(self, folder: Path) -> Path:
+        path = folder / "clip.avi"
+        path.touch()
+        return path
 
 
-def _remark(dataset: Dataset, device: str) -> str:
-    """Which videos are decoded to other colours there, in words; empty for none."""
-    found = [
-        (path, remark)
-        for path, _ in _files(dataset)
-        for _, remark in _read_header(path).remarks
-        if device == "cpu" or _ON_CPU not in remark
-    ]
-    if not found:
-        return ""
-    path, words = found[0]
-    more = f" ({len(found):,} videos)" if len(found) > 1 else ""
-    return f"{os.path.relpath(path, folder_of(dataset))} is {words}{more}"
-
-
-def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    """Each file once, however many sequences are read from it."""
-    root = folder_of(dataset)
-    for path, label in _files(dataset):
-        yield Sample(path, os.path.relpath(path, root), label, fault=_fault(path))
-
-
-def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
-    path = folder / "videos.txt"
-    kept = (sample for sample in _list_samples(dataset) if sample.name not in names)
-    path.write_bytes(dump_file_list(kept))
-    return path
-
-
-def _nothing_found(dataset: Dataset) -> str:
-    return (
-        f"There is no video in {dataset}. Give a file, or a folder of these or of class folders: "
-        f"{', '.join(VIDEOS)}."
-    )
-
-
-def _accepts(path: Path) -> bool:
-    """Videos, a list of them, and folders with some and no images, also in the first class."""
-    try:
-        if path.suffix.lower() == ".txt" and path.is_file():
-            with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                return file.readline().rpartition(" ")[0].lower().endswith(VIDEOS)
-        if not os.path.isdir(path):
-            return path.suffix.lower() in VIDEOS
-        names = first_names(str(path), 10_000)
-    except OSError:
-        return False
-    if any(name.lower().endswith(IMAGES) for name in names):
-        return False
-    return any(name.lower().endswith(VIDEOS) for name in names)
-
-
-def _write_placeholder(folder: Path) -> Path:
-    path = folder / "clip.avi"
-    path.touch()
-    return path
-
-
-def _not_read(dataset: Dataset) -> Iterator[str]:
-    if os.path.isdir(dataset.location):
-        yield from describe_unread(dataset.location, VIDEOS, "video")
-
-
-_HELPERS: tuple[Any, ...] = (is_hidden, is_folder, class_folders, named_files, files_of)
-
-SOURCE = SourceKind(
-    about="video (.avi, .webm, or a folder of these)",
-    op="experimental.readers.video",
-    located_by=frozenset({"filenames", "labels", "file_root", "file_list"}),
-    find=find_videos,
-    outputs=("frames", "labels"),
-    unread={"filenames": ["clip.avi"], "labels": [0]},
-    reader=read_videos,
-    noun="video",
-    pixels="frames",
-    gives_sequences=lambda dataset: True,
-    begins={"sequence_length": 8, "initial_fill": 64},
-    read_header=_read_header,
-    undecodable=_undecodable,
-    remark=_remark,
-    helpers="\n\n".join([_VIDEOS_SOURCE, *map(inspect.getsource, _HELPERS)]),
-    imports=("os",),
-    suffixes=VIDEOS,
-    accepts=_accepts,
-    require=_require,
-    list_samples=_list_samples,
-    leave_out=_leave_out,
-    root=folder_of,
-    class_names=class_names_of,
-    watched=watched_class_folders,
-    not_read=_not_read,
-    nothing_found=_nothing_found,
-    sample="video",
-    write_placeholder=_write_placeholder,
-)
+SOURCE = Video()

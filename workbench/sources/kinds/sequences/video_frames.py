@@ -14,7 +14,6 @@ for each place in a sequence would take seconds to build on a GPU.
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 from collections import defaultdict
@@ -22,12 +21,12 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
-from workbench.sources.common.class_folders import class_folders, is_folder, is_hidden
-from workbench.sources.kinds.images.folder import IMAGES, IMAGES_SOURCE, images_in
+from workbench.sources.common.class_folders import IMAGES, class_folders, is_folder, is_hidden
+from workbench.sources.kinds.images.folder import IMAGES_SOURCE, images_in
 
 if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
@@ -98,100 +97,8 @@ def read_frames(
     return frames if device == "cpu" else frames.gpu(), labels
 
 
-def _videos(dataset: Dataset) -> list[tuple[list[str], int]]:
-    """The frames of each video, with its label. Raises DataError."""
-    try:
-        found = find_frames(dataset.location)
-    except OSError as error:
-        raise DataError(f"The folder {dataset} cannot be read: {error.strerror}.") from None
-    return list(zip(found["videos"], found["labels"], strict=True))
-
-
-def _require(dataset: Dataset) -> None:
-    if not any(frames for frames, _ in _videos(dataset)):
-        raise DataError(_nothing_found(dataset))
-
-
-def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    """Each frame once, however many sequences it is in."""
-    for frames, label in _videos(dataset):
-        for path in frames:
-            yield Sample(path, os.path.relpath(path, dataset.location), label)
-
-
-def _class_names(dataset: Dataset) -> list[str]:
-    names = class_folders(dataset.location)
-    return names if any(class_folders(os.path.join(dataset.location, n)) for n in names) else []
-
-
-def _watched(dataset: Dataset) -> Iterator[str]:
-    yield dataset.location
-    for name in class_folders(dataset.location):
-        place = os.path.join(dataset.location, name)
-        yield place
-        yield from (os.path.join(place, video) for video in class_folders(place))
-
-
-def _nothing_found(dataset: Dataset) -> str:
-    longest = max((len(frames) for frames, _ in _videos(dataset)), default=0)
-    held = f": its longest video has {longest} frames, and a sequence takes more" if longest else ""
-    return (
-        f"There is no sequence in {dataset}{held}. Give class folders of folders with the frames "
-        "of one video each, class/video/0001.jpg, or lessen sequence_length or stride."
-    )
-
-
-def _explain(dataset: Dataset, said: str) -> str:
-    """Which frames of a video are of another size than its first, where DALI cannot stack them."""
-    if _STACKING not in said:
-        return ""
-    for frames, _ in _videos(dataset):
-        sizes = {path: size for path in frames for size in _sizes([path])}
-        (first, size), *_ = [*sizes.items(), ("", (0, 0))]
-        others = [path for path in sizes if sizes[path] != size]
-        if others:
-            names = [os.path.relpath(path, dataset.location) for path in (first, others[0])]
-            return (
-                f"{dataset}: the frames of a video are of several sizes: {names[0]} is "
-                f"{_shown(size)} (width×height), {names[1]} {_shown(sizes[others[0]])}; "
-                f"{len(others):,} of its {len(frames):,} frames are of another size than the "
-                "first. Frames of one sequence are of one size: resize these files, or put those "
-                "of each size into a folder of their own."
-            )
-    return ""
-
-
 def _shown(size: tuple[int, int]) -> str:
     return f"{size[0]:,}×{size[1]:,}"
-
-
-def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
-    """Links to the frames that are kept; a video is cut where one is not."""
-    parts: defaultdict[str, int] = defaultdict(int)
-    for sample in _list_samples(dataset):
-        video, name = os.path.split(sample.name)
-        if sample.name in names:
-            parts[video] += 1
-            continue
-        place = folder / (f"{video}-{parts[video]}" if parts[video] else video)
-        place.mkdir(parents=True, exist_ok=True)
-        os.symlink(os.path.abspath(sample.path), place / name)
-    for name in class_folders(dataset.location):  # labels are counted by these
-        (folder / name).mkdir(exist_ok=True)
-    return folder
-
-
-def _accepts(path: Path) -> bool:
-    """Folders whose first folder has no images, and has a folder whose images look like frames."""
-    try:
-        first, *others = class_folders(str(path))
-        if not {first.lower(), *(name.lower() for name in others)} - _PARTS:
-            return False
-        place = os.path.join(path, first)
-        inner = class_folders(place)
-        return bool(inner) and not images_in(place) and _are_frames(os.path.join(place, inner[0]))
-    except (OSError, ValueError):
-        return False
 
 
 def _are_frames(folder: str) -> bool:
@@ -219,44 +126,129 @@ def _sizes(paths: Iterable[str]) -> Iterator[tuple[int, int]]:
             yield image.size[::-1] if turned else image.size
 
 
-def _write_placeholder(folder: Path) -> Path:
-    """A video of as many frames as the longest sequence spans: 64, of every 16th frame."""
-    place = folder / "class" / "video"
-    place.mkdir(parents=True)
-    for number in range(64 * 16):
-        (place / f"{number:04}.jpg").touch()
-    return folder
+class VideoFrames(SourceKind):
+    """Folders of numbered frames, read as sequences."""
 
-
-_HELPERS: tuple[Any, ...] = (is_hidden, is_folder, class_folders, frames_in)
-
-SOURCE = SourceKind(
-    about="folder of videos as frames (class/video/0001.jpg)",
-    op="experimental.readers.video",
-    located_by=frozenset({"filenames", "labels", "file_root", "file_list", "files"}),
-    find=find_frames,
-    reader=read_frames,
-    outputs=("frames", "labels"),
-    noun="frame",
-    pixels="frames",
-    gives_sequences=lambda dataset: True,
-    begins={"sequence_length": 8, "initial_fill": 64},
-    helpers="\n\n".join([IMAGES_SOURCE, *map(inspect.getsource, _HELPERS)]),
-    imports=("os",),
-    leave_out=_leave_out,
-    accepts=_accepts,
-    require=_require,
-    explain=_explain,
-    list_samples=_list_samples,
-    root=lambda dataset: dataset.location,
-    class_names=_class_names,
-    watched=_watched,
-    nothing_found=_nothing_found,
-    sample="frames",
-    looks_ahead=True,
-    guessed=(
+    about = "folder of videos as frames (class/video/0001.jpg)"
+    op = "experimental.readers.video"
+    located_by = frozenset({"filenames", "labels", "file_root", "file_list", "files"})
+    find = staticmethod(find_frames)
+    reader = staticmethod(read_frames)
+    outputs = ("frames", "labels")
+    noun = "frame"
+    pixels = "frames"
+    has_sequences = True
+    decodes_images = True
+    begins: ClassVar = {"sequence_length": 8, "initial_fill": 64}
+    helpers = (IMAGES_SOURCE, is_hidden, is_folder, class_folders, frames_in)
+    imports = ("os",)
+    sample = "frames"
+    looks_ahead = True
+    guessed = (
         "taken for that by its numbered files of one size; for images in class folders give the "
         "folder of these"
-    ),
-    write_placeholder=_write_placeholder,
-)
+    )
+
+    def _videos(self, dataset: Dataset) -> list[tuple[list[str], int]]:
+        """The frames of each video, with its label. Raises DataError."""
+        try:
+            found = find_frames(dataset.location)
+        except OSError as error:
+            raise DataError(f"The folder {dataset} cannot be read: {error.strerror}.") from None
+        return list(zip(found["videos"], found["labels"], strict=True))
+
+    def require(self, dataset: Dataset) -> None:
+        if not any(frames for frames, _ in self._videos(dataset)):
+            raise DataError(self.nothing_found(dataset))
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        """Each frame once, however many sequences it is in."""
+        for frames, label in self._videos(dataset):
+            for path in frames:
+                yield Sample(path, os.path.relpath(path, dataset.location), label)
+
+    def class_names(self, dataset: Dataset) -> list[str]:
+        names = class_folders(dataset.location)
+        return names if any(class_folders(os.path.join(dataset.location, n)) for n in names) else []
+
+    def watched(self, dataset: Dataset) -> Iterator[str]:
+        yield dataset.location
+        for name in class_folders(dataset.location):
+            place = os.path.join(dataset.location, name)
+            yield place
+            yield from (os.path.join(place, video) for video in class_folders(place))
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        longest = max((len(frames) for frames, _ in self._videos(dataset)), default=0)
+        held = (
+            f": its longest video has {longest} frames, and a sequence takes more"
+            if longest
+            else ""
+        )
+        return (
+            f"There is no sequence in {dataset}{held}. Give class folders of folders with the "
+            "frames of one video each, class/video/0001.jpg, or lessen sequence_length or stride."
+        )
+
+    def explain(self, dataset: Dataset, said: str) -> str:
+        """Which frames have another size than the first of their video, which DALI cannot stack."""
+        if _STACKING not in said:
+            return ""
+        for frames, _ in self._videos(dataset):
+            sizes = {path: size for path in frames for size in _sizes([path])}
+            (first, size), *_ = [*sizes.items(), ("", (0, 0))]
+            others = [path for path in sizes if sizes[path] != size]
+            if others:
+                names = [os.path.relpath(path, dataset.location) for path in (first, others[0])]
+                return (
+                    f"{dataset}: the frames of a video are of several sizes: {names[0]} is "
+                    f"{_shown(size)} (width×height), {names[1]} {_shown(sizes[others[0]])}; "
+                    f"{len(others):,} of its {len(frames):,} frames are of another size than the "
+                    "first. Frames of one sequence are of one size: resize these files, or put "
+                    "those of each size into a folder of their own."
+                )
+        return ""
+
+    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+        """Links to the frames that are kept; a video is cut where one is not."""
+        place.mkdir()
+        parts: defaultdict[str, int] = defaultdict(int)
+        for sample in self.list_samples(dataset):
+            video, name = os.path.split(sample.name)
+            if sample.name in names:
+                parts[video] += 1
+                continue
+            part = place / (f"{video}-{parts[video]}" if parts[video] else video)
+            part.mkdir(parents=True, exist_ok=True)
+            os.symlink(os.path.abspath(sample.path), part / name)
+        for name in class_folders(dataset.location):  # labels are counted by these
+            (place / name).mkdir(exist_ok=True)
+        return place
+
+    def accepts(self, path: Path) -> bool:
+        """Folders whose first has no images, but a folder whose images look like frames."""
+        try:
+            first, *others = class_folders(str(path))
+            if not {first.lower(), *(name.lower() for name in others)} - _PARTS:
+                return False
+            place = os.path.join(path, first)
+            inner = class_folders(place)
+            return (
+                bool(inner) and not images_in(place) and _are_frames(os.path.join(place, inner[0]))
+            )
+        except (OSError, ValueError):
+            return False
+
+    def write_placeholder(self, folder: Path) -> Path:
+        """A video of as many frames as the longest sequence spans: 64, of every 16th frame."""
+        place = folder / "class" / "video"
+        place.mkdir(parents=True)
+        for number in range(64 * 16):
+            (place / f"{number:04}.jpg").touch()
+        return folder
+
+    def root(self, dataset: Dataset) -> str:
+        return dataset.location
+
+
+SOURCE = VideoFrames()

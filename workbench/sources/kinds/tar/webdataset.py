@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Index, Sample, SourceKind
-from workbench.sources.common.dataset import folder_of
-from workbench.sources.kinds.images.folder import IMAGES
+from workbench.sources import Dataset, Index, Sample, folder_of, kind_of_functions
+from workbench.sources.common.class_folders import IMAGES
 from workbench.sources.kinds.records._record_index import (
     begins_late,
     index_of,
@@ -307,7 +306,7 @@ def _write_placeholder(folder: Path) -> Path:
 
 
 _HELPERS: tuple[Any, ...] = (list_shards, first_components)
-SOURCE = SourceKind(
+SOURCE = kind_of_functions(
     about="WebDataset (.tar, or a folder of these)",
     op="readers.webdataset",
     located_by=frozenset({"paths", "ext", "index_paths", "missing_component_behavior"}),

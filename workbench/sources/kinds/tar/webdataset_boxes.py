@@ -11,12 +11,11 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample
+from workbench.sources import Dataset, Sample, kind_of_functions
 from workbench.sources.common.image_sides import sides_in
 from workbench.sources.common.target_faults import box_fault, box_remark
 from workbench.sources.kinds.tar import webdataset
@@ -179,20 +178,21 @@ def _class_names(dataset: Dataset) -> list[str]:
 
 
 _HELPERS: tuple[Any, ...] = (find_shards, annotations_in)
-SOURCE = replace(
+SOURCE = kind_of_functions(
     webdataset.SOURCE,
     about="WebDataset with annotations (0000.jpg, 0000.json)",
     op="readers.webdataset_boxes",
     find=find_annotated,
     reader=read_annotated,
     outputs=("jpegs", "boxes", "labels", "polygons", "vertices"),
-    helpers="\n\n".join([webdataset.SOURCE.helpers, *map(inspect.getsource, _HELPERS)]),
+    helpers="\n\n".join([webdataset.SOURCE.helpers[0], *map(inspect.getsource, _HELPERS)]),
     imports=(*webdataset.SOURCE.imports, "json"),
     suffixes=(),
     accepts=lambda path: False,  # most take a class for each image
     takes=frozenset({"webdataset"}),
     with_targets=(),
-    index=None,
+    needs_index=lambda dataset: False,
+    is_indexed=False,
     require=_require,
     list_samples=_list_samples,
     class_names=_class_names,

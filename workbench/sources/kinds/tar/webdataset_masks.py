@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample
+from workbench.sources import Dataset, Sample, kind_of_functions
 from workbench.sources.kinds.images.image_masks import classes_of_masks, mask_numbers
 from workbench.sources.kinds.tar import webdataset
 from workbench.sources.kinds.tar._tar_samples import with_component
@@ -79,20 +78,21 @@ def _classes_in(dataset: Dataset, samples: Sequence[Sample]) -> Iterator[Collect
 
 
 _HELPERS: tuple[Any, ...] = (find_shards, mask_numbers, mask_component)
-SOURCE = replace(
+SOURCE = kind_of_functions(
     webdataset.SOURCE,
     about="WebDataset with masks (0000.jpg, 0000.mask.png)",
     op="readers.webdataset_masks",
     find=find_masked,
     reader=read_masked,
     outputs=("jpegs", "masks"),
-    helpers="\n\n".join([webdataset.SOURCE.helpers, *map(inspect.getsource, _HELPERS)]),
+    helpers="\n\n".join([webdataset.SOURCE.helpers[0], *map(inspect.getsource, _HELPERS)]),
     imports=(*webdataset.SOURCE.imports, "io"),
     suffixes=(),
     accepts=lambda path: False,  # most take a class for each image
     takes=frozenset({"webdataset"}),
     with_targets=(),
-    index=None,
+    needs_index=lambda dataset: False,
+    is_indexed=False,
     require=_require,
     list_samples=_list_samples,
     classes_in=_classes_in,
