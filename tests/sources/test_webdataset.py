@@ -22,14 +22,15 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.samples.records import add_to_tar
 from workbench.sources import (
     Dataset,
-    Index,
+    SourceKind,
     list_samples,
     load_source,
     open_dataset,
     require_dataset,
     write_without,
 )
-from workbench.sources.kinds.tar import _tar_samples, webdataset
+from workbench.sources.kinds.records import _record_index
+from workbench.sources.kinds.tar import _tar_samples
 from workbench.sources.kinds.tar._tar_files import TarDamage, TarFile, files_in_tar
 from workbench.sources.kinds.tar._tar_samples import with_component
 
@@ -145,15 +146,13 @@ def test_targets_beside_images_are_found_without_reading_on(
 
 
 @pytest.fixture
-def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Index:
+def kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SourceKind:
     """Any archive without an index counts as a large one."""
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    monkeypatch.setattr(webdataset, "_LARGE", 0)
-    monkeypatch.setattr(webdataset, "_TOLD_EACH", 1)
-    found = load_source("webdataset").index
-    assert found is not None
-    return found
+    monkeypatch.setattr(_record_index, "_LARGE", 0)
+    monkeypatch.setattr(_record_index, "_TOLD_EACH", 1)
+    return load_source("webdataset")
 
 
 def batches(data: Dataset, numbers: list[int], **options: Any) -> Iterator[ReadBatch]:
@@ -174,10 +173,10 @@ def same(ours: ReadBatch, theirs: ReadBatch) -> bool:
 
 
 def test_the_first_samples_stand_for_all_until_the_index_is_made(
-    photos: Path, tmp_path: Path, index: Index
+    photos: Path, tmp_path: Path, kind: SourceKind
 ) -> None:
     data = open_dataset(write_webdataset(read_photos(photos), tmp_path / "shards"))
-    assert index.is_needed(data)
+    assert kind.needs_index(data)
     plain = list(batches(data, [0, 7]))
     assert all(map(same, batches(replace(data, first=6), [0, 7]), plain))
 
@@ -186,27 +185,29 @@ def test_the_first_samples_stand_for_all_until_the_index_is_made(
     assert set(first.files) == set(plain[0].files)
 
     told: list[int] = []
-    index.make(data, told.append)
+    kind.make_index(data, told.append)
     assert told == list(range(1, len(list(list_samples(data))) + 1))
-    assert not index.is_needed(data)
+    assert not kind.needs_index(data)
     again = batches(data, [0, 7], random_shuffle=True, initial_fill=50)
     assert all(map(same, again, shuffled))
     assert not list((tmp_path / "shards").glob("*.idx"))
 
 
-def test_an_index_that_is_given_up_leaves_none(photos: Path, tmp_path: Path, index: Index) -> None:
+def test_an_index_that_is_given_up_leaves_none(
+    photos: Path, tmp_path: Path, kind: SourceKind
+) -> None:
     data = open_dataset(write_webdataset(read_photos(photos), tmp_path / "shards"))
 
     def tell(count: int) -> None:
         raise CancelledError("Cancelled.")
 
     with pytest.raises(CancelledError):
-        index.make(data, tell)
-    assert index.is_needed(data)
+        kind.make_index(data, tell)
+    assert kind.needs_index(data)
 
 
-def test_names_with_blanks_are_left_to_dali(tmp_path: Path, index: Index) -> None:
+def test_names_with_blanks_are_left_to_dali(tmp_path: Path, kind: SourceKind) -> None:
     data = open_dataset(write(tmp_path / "a.tar", {"my cat.jpg": JPEG}))
     with pytest.raises(DataError, match="cannot hold the blanks"):
-        index.make(data, lambda count: None)
-    assert index.find(data, tmp_path) is None
+        kind.make_index(data, lambda count: None)
+    assert kind.find_indexed(data, tmp_path) is None

@@ -35,13 +35,11 @@ from workbench.sources.common.opening import Location as Location
 from workbench.sources.common.opening import open_dataset as open_dataset
 from workbench.sources.common.opening import open_datasets as open_datasets
 from workbench.sources.common.source_kind import Header as Header
-from workbench.sources.common.source_kind import Index as Index
 from workbench.sources.common.source_kind import Sample as Sample
 from workbench.sources.common.source_kind import SourceKind as SourceKind
 from workbench.sources.common.source_kind import dump_file_list as dump_file_list
 from workbench.sources.common.source_kind import fits_list as fits_list
 from workbench.sources.common.source_kind import folder_of as folder_of
-from workbench.sources.common.source_kind import kind_of_functions as kind_of_functions
 
 _NO_FILES = ("No files found", "specified an empty list", "no video has as many")
 """What DALI says of a folder without images."""

@@ -23,8 +23,7 @@ from workbench.health import scan, scan_folder
 from workbench.roots import Roots
 from workbench.samples.records import write_shard
 from workbench.sources import load_source, open_dataset
-from workbench.sources.kinds.records import tfrecord
-from workbench.sources.kinds.tar import webdataset
+from workbench.sources.kinds.records import _record_index
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.jobs import sample_count
 from workbench.ui.jobs.sample_count import SampleCount
@@ -85,11 +84,8 @@ def test_a_count_that_is_closed_tells_nothing_more(held: Held) -> None:
     assert (held.told, held.done) == ([1], [])
 
 
-@pytest.mark.parametrize(
-    ("kind", "write"), [(webdataset, write_webdataset), (tfrecord, write_tfrecord)]
-)
+@pytest.mark.parametrize("write", [write_webdataset, write_tfrecord])
 def test_pictures_are_provisional_until_the_index_is_there(
-    kind: Any,
     write: Callable[[Photos, Path], Path],
     make: Make,
     photos: Path,
@@ -100,8 +96,8 @@ def test_pictures_are_provisional_until_the_index_is_there(
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    monkeypatch.setattr(kind, "_LARGE", 0)
-    monkeypatch.setattr(kind, "_TOLD_EACH", 1)
+    monkeypatch.setattr(_record_index, "_LARGE", 0)
+    monkeypatch.setattr(_record_index, "_TOLD_EACH", 1)
     shards = write(read_photos(photos), tmp_path / "shards")
     allowed = threading.Event()
     hear = SampleCount._hear
@@ -157,11 +153,10 @@ def test_a_large_index_is_read_after_a_first_picture(
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     monkeypatch.setattr("workbench.sources.kinds.records._record_index._LARGE_INDEX", 0)
     shards = write(read_photos(photos), tmp_path / "shards")
-    index = load_source(kind).index
-    assert index is not None
-    assert not index.is_needed(open_dataset(shards))
-    index.make(open_dataset(shards), lambda count: None)
-    assert index.is_needed(open_dataset(shards))
+    source, data = load_source(kind), open_dataset(shards)
+    assert not source.needs_index(data)
+    source.make_index(data, lambda count: None)
+    assert source.needs_index(data)
     screen, told = Screen(), []
     publish = screen.publish
 

@@ -411,33 +411,3 @@ class SourceKind:
     def lists_files(self) -> bool:
         """Whether samples can be left out by naming the others: DALI's ``file_list``."""
         return self.op == "readers.file"
-
-
-class Index(NamedTuple):
-    """``needs_index``, ``make_index`` and ``find_indexed`` of a kind of functions."""
-
-    is_needed: Callable[[Dataset], bool]
-    make: Callable[[Dataset, Callable[[int], None]], None]
-    find: Callable[[Dataset, Path], dict[str, Any] | None]
-
-
-def kind_of_functions(base: SourceKind | None = None, **given: Any) -> SourceKind:
-    """A kind with functions in the place of methods, until every kind is a class."""
-    kind = SourceKind() if base is None else copy(base)
-    if index := given.get("index"):
-        given |= {"needs_index": index.is_needed, "make_index": index.make, "is_indexed": True}
-        given["find_indexed"] = index.find
-    if write := given.get("leave_out"):
-
-        def leave_out(dataset: Dataset, names: Collection[str], place: Path) -> Path:
-            place.mkdir()
-            left: Path = write(dataset, names, place)
-            return left
-
-        given["leave_out"] = leave_out
-    if "helpers" in given:
-        given["helpers"] = (given["helpers"],)
-    in_memory = "argument" in given
-    vars(kind).update({"in_files": "holder" not in given, "in_memory": in_memory, **vars(kind)})
-    vars(kind).update(given)
-    return kind

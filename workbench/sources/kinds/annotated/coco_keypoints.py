@@ -9,20 +9,18 @@ not labelled lies far outside of the image, and is therefore never visible.
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, kind_of_functions
-from workbench.sources.kinds.annotated import coco
+from workbench.sources import Dataset, Sample
 from workbench.sources.kinds.annotated._annotations import OUTLINES, annotations_of
-from workbench.sources.kinds.annotated.coco import find_annotations
+from workbench.sources.kinds.annotated.coco import Coco, find_annotations
 
 
 def find_keypoints(data: str) -> dict[str, Any]:
@@ -50,49 +48,46 @@ def find_keypoints(data: str) -> dict[str, Any]:
     return {**find_annotations(data), "annotations_file": path}
 
 
-def _require(dataset: Dataset) -> None:
-    coco.SOURCE.require(dataset)
-    annotations = annotations_of(dataset)["annotations"]
-    bad = [one for one in annotations if not _has_points(one.get("keypoints"))]
-    if bad:
-        raise DataError(
-            f"{dataset}: {len(bad):,} annotations have no key points, the first of image "
-            f"{bad[0].get('image_id')}. Write three or more of three numbers each, or leave "
-            "keypoints out of the file's name."
-        )
-
-
-def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    """As of COCO, but for the outlines in the file, which are not read."""
-    asked = tuple(option for option in dataset.options or () if option not in OUTLINES)
-    return coco.SOURCE.list_samples(replace(dataset, options=asked))
-
-
-def _key_point_names(dataset: Dataset) -> list[str]:
-    categories = annotations_of(dataset)["categories"]
-    listed = [each["keypoints"] for each in categories if isinstance(each.get("keypoints"), list)]
-    return list(dict.fromkeys(str(name) for names in listed for name in names))
-
-
 def _has_points(points: Any) -> bool:
     return isinstance(points, list) and len(points) >= 9 and len(points) % 3 == 0
 
 
-def _accepts(path: Path) -> bool:
-    return coco.SOURCE.accepts(path) and "keypoints" in path.name
+class CocoKeypoints(Coco):
+    """COCO's key points, read as outlines."""
+
+    about = "COCO key points (*keypoints*.json)"
+    begins: ClassVar = {"polygon_masks": True}
+    find = staticmethod(find_keypoints)
+    helpers = (find_annotations,)
+    imports = ("hashlib", "json", "os", "pathlib", "tempfile")
+    precedence = 4
+    sample = "coco/keypoints.json"
+
+    def require(self, dataset: Dataset) -> None:
+        super().require(dataset)
+        annotations = annotations_of(dataset)["annotations"]
+        bad = [one for one in annotations if not _has_points(one.get("keypoints"))]
+        if bad:
+            raise DataError(
+                f"{dataset}: {len(bad):,} annotations have no key points, the first of image "
+                f"{bad[0].get('image_id')}. Write three or more of three numbers each, or leave "
+                "keypoints out of the file's name."
+            )
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        """As of COCO, but for the outlines in the file, which are not read."""
+        asked = tuple(option for option in dataset.options or () if option not in OUTLINES)
+        return super().list_samples(replace(dataset, options=asked))
+
+    def key_point_names(self, dataset: Dataset) -> list[str]:
+        categories = annotations_of(dataset)["categories"]
+        listed = [
+            each["keypoints"] for each in categories if isinstance(each.get("keypoints"), list)
+        ]
+        return list(dict.fromkeys(str(name) for names in listed for name in names))
+
+    def accepts(self, path: Path) -> bool:
+        return super().accepts(path) and "keypoints" in path.name
 
 
-SOURCE = kind_of_functions(
-    coco.SOURCE,
-    about="COCO key points (*keypoints*.json)",
-    begins={"polygon_masks": True},
-    find=find_keypoints,
-    helpers=inspect.getsource(find_annotations),
-    imports=("hashlib", "json", "os", "pathlib", "tempfile"),
-    accepts=_accepts,
-    precedence=4,
-    require=_require,
-    list_samples=_list_samples,
-    key_point_names=_key_point_names,
-    sample="coco/keypoints.json",
-)
+SOURCE = CocoKeypoints()

@@ -10,10 +10,9 @@ Pixels are given out as PNM, which DALI's decoders read, so that any graph takes
 from __future__ import annotations
 
 import importlib.util
-import inspect
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, kind_of_functions
+from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources.common.python_data import (
     class_names_of,
     describe,
@@ -355,68 +354,76 @@ def _parquet_store(path: str, time: int, size: int) -> Dataset:
         raise DataError(f"{path} cannot be read as Parquet: {error}.") from None
 
 
-def _folder(dataset: Dataset) -> str:
-    """Where the images are kept. Raises DataError where they are no longer."""
-    place = dataset.location or str(dataset.items[0][0])
-    if _accepts(Path(place)):
-        try:
-            found = os.stat(place)
-        except OSError as error:
-            raise DataError(f"{place} cannot be read: {error.strerror}.") from None
-        kept = _parquet_store(os.path.abspath(place), found.st_mtime_ns, found.st_size)
-        return str(kept.items[0][0])
-    if not os.path.isdir(place):
-        raise DataError(f"{dataset}: the process that held these images has ended. Give them anew.")
-    return place
+class Memory(SourceKind):
+    """A data set in Python, whose images a process keeps."""
+
+    about = "data set in Python (module:factory) or Parquet"
+    op = "external_source"
+    located_by: frozenset[str] = frozenset()
+    find = staticmethod(find_dataset)
+    reader = staticmethod(read_images)
+    helpers = (
+        *(_WORKERS, label_column, categories_of, BytesColumn, TableRows, NumberedClasses),
+        *(number_classes, NumberedPairs, number_pairs, read_parquet, open_images),
+        *(split_row, encode_image, ImageBatches),
+    )
+    in_files = False
+    in_memory = True
+    pipeline_arguments = ("py_num_workers=WORKERS", 'py_start_method="spawn"')
+    metavar = "MODULE:FACTORY"
+    imports = ("importlib.util", "numpy as np", "os")
+    options = frozenset({"random_shuffle", "num_shards", "shard_id", "pad_last_batch"})
+
+    def root(self, dataset: Dataset) -> str:
+        """Where the images are kept. Raises DataError where they are no longer."""
+        place = dataset.location or str(dataset.items[0][0])
+        if self.accepts(Path(place)):
+            try:
+                found = os.stat(place)
+            except OSError as error:
+                raise DataError(f"{place} cannot be read: {error.strerror}.") from None
+            kept = _parquet_store(os.path.abspath(place), found.st_mtime_ns, found.st_size)
+            return str(kept.items[0][0])
+        if not os.path.isdir(place):
+            raise DataError(
+                f"{dataset}: the process that held these images has ended. Give them anew."
+            )
+        return place
+
+    def accepts(self, path: Path) -> bool:
+        return path.suffix.lower() == ".parquet" and not os.path.isdir(path)
+
+    def class_names(self, dataset: Dataset) -> list[str]:
+        names: list[str] = json.loads(Path(self.root(dataset), CLASSES).read_text(encoding="utf-8"))
+        return names
+
+    def require(self, dataset: Dataset) -> None:
+        self.root(dataset)
+
+    def write_placeholder(self, folder: Path) -> Path:
+        """A module whose data set has one image of no pixels."""
+        path = folder / "images.py"
+        path.write_text("def images():\n    return [b'\\xff\\xd8\\xff\\xd9']\n", encoding="utf-8")
+        return Path(f"{path}:images")
+
+    def holder(self, name: str) -> str:
+        return SAMPLES
+
+    def argument(self, dataset: Dataset) -> Any:
+        return program_in(self.root(dataset))
+
+    def told(self, dataset: Dataset, places: Sequence[int]) -> list[Sample]:
+        return told_by(self.root(dataset), places)
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        return samples_of(self.root(dataset))
+
+    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+        place.mkdir()
+        return part_without(self.root(dataset), names, place)
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return f"There is no image in {dataset}. Give at least one."
 
 
-def _accepts(path: Path) -> bool:
-    return path.suffix.lower() == ".parquet" and not os.path.isdir(path)
-
-
-def _class_names(dataset: Dataset) -> list[str]:
-    names: list[str] = json.loads(Path(_folder(dataset), CLASSES).read_text(encoding="utf-8"))
-    return names
-
-
-def _require(dataset: Dataset) -> None:
-    _folder(dataset)
-
-
-def _write_placeholder(folder: Path) -> Path:
-    """A module whose data set has one image of no pixels."""
-    path = folder / "images.py"
-    path.write_text("def images():\n    return [b'\\xff\\xd8\\xff\\xd9']\n", encoding="utf-8")
-    return Path(f"{path}:images")
-
-
-_HELPERS: tuple[Any, ...] = (
-    *(label_column, categories_of, BytesColumn, TableRows, NumberedClasses, number_classes),
-    *(NumberedPairs, number_pairs, read_parquet, open_images),
-    *(split_row, encode_image, ImageBatches),
-)
-
-SOURCE = kind_of_functions(
-    about="data set in Python (module:factory) or Parquet",
-    op="external_source",
-    located_by=frozenset(),
-    find=find_dataset,
-    reader=read_images,
-    helpers="\n\n".join([_WORKERS, *map(inspect.getsource, _HELPERS)]),
-    pipeline_arguments=("py_num_workers=WORKERS", 'py_start_method="spawn"'),
-    metavar="MODULE:FACTORY",
-    imports=("importlib.util", "numpy as np", "os"),
-    options=frozenset({"random_shuffle", "num_shards", "shard_id", "pad_last_batch"}),
-    holder=lambda name: SAMPLES,
-    accepts=_accepts,
-    require=_require,
-    argument=lambda dataset: program_in(_folder(dataset)),
-    told=lambda dataset, places: told_by(_folder(dataset), places),
-    list_samples=lambda dataset: samples_of(_folder(dataset)),
-    leave_out=lambda dataset, names, place: part_without(_folder(dataset), names, place),
-    root=_folder,
-    class_names=_class_names,
-    watched=lambda dataset: iter([dataset.location] if dataset.location else []),
-    nothing_found=lambda dataset: f"There is no image in {dataset}. Give at least one.",
-    write_placeholder=_write_placeholder,
-)
+SOURCE = Memory()

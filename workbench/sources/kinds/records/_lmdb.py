@@ -6,15 +6,15 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, SourceKind, kind_of_functions
+from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources.kinds.records import _lmdb_values
 from workbench.sources.kinds.records._example_records import fields_of
 
@@ -75,30 +75,6 @@ def _name(holder: str, key: bytes) -> str:
     return f"{holder} at key {key.decode(errors='replace')}"
 
 
-def _database_file(dataset: Dataset) -> str:
-    """The file of a database. Raises DataError where it is missing or may not be read."""
-    path = os.path.join(dataset.location, FILE)
-    if not os.path.isfile(path):
-        raise DataError(f"There is no {path}. Give a folder with an LMDB, {FILE}.")
-    if not os.access(path, os.R_OK):
-        raise DataError(f"The file {path} may not be read. Check its permissions.")
-    return path
-
-
-def _require(dataset: Dataset, place_of: Callable[[bytes], Place | str]) -> None:
-    """Raise DataError where there is no value, or none of the first holds an image."""
-    found = list(islice(_list_images(dataset, place_of), _LOOKED_AT))
-    if not found:
-        raise DataError(_nothing_found(dataset))
-    if all(each.fault for each in found):
-        path = _database_file(dataset)
-        raise DataError(f"{path}: of its first value, {found[0].fault}. Write the LMDB anew.")
-
-
-def _nothing_found(dataset: Dataset) -> str:
-    return f"The LMDB {dataset} is empty. Give one with images."
-
-
 def first_value(folder: Path) -> bytes:
     """The first value of the database in a folder; empty where there is none."""
     try:
@@ -119,104 +95,112 @@ def _first_value(folder: str, *stamps: int) -> bytes:
         return file.read(value.nbytes)
 
 
-def _list_images(dataset: Dataset, place_of: Callable[[bytes], Place | str]) -> Iterator[Sample]:
-    """By key. ``place_of`` says where in a value the image is, or why there is none."""
-    path = _database_file(dataset)
-    holder, key = os.path.basename(os.path.abspath(dataset.location)), b""
-    try:
-        with open(path, "rb") as file:
-            for found in _list_values(dataset.location):
-                if isinstance(found, int):
-                    last = f" after key {key.decode(errors='replace')}" if key else ""
-                    for number in range(1, found + 1):
-                        name = f"{holder}{last} ({number:,} of {found:,} lost)"
-                        yield Sample(path, name, 0, 0, 0, f"its page is damaged or {_CUT}")
-                    continue
-                key, offset, nbytes = found
-                file.seek(offset)
-                value = file.read(nbytes)
-                try:
-                    place = place_of(value) if len(value) == nbytes else f"its value is {_CUT}"
-                except (IndexError, ValueError):
-                    place = "it is no message of the kind that the first value is"
-                if isinstance(place, str):
-                    yield Sample(path, _name(holder, key), 0, offset, 0, place)
-                else:
-                    begin, end, label = place
-                    yield Sample(path, _name(holder, key), label, offset + begin, end - begin)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error}. Write it anew.") from None
-
-
 def fields(message: bytes, start: int = 0, end: int | None = None) -> dict[int, tuple[int, int]]:
     """The last field of each number of a protobuf message: begin and end, or twice its value."""
     whole = fields_of(message, start, len(message) if end is None else end)
     return {number: (first, last) for number, first, last in whole}
 
 
-def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
-    """Copy the values of a database that can be read, without those of these names.
+class Lmdb(SourceKind):
+    """A database whose values hold an encoded image and its label."""
 
-    Raises DataError where there is no room for the copy.
-    """
-    import lmdb
+    located_by = frozenset({"path"})
+    unread: ClassVar = {"path": ["lmdb"]}
+    imports = ("os",)
+    in_files = False
+    looks_ahead = True
+    ends_process = _CUT
 
-    path = _database_file(dataset)
-    size, free = os.path.getsize(path), shutil.disk_usage(folder).free
-    if size > free:
-        raise DataError(
-            f"{dataset}: {len(names):,} samples cannot be used, and for a copy without these "
-            f"{folder} has {free:,} bytes of {size:,}. Make room there, or write the LMDB anew."
-        )
-    holder = os.path.basename(os.path.abspath(dataset.location))
-    values = (each for each in _list_values(dataset.location) if isinstance(each, _Value))
-    copy = str(folder / holder)
-    with (
-        open(path, "rb") as file,
-        lmdb.open(copy, map_size=2 * size + 2**20) as database,
-        database.begin(write=True) as transaction,
-    ):
-        for key, offset, nbytes in values:
-            if _name(holder, key) not in names:
-                file.seek(offset)
-                transaction.put(key, file.read(nbytes), append=True)
-    return folder / holder
+    def place_of(self, value: bytes) -> Place | str:
+        """Where in a value the image is, or why there is none."""
+        raise NotImplementedError
 
+    def _file(self, dataset: Dataset) -> str:
+        """The file of a database. Raises DataError where it is missing or may not be read."""
+        path = os.path.join(dataset.location, FILE)
+        if not os.path.isfile(path):
+            raise DataError(f"There is no {path}. Give a folder with an LMDB, {FILE}.")
+        if not os.access(path, os.R_OK):
+            raise DataError(f"The file {path} may not be read. Check its permissions.")
+        return path
 
-def lmdb_kind(
-    name: str,
-    op: str,
-    find: Callable[[str], dict[str, Any]],
-    place_of: Callable[[bytes], Place | str],
-    accepts: Callable[[Path], bool],
-    precedence: int,
-    sample: str,
-) -> SourceKind:
-    """The kind whose values hold an image where ``place_of`` says, or none for the reason given."""
-    return kind_of_functions(
-        about=f"LMDB of {name} (a folder with data.mdb)",
-        op=op,
-        located_by=frozenset({"path"}),
-        find=find,
-        unread={"path": ["lmdb"]},
-        imports=("os",),
-        accepts=accepts,
-        precedence=precedence,
-        require=lambda dataset: _require(dataset, place_of),
-        list_samples=lambda dataset: _list_images(dataset, place_of),
-        root=lambda dataset: os.path.dirname(os.path.abspath(dataset.location)),
-        leave_out=_leave_out,
-        holder=lambda name: name.rpartition(" at key ")[0],
-        class_names=lambda dataset: [],
-        watched=lambda dataset: iter([dataset.location]),
-        nothing_found=_nothing_found,
-        sample=sample,
-        looks_ahead=True,
-        ends_process=_CUT,
-        write_placeholder=_write_placeholder,
-    )
+    def require(self, dataset: Dataset) -> None:
+        """Raise DataError where there is no value, or none of the first holds an image."""
+        found = list(islice(self.list_samples(dataset), _LOOKED_AT))
+        if not found:
+            raise DataError(self.nothing_found(dataset))
+        if all(each.fault for each in found):
+            path = self._file(dataset)
+            raise DataError(f"{path}: of its first value, {found[0].fault}. Write the LMDB anew.")
 
+    def nothing_found(self, dataset: Dataset) -> str:
+        return f"The LMDB {dataset} is empty. Give one with images."
 
-def _write_placeholder(folder: Path) -> Path:
-    (folder / FILE).touch()
-    return folder
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        """In the order of their keys."""
+        path = self._file(dataset)
+        holder, key = os.path.basename(os.path.abspath(dataset.location)), b""
+        try:
+            with open(path, "rb") as file:
+                for found in _list_values(dataset.location):
+                    if isinstance(found, int):
+                        last = f" after key {key.decode(errors='replace')}" if key else ""
+                        for number in range(1, found + 1):
+                            name = f"{holder}{last} ({number:,} of {found:,} lost)"
+                            yield Sample(path, name, 0, 0, 0, f"its page is damaged or {_CUT}")
+                        return
+                    key = found.key
+                    file.seek(found.offset)
+                    yield self._sample(path, _name(holder, key), found, file.read(found.nbytes))
+        except OSError as error:
+            raise DataError(f"{path} cannot be read: {error}. Write it anew.") from None
+
+    def _sample(self, path: str, name: str, found: _Value, value: bytes) -> Sample:
+        """The sample of a value that was read, as far as the file has it."""
+        try:
+            place = self.place_of(value) if len(value) == found.nbytes else f"its value is {_CUT}"
+        except (IndexError, ValueError):
+            place = "it is no message of the kind that the first value is"
+        if isinstance(place, str):
+            return Sample(path, name, 0, found.offset, 0, place)
+        begin, end, label = place
+        return Sample(path, name, label, found.offset + begin, end - begin)
+
+    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+        """Copy the values of a database that can be read, without those of these names.
+
+        Raises DataError where there is no room for the copy.
+        """
+        import lmdb
+
+        place.mkdir()
+        path = self._file(dataset)
+        size, free = os.path.getsize(path), shutil.disk_usage(place).free
+        if size > free:
+            raise DataError(
+                f"{dataset}: {len(names):,} samples cannot be used, and for a copy without these "
+                f"{place} has {free:,} bytes of {size:,}. Make room there, or write the LMDB anew."
+            )
+        holder = os.path.basename(os.path.abspath(dataset.location))
+        values = (each for each in _list_values(dataset.location) if isinstance(each, _Value))
+        copy = str(place / holder)
+        with (
+            open(path, "rb") as file,
+            lmdb.open(copy, map_size=2 * size + 2**20) as database,
+            database.begin(write=True) as transaction,
+        ):
+            for key, offset, nbytes in values:
+                if _name(holder, key) not in names:
+                    file.seek(offset)
+                    transaction.put(key, file.read(nbytes), append=True)
+        return place / holder
+
+    def root(self, dataset: Dataset) -> str:
+        return os.path.dirname(os.path.abspath(dataset.location))
+
+    def holder(self, name: str) -> str:
+        return name.rpartition(" at key ")[0]
+
+    def write_placeholder(self, folder: Path) -> Path:
+        (folder / FILE).touch()
+        return folder

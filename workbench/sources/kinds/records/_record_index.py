@@ -8,19 +8,24 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import count
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, load_source
+from workbench.sources import Dataset, SourceKind
 
 Entry = tuple[int, int]
 """One line of an index."""
 Left = dict[str, list[Entry]]
 """Of each file the entries that are left."""
 
+_LARGE = 2**28
+"""Bytes of files of which all samples are found in a moment, some 100,000 of small photos."""
+_TOLD_EACH = 10_000
 _LARGE_INDEX = 2**24
 """Bytes: some 300,000 samples of WebDataset."""
 _PARTIAL = "# other records of the file are left out\n"
@@ -57,17 +62,16 @@ def index_of(path: str, scan: Any) -> str:
     return index
 
 
-def begins_late(paths: Sequence[str], large: int) -> bool:
+def _begins_late(paths: Sequence[str]) -> bool:
     """Whether DALI takes seconds before the first record of files.
 
-    It looks for the records of files without an index, of which ``large`` bytes are read in a
-    moment, and reads indices as a whole.
+    It looks for the records of files without an index, and reads indices as a whole.
     """
     indices = {path: index_place(path) for path in paths}
     indexed = [index for index in indices.values() if os.path.isfile(index)]
     rest = [path for path, index in indices.items() if index not in indexed]
     sizes = [sum(map(os.path.getsize, files)) for files in (rest, indexed)]
-    return sizes[0] > large or sizes[1] > _LARGE_INDEX
+    return sizes[0] > _LARGE or sizes[1] > _LARGE_INDEX
 
 
 def read_index(index: str) -> Iterator[Entry]:
@@ -129,35 +133,62 @@ def write_partial(left: Mapping[str, Sequence[Entry]], folder: Path, *, numbered
     return folder
 
 
-def watched_with_index(dataset: Dataset, files_of: Callable[[Any], list[str]]) -> Iterator[str]:
-    """The files that ``files_of`` finds, the indices beside them, and the folder they are in."""
-    if dataset.location:
-        yield dataset.location
-    try:
-        paths = files_of(dataset.argument)
-        yield from paths
-        yield from (f"{os.path.splitext(path)[0]}.idx" for path in paths)
-    except OSError:
-        return  # the reader says what is wrong
+class IndexedFiles(SourceKind):
+    """Files of many samples each, and an index of each for DALI's reader."""
 
+    precedence = 3
+    in_files = False
+    looks_ahead = True
+    is_indexed = True
+    file_noun = "file"
+    """What one of the files is called."""
+    ending: str
+    """The usual ending of its name."""
+    find_files: Callable[[Any], list[str]]
+    """A static method that gives the files of what an exported program is given."""
 
-def record_files(
-    dataset: Dataset, found: Callable[[Any], list[str]], noun: str, give: str
-) -> list[str]:
-    """The files that ``found`` gives, each a ``noun``.
+    def scan(self, path: str, told: Callable[[Iterable[Any]], Iterator[Any]]) -> Iterator[Any]:
+        """The two parts of each line of a file's index, of samples that pass through ``told``."""
+        raise NotImplementedError
 
-    Raises DataError, which says what to ``give``, where there is none, or one that is missing or
-    may not be read.
-    """
-    try:
-        paths = found(dataset.argument)
-    except OSError as error:
-        raise DataError(f"The folder {dataset} cannot be read: {error.strerror}.") from None
-    if not paths:
-        raise DataError(load_source(dataset.kind).nothing_found(dataset))
-    for path in paths:
-        if not os.path.isfile(path):
-            raise DataError(f"There is no {noun} {path}. Give {give}, or a folder of these.")
-        if not os.access(path, os.R_OK):
-            raise DataError(f"The {noun} {path} may not be read. Check its permissions.")
-    return paths
+    def files(self, dataset: Dataset) -> list[str]:
+        """The files. Raises DataError where there is none, or one that cannot be read."""
+        try:
+            paths = self.find_files(dataset.argument)
+        except OSError as error:
+            raise DataError(f"The folder {dataset} cannot be read: {error.strerror}.") from None
+        if not paths:
+            raise DataError(self.nothing_found(dataset))
+        noun, give = self.file_noun, f"a {self.ending}"
+        for path in paths:
+            if not os.path.isfile(path):
+                raise DataError(f"There is no {noun} {path}. Give {give}, or a folder of these.")
+            if not os.access(path, os.R_OK):
+                raise DataError(f"The {noun} {path} may not be read. Check its permissions.")
+        return paths
+
+    def watched(self, dataset: Dataset) -> Iterator[str]:
+        """The files, the indices beside them, and the folder they are in."""
+        if dataset.location:
+            yield dataset.location
+        with suppress(OSError):  # the reader says what is wrong
+            paths = self.find_files(dataset.argument)
+            yield from paths
+            yield from (f"{os.path.splitext(path)[0]}.idx" for path in paths)
+
+    def needs_index(self, dataset: Dataset) -> bool:
+        return self.is_indexed and _begins_late(self.files(dataset))
+
+    def make_index(self, dataset: Dataset, tell: Callable[[int], None]) -> None:
+        """Of each file without one, in a temporary folder."""
+        counter = count(1)
+
+        def told(samples: Iterable[Any]) -> Iterator[Any]:
+            for sample in samples:
+                if (made := next(counter)) % _TOLD_EACH == 0:
+                    tell(made)
+                yield sample
+
+        for path in self.files(dataset):
+            if not os.path.isfile(index_place(path)):
+                index_of(path, lambda path: self.scan(path, told))

@@ -9,7 +9,6 @@ reader outputs all.
 
 from __future__ import annotations
 
-import inspect
 import mmap
 import os
 import struct
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, folder_of, kind_of_functions
+from workbench.sources import Dataset, Sample, SourceKind, folder_of
 from workbench.sources.kinds.records._record_index import (
     index_of,
     index_place,
@@ -80,26 +79,6 @@ def read_record_file(**options: Any) -> Any:
     return jpegs, fn.cast(labels, dtype=types.INT32)
 
 
-def _path(dataset: Dataset) -> str:
-    """The file. Raises DataError where it is missing or may not be read."""
-    path = dataset.location
-    if os.path.isdir(path):
-        names = _names(path)
-        if len(names) != 1:
-            held = ", ".join(names[:3]) or "none"
-            raise DataError(
-                f"{path} has {len(names)} RecordIO files ({held}); DALI reads one. Give its path."
-            )
-        path = os.path.join(path, names[0])
-    if not os.path.isfile(path):
-        raise DataError(f"There is no file {path}. Give a RecordIO file, {_SUFFIX}.")
-    if not os.access(path, os.R_OK):
-        raise DataError(f"The file {path} may not be read. Check its permissions.")
-    if not os.path.getsize(path):
-        raise DataError(f"{path} is empty. Give a file with records.")
-    return path
-
-
 def _offsets(path: str) -> Sequence[int]:
     """Where each record begins, in the reader's order: the file's. Raises DataError."""
     index = _index(path)
@@ -142,20 +121,6 @@ def _end_of(file: BinaryIO, offset: int) -> int | None:
     return size if length >> 29 == 1 else offset + 8 + ((length & 0x1FFFFFFF) + 3) // 4 * 4
 
 
-def _require(dataset: Dataset) -> None:
-    _offsets(_path(dataset))
-
-
-def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    path, root = _path(dataset), folder_of(dataset)
-    holder, size = os.path.relpath(path, root), os.path.getsize(path)
-    with open(path, "rb") as file:
-        for offset in _offsets(path):
-            file.seek(offset)
-            head = file.read(8 + _HEADER.size + _LABEL.size)
-            yield _sample(path, _name(holder, offset), offset, head, size)
-
-
 def _sample(path: str, name: str, offset: int, head: bytes, size: int) -> Sample:
     """The sample of a record by its first bytes, of a file of ``size`` bytes."""
     if len(head) < 8 + _HEADER.size:
@@ -181,67 +146,95 @@ def _name(holder: str, offset: int) -> str:
     return f"{holder} at index {offset}"
 
 
-def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
-    path = _path(dataset)
-    holder = os.path.relpath(path, folder_of(dataset))
-    entries = sorted(read_index(_index(path)), key=itemgetter(1))
-    left = [entry for entry in entries if _name(holder, entry[1]) not in names]
-    write_partial({path: left}, folder, numbered=False)
-    return folder / os.path.basename(path)
-
-
 def _names(folder: str | Path) -> list[str]:
     """Those of its RecordIO files. Raises OSError."""
     return sorted(name for name in os.listdir(folder) if name.lower().endswith(_SUFFIX))
 
 
-def _accepts(path: Path) -> bool:
-    """A file, or a folder of these alone, with indices and the lists of which they were made."""
-    if not os.path.isdir(path):
-        return path.suffix.lower() == _SUFFIX
-    try:
-        shown = [name for name in os.listdir(path) if not name.startswith(".")]
-    except OSError:
-        return False
-    rest = [name for name in shown if not name.lower().endswith((_SUFFIX, ".idx", ".lst"))]
-    return not rest and bool(_names(path))
+class RecordIO(SourceKind):
+    """Images in a RecordIO file of MXNet."""
+
+    about = "RecordIO (.rec, or a folder with one)"
+    op = "readers.mxnet"
+    located_by = frozenset({"path", "index_path"})
+    find = staticmethod(find_record_file)
+    reader = staticmethod(read_record_file)
+    helpers = (scan_record_file, index_place, index_of)
+    imports = ("hashlib", "mmap", "os", "struct", "tempfile")
+    precedence = 3
+    sample = "recordio"
+    looks_ahead = True
+    in_files = False
+
+    def _path(self, dataset: Dataset) -> str:
+        """The file. Raises DataError where it is missing or may not be read."""
+        path = dataset.location
+        if os.path.isdir(path):
+            names = _names(path)
+            if len(names) != 1:
+                held = ", ".join(names[:3]) or "none"
+                raise DataError(
+                    f"{path} has {len(names)} RecordIO files ({held}); DALI reads one. Give its "
+                    "path."
+                )
+            path = os.path.join(path, names[0])
+        if not os.path.isfile(path):
+            raise DataError(f"There is no file {path}. Give a RecordIO file, {_SUFFIX}.")
+        if not os.access(path, os.R_OK):
+            raise DataError(f"The file {path} may not be read. Check its permissions.")
+        if not os.path.getsize(path):
+            raise DataError(f"{path} is empty. Give a file with records.")
+        return path
+
+    def require(self, dataset: Dataset) -> None:
+        _offsets(self._path(dataset))
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        path, root = self._path(dataset), folder_of(dataset)
+        holder, size = os.path.relpath(path, root), os.path.getsize(path)
+        with open(path, "rb") as file:
+            for offset in _offsets(path):
+                file.seek(offset)
+                head = file.read(8 + _HEADER.size + _LABEL.size)
+                yield _sample(path, _name(holder, offset), offset, head, size)
+
+    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+        place.mkdir()
+        path = self._path(dataset)
+        holder = os.path.relpath(path, folder_of(dataset))
+        entries = sorted(read_index(_index(path)), key=itemgetter(1))
+        left = [entry for entry in entries if _name(holder, entry[1]) not in names]
+        write_partial({path: left}, place, numbered=False)
+        return place / os.path.basename(path)
+
+    def accepts(self, path: Path) -> bool:
+        """A file, or a folder of these alone, with their indices and lists."""
+        if not os.path.isdir(path):
+            return path.suffix.lower() == _SUFFIX
+        try:
+            shown = [name for name in os.listdir(path) if not name.startswith(".")]
+        except OSError:
+            return False
+        rest = [name for name in shown if not name.lower().endswith((_SUFFIX, ".idx", ".lst"))]
+        return not rest and bool(_names(path))
+
+    def watched(self, dataset: Dataset) -> Iterator[str]:
+        yield dataset.location
+        with suppress(DataError):
+            yield self._path(dataset)
+
+    def write_placeholder(self, folder: Path) -> Path:
+        """One record of an image of no pixels."""
+        content = _HEADER.pack(0, 0, 0, 0) + b"\xff\xd8\xff\xd9"
+        path = folder / "samples.rec"
+        path.write_bytes(struct.pack("<II", _MAGIC, len(content)) + content)
+        return path
+
+    def holder(self, name: str) -> str:
+        return name.rpartition(" at index ")[0]
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return f"There is no record in {dataset}. Give a file with records."
 
 
-def _watched(dataset: Dataset) -> Iterator[str]:
-    yield dataset.location
-    with suppress(DataError):
-        yield _path(dataset)
-
-
-def _write_placeholder(folder: Path) -> Path:
-    """One record of an image of no pixels."""
-    content = _HEADER.pack(0, 0, 0, 0) + b"\xff\xd8\xff\xd9"
-    path = folder / "samples.rec"
-    path.write_bytes(struct.pack("<II", _MAGIC, len(content)) + content)
-    return path
-
-
-_HELPERS: tuple[Any, ...] = (scan_record_file, index_place, index_of)
-
-SOURCE = kind_of_functions(
-    about="RecordIO (.rec, or a folder with one)",
-    op="readers.mxnet",
-    located_by=frozenset({"path", "index_path"}),
-    find=find_record_file,
-    reader=read_record_file,
-    helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
-    imports=("hashlib", "mmap", "os", "struct", "tempfile"),
-    holder=lambda name: name.rpartition(" at index ")[0],
-    accepts=_accepts,
-    precedence=3,
-    require=_require,
-    list_samples=_list_samples,
-    leave_out=_leave_out,
-    root=folder_of,
-    class_names=lambda dataset: [],
-    watched=_watched,
-    nothing_found=lambda dataset: f"There is no record in {dataset}. Give a file with records.",
-    sample="recordio",
-    looks_ahead=True,
-    write_placeholder=_write_placeholder,
-)
+SOURCE = RecordIO()

@@ -9,17 +9,16 @@ meanwhile. Nothing is written beside the data.
 
 from __future__ import annotations
 
-import inspect
 import os
 import struct
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Index, Sample, folder_of, kind_of_functions
+from workbench.sources import Dataset, Sample, folder_of
 from workbench.sources.common.compression import describe_compression
 from workbench.sources.kinds.records._example_records import (
     choose_features,
@@ -33,14 +32,12 @@ from workbench.sources.kinds.records._example_records import (
 )
 from workbench.sources.kinds.records._record_index import (
     Entry,
+    IndexedFiles,
     Left,
-    begins_late,
     index_of,
     index_place,
     is_of_another,
     read_index,
-    record_files,
-    watched_with_index,
     write_partial,
 )
 
@@ -48,9 +45,6 @@ if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
 
 _SUFFIXES = (".tfrecord", ".tfrecords")
-_LARGE = 2**28
-"""Bytes of files of which the heads of all records are read in a moment."""
-_TOLD_EACH = 10_000
 _NO_BYTES = "not bytes as in the first record"
 """DALI ends the process where the image of another record is a list of numbers."""
 _LABELS = ("label", "class", "target", "cls", "category")
@@ -92,26 +86,6 @@ def read_records(**options: Any) -> Any:
     found = list(made.values())
     labels = found[1] if len(found) > 1 else found[0].shape() * 0
     return found[0], fn.cast(labels, dtype=types.INT32)
-
-
-def _paths(dataset: Dataset) -> list[str]:
-    """The files. Raises DataError where one is missing or may not be read."""
-    return record_files(dataset, list_records, "file", "a .tfrecord")
-
-
-_HELPERS: tuple[Any, ...] = (
-    list_records,
-    scan_records,
-    next_record,
-    index_place,
-    index_of,
-    fields_of,
-    read_features,
-    choose_features,
-    first_record,
-    first_features,
-    indexed_records,
-)
 
 
 def _entries(path: str) -> Iterator[Entry]:
@@ -177,13 +151,6 @@ def _require_label(path: str, label: str, features: dict[str, tuple[str, int, in
             )
 
 
-def _require(dataset: Dataset) -> None:
-    paths = _paths(dataset)
-    for path in paths:
-        _require_index(path)
-    _chosen(paths)
-
-
 def _require_index(path: str) -> None:
     """Raise DataError where the index beside a file is that of another."""
     try:
@@ -219,152 +186,131 @@ def _end_of(file: BinaryIO, offset: int, size: int) -> int | None:
     return end if is_whole and end <= os.fstat(file.fileno()).st_size else None
 
 
-def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    """In the order of the index. A record that has not the features of the first is at fault."""
-    paths, root = _paths(dataset), folder_of(dataset)
-    for path in paths:
-        _require_index(path)
-    image, label = _chosen(paths)
-    for path in paths:
-        holder = os.path.relpath(path, root)
-        for offset, record in _records(path):
-            name = f"{holder} at index {offset - 12}"
-            if record is None:
-                fault = describe_compression(path) if offset == 12 else ""
-                fault = fault or "the file is damaged or cut short here"
-                yield Sample(path, name, 0, offset, 0, fault)
-                continue
-            try:
-                features = read_features(record)
-            except (IndexError, KeyError, ValueError):
-                yield Sample(path, name, 0, offset, 0, "it is no tf.train.Example")
-                continue
-            wanted = {image: "bytes", **({label: "int64"} if label else {})}
-            kinds = {each: features.get(each, ("missing", 0, 0))[0] for each in wanted}
-            fault = next(
-                (
-                    f"its feature {each} is {kinds[each]}, {_NO_BYTES.replace('bytes', kind)}"
-                    for each, kind in wanted.items()
-                    if kinds[each] != kind
-                ),
-                "",
-            )
-            _, start, end = features[image] if not fault else ("", 0, 0)
-            value = 0
-            if label and not fault:
-                _, at, stop = features[label]
-                packed = list(varints_of(record, at, stop))
-                value = packed[0] if packed else at
-                if len(packed) > 1:
-                    fault = f"its feature {label} has {len(packed)} values, and DALI reads one"
-            yield Sample(path, name, value, offset + start, end - start, fault)
+class TFRecord(IndexedFiles):
+    """Images with a class each in TFRecord files."""
+
+    about = "TFRecord (.tfrecord, or a folder of these)"
+    op = "readers.tfrecord"
+    located_by = frozenset({"path", "index_path", "features", "feature_names"})
+    find = staticmethod(find_records)
+    reader = staticmethod(read_records)
+    helpers: tuple[Any, ...] = (
+        *(list_records, scan_records, next_record, index_place, index_of, fields_of),
+        *(read_features, choose_features, first_record, first_features, indexed_records),
+    )
+    imports: tuple[str, ...] = ("hashlib", "mmap", "os", "re", "struct", "tempfile")
+    suffixes: tuple[str, ...] = _SUFFIXES
+    ending = ".tfrecord"
+    find_files = staticmethod(list_records)
+    sample = "tfrecord"
+    with_targets: tuple[str, ...] = ("tfrecord_boxes",)
+    ends_process = _NO_BYTES
+
+    def scan(self, path: str, told: Callable[[Iterable[Any]], Iterator[Any]]) -> Iterator[Any]:
+        return told(scan_records(path))
+
+    def require(self, dataset: Dataset) -> None:
+        paths = self.files(dataset)
+        for path in paths:
+            _require_index(path)
+        _chosen(paths)
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        """In the order of the index. A record without the features of the first is at fault."""
+        paths, root = self.files(dataset), folder_of(dataset)
+        for path in paths:
+            _require_index(path)
+        image, label = _chosen(paths)
+        for path in paths:
+            holder = os.path.relpath(path, root)
+            for offset, record in _records(path):
+                name = f"{holder} at index {offset - 12}"
+                if record is None:
+                    fault = describe_compression(path) if offset == 12 else ""
+                    fault = fault or "the file is damaged or cut short here"
+                    yield Sample(path, name, 0, offset, 0, fault)
+                    continue
+                try:
+                    features = read_features(record)
+                except (IndexError, KeyError, ValueError):
+                    yield Sample(path, name, 0, offset, 0, "it is no tf.train.Example")
+                    continue
+                wanted = {image: "bytes", **({label: "int64"} if label else {})}
+                kinds = {each: features.get(each, ("missing", 0, 0))[0] for each in wanted}
+                fault = next(
+                    (
+                        f"its feature {each} is {kinds[each]}, {_NO_BYTES.replace('bytes', kind)}"
+                        for each, kind in wanted.items()
+                        if kinds[each] != kind
+                    ),
+                    "",
+                )
+                _, start, end = features[image] if not fault else ("", 0, 0)
+                value = 0
+                if label and not fault:
+                    _, at, stop = features[label]
+                    packed = list(varints_of(record, at, stop))
+                    value = packed[0] if packed else at
+                    if len(packed) > 1:
+                        fault = f"its feature {label} has {len(packed)} values, and DALI reads one"
+                yield Sample(path, name, value, offset + start, end - start, fault)
+
+    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+        place.mkdir()
+        root = folder_of(dataset)
+        left: Left = {}
+        for path in self.files(dataset):
+            holder = os.path.relpath(path, root)
+            left[path] = [
+                entry for entry in _entries(path) if f"{holder} at index {entry[0]}" not in names
+            ]
+        return write_partial(left, place, numbered=bool(dataset.items))
+
+    def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any] | None:
+        """Of provisional data; whatever else has no index gets one where it is read."""
+        if not dataset.first:
+            return None
+        indices: list[str] = []
+        paths, left = self.files(dataset), dataset.first
+        for path in paths:
+            with open(path, "rb") as file:
+                whole = (entry for entry in _entries(path) if _end_of(file, *entry) is not None)
+                lines = [f"{offset} {size}\n" for offset, size in islice(whole, left)]
+            indices.append(os.fspath(folder / f"{len(indices)}.idx"))
+            Path(indices[-1]).write_text("".join(lines), encoding="utf-8")
+            left -= len(lines)
+            if not left:
+                break
+        return indexed_records(paths[: len(indices)], indices)
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return f"There is no record in {dataset}. Give a .tfrecord, or a folder of these."
+
+    def accepts(self, path: Path) -> bool:
+        if not os.path.isdir(path):
+            return path.name.lower().endswith(_SUFFIXES)
+        try:
+            names = [name for name in os.listdir(path) if not name.startswith(".")]
+        except OSError:
+            return False
+        rest = [name for name in names if ".tfrecord" not in name and not name.endswith(".idx")]
+        return bool(names) and not rest
+
+    def write_placeholder(self, folder: Path) -> Path:
+        """One record with an image and a label, of no pixels."""
+
+        def field(number: int, content: bytes) -> bytes:
+            return bytes([number << 3 | 2, len(content)]) + content
+
+        image = field(1, b"image") + field(2, field(1, field(1, b"\xff\xd8")))
+        label = field(1, b"label") + field(2, field(3, field(1, b"\0")))
+        record = field(1, field(1, image) + field(1, label))
+        path = folder / "samples.tfrecord"
+        path.write_bytes(struct.pack("<QI", len(record), 0) + record + bytes(4))
+        return path
+
+    def holder(self, name: str) -> str:
+        return name.rpartition(" at index ")[0]
 
 
-def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
-    root = folder_of(dataset)
-    left: Left = {}
-    for path in _paths(dataset):
-        holder = os.path.relpath(path, root)
-        left[path] = [
-            entry for entry in _entries(path) if f"{holder} at index {entry[0]}" not in names
-        ]
-    return write_partial(left, folder, numbered=bool(dataset.items))
-
-
-def _not_indexed(dataset: Dataset) -> list[str]:
-    return [path for path in _paths(dataset) if not os.path.isfile(index_place(path))]
-
-
-def _is_index_needed(dataset: Dataset) -> bool:
-    return begins_late(_paths(dataset), _LARGE)
-
-
-def _make_index(dataset: Dataset, tell: Callable[[int], None]) -> None:
-    """Of each file without one, in a temporary folder."""
-    made = 0
-
-    def scan(path: str) -> Iterator[Entry]:
-        nonlocal made
-        for entry in scan_records(path):
-            made += 1
-            if made % _TOLD_EACH == 0:
-                tell(made)
-            yield entry
-
-    for path in _not_indexed(dataset):
-        index_of(path, scan)
-
-
-def _find_indexed(dataset: Dataset, folder: Path) -> dict[str, Any] | None:
-    """Of provisional data; whatever else has no index gets one where it is read."""
-    if not dataset.first:
-        return None
-    indices: list[str] = []
-    paths, left = _paths(dataset), dataset.first
-    for path in paths:
-        with open(path, "rb") as file:
-            whole = (entry for entry in _entries(path) if _end_of(file, *entry) is not None)
-            lines = [f"{offset} {size}\n" for offset, size in islice(whole, left)]
-        indices.append(os.fspath(folder / f"{len(indices)}.idx"))
-        Path(indices[-1]).write_text("".join(lines), encoding="utf-8")
-        left -= len(lines)
-        if not left:
-            break
-    return indexed_records(paths[: len(indices)], indices)
-
-
-def _nothing_found(dataset: Dataset) -> str:
-    return f"There is no record in {dataset}. Give a .tfrecord, or a folder of these."
-
-
-def _accepts(path: Path) -> bool:
-    if not os.path.isdir(path):
-        return path.name.lower().endswith(_SUFFIXES)
-    try:
-        names = [name for name in os.listdir(path) if not name.startswith(".")]
-    except OSError:
-        return False
-    rest = [name for name in names if ".tfrecord" not in name and not name.endswith(".idx")]
-    return bool(names) and not rest
-
-
-def _write_placeholder(folder: Path) -> Path:
-    """One record with an image and a label, of no pixels."""
-
-    def field(number: int, content: bytes) -> bytes:
-        return bytes([number << 3 | 2, len(content)]) + content
-
-    image = field(1, b"image") + field(2, field(1, field(1, b"\xff\xd8")))
-    label = field(1, b"label") + field(2, field(3, field(1, b"\0")))
-    record = field(1, field(1, image) + field(1, label))
-    path = folder / "samples.tfrecord"
-    path.write_bytes(struct.pack("<QI", len(record), 0) + record + bytes(4))
-    return path
-
-
-SOURCE = kind_of_functions(
-    about="TFRecord (.tfrecord, or a folder of these)",
-    op="readers.tfrecord",
-    located_by=frozenset({"path", "index_path", "features", "feature_names"}),
-    find=find_records,
-    reader=read_records,
-    helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
-    leave_out=_leave_out,
-    index=Index(_is_index_needed, _make_index, _find_indexed),
-    imports=("hashlib", "mmap", "os", "re", "struct", "tempfile"),
-    suffixes=_SUFFIXES,
-    holder=lambda name: name.rpartition(" at index ")[0],
-    accepts=_accepts,
-    precedence=3,
-    require=_require,
-    list_samples=_list_samples,
-    root=folder_of,
-    class_names=lambda dataset: [],
-    watched=lambda dataset: watched_with_index(dataset, list_records),
-    nothing_found=_nothing_found,
-    sample="tfrecord",
-    with_targets=("tfrecord_boxes",),
-    looks_ahead=True,
-    ends_process=_NO_BYTES,
-    write_placeholder=_write_placeholder,
-)
+SOURCE = TFRecord()

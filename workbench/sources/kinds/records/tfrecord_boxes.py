@@ -8,7 +8,6 @@ A record is read so where a graph takes boxes, or where its kind is named (``tfr
 
 from __future__ import annotations
 
-import inspect
 import os
 import struct
 from collections.abc import Collection, Iterator, Sequence
@@ -17,9 +16,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, kind_of_functions
+from workbench.sources import Dataset, Sample
+from workbench.sources.common.annotated import AnnotatedBoxes, names_of_numbers
 from workbench.sources.common.target_faults import box_fault, box_remark
-from workbench.sources.kinds.records import tfrecord
 from workbench.sources.kinds.records._example_records import (
     choose_features,
     first_record,
@@ -29,7 +28,7 @@ from workbench.sources.kinds.records._example_records import (
     varints_of,
 )
 from workbench.sources.kinds.records._record_index import index_of
-from workbench.sources.kinds.records.tfrecord import find_records, list_records
+from workbench.sources.kinds.records.tfrecord import TFRecord, find_records, list_records
 
 if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
@@ -114,52 +113,6 @@ def read_boxes(
     return (jpegs, boxes, labels, polygons, vertices) if polygon_masks else (jpegs, boxes, labels)
 
 
-def _first(dataset: Dataset) -> bytes:
-    """The first record; empty for none."""
-    files = list_records(dataset.argument)
-    found = (first_record(path, index_of(path, scan_records)) for path in files)
-    return next(filter(None, found), b"")
-
-
-def _boxes_of(dataset: Dataset) -> tuple[list[str], str]:
-    """Names of the sides and of the classes. Raises DataError where there are none."""
-    features = read_features(_first(dataset))
-    sides, label = choose_boxes(features)
-    if not sides or not label:
-        shown = ", ".join(f"{name} ({kind})" for name, (kind, *_) in sorted(features.items()))
-        raise DataError(
-            f"{dataset}: its first record has no boxes (found: {shown}). Write lists of floats "
-            "image/object/bbox/xmin, ymin, xmax and ymax, as shares of the sides, and "
-            "image/object/class/label."
-        )
-    return sides, label
-
-
-def _require(dataset: Dataset) -> None:
-    tfrecord.SOURCE.require(dataset)
-    _boxes_of(dataset)
-
-
-def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    """A record without boxes as the first has them, or with one that is none, is at fault."""
-    sides, label = _boxes_of(dataset)
-    points = choose_points(read_features(_first(dataset)))
-    image = ""
-    for sample in tfrecord.SOURCE.list_samples(dataset):
-        if sample.fault and not sample.fault.startswith(f"its feature {label} "):
-            yield sample
-            continue
-        record = _record_of(sample)
-        image = image or choose_features(record)[0]
-        _, start, end = read_features(record).get(image, ("", 0, 0))
-        offset = int(sample.name.rpartition(" at index ")[2]) + 12 + start
-        fault = _boxes_fault(record, sides, label) or _points_fault(record, points, label)
-        remark = "" if fault else _boxes_remark(record, sides)
-        yield sample._replace(
-            label=0, fault=fault, remark=remark, offset=offset, nbytes=end - start
-        )
-
-
 def _record_of(sample: Sample) -> bytes:
     """The whole record that holds a sample's image."""
     with open(sample.path, "rb") as file:
@@ -216,70 +169,81 @@ def _points_fault(record: bytes, points: list[str], label: str) -> str:
     return f"it has {across} key points of {objects} boxes" if uneven else ""
 
 
-def _classes_in(dataset: Dataset, samples: Sequence[Sample]) -> Iterator[Collection[int]]:
-    sides, label = _boxes_of(dataset)
-    for sample in samples:
-        record = b"" if sample.nbytes == 0 else _record_of(sample)
-        with suppress(IndexError, KeyError, ValueError):  # it is damaged, or no example
-            if not _boxes_fault(record, sides, label):
-                _, start, end = read_features(record)[label]
-                yield list(varints_of(record, start, end))
+class TFRecordBoxes(AnnotatedBoxes, TFRecord):
+    """Images with boxes and key points in TFRecord files."""
+
+    about = "TFRecord with boxes (image/object/bbox/xmin)"
+    op = "readers.tfrecord_boxes"
+    find = staticmethod(find_boxes)
+    reader = staticmethod(read_boxes)
+    helpers = (*TFRecord.helpers, find_records, choose_boxes, choose_points, place_points)
+    takes = frozenset({"tfrecord"})
+
+    def _first(self, dataset: Dataset) -> bytes:
+        """The first record; empty for none."""
+        files = list_records(dataset.argument)
+        found = (first_record(path, index_of(path, scan_records)) for path in files)
+        return next(filter(None, found), b"")
+
+    def _boxes_of(self, dataset: Dataset) -> tuple[list[str], str]:
+        """Names of the sides and of the classes. Raises DataError where there are none."""
+        features = read_features(self._first(dataset))
+        sides, label = choose_boxes(features)
+        if not sides or not label:
+            shown = ", ".join(f"{name} ({kind})" for name, (kind, *_) in sorted(features.items()))
+            raise DataError(
+                f"{dataset}: its first record has no boxes (found: {shown}). Write lists of floats "
+                "image/object/bbox/xmin, ymin, xmax and ymax, as shares of the sides, and "
+                "image/object/class/label."
+            )
+        return sides, label
+
+    def require(self, dataset: Dataset) -> None:
+        super().require(dataset)
+        self._boxes_of(dataset)
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        """A record without boxes as the first has them, or with one that is none, is at fault."""
+        sides, label = self._boxes_of(dataset)
+        points = choose_points(read_features(self._first(dataset)))
+        image = ""
+        for sample in super().list_samples(dataset):
+            if sample.fault and not sample.fault.startswith(f"its feature {label} "):
+                yield sample
+                continue
+            record = _record_of(sample)
+            image = image or choose_features(record)[0]
+            _, start, end = read_features(record).get(image, ("", 0, 0))
+            offset = int(sample.name.rpartition(" at index ")[2]) + 12 + start
+            fault = _boxes_fault(record, sides, label) or _points_fault(record, points, label)
+            remark = "" if fault else _boxes_remark(record, sides)
+            yield sample._replace(
+                label=0, fault=fault, remark=remark, offset=offset, nbytes=end - start
+            )
+
+    def classes_in(self, dataset: Dataset, samples: Sequence[Sample]) -> Iterator[Collection[int]]:
+        sides, label = self._boxes_of(dataset)
+        for sample in samples:
+            record = b"" if sample.nbytes == 0 else _record_of(sample)
+            with suppress(IndexError, KeyError, ValueError):  # it is damaged, or no example
+                if not _boxes_fault(record, sides, label):
+                    _, start, end = read_features(record)[label]
+                    yield list(varints_of(record, start, end))
+
+    def class_names(self, dataset: Dataset) -> list[str]:
+        """By the texts beside the numbers, where there are some."""
+        _, label = self._boxes_of(dataset)
+        text = f"{label.rpartition('/')[0]}/text"
+        named: dict[int, str] = {}
+        for sample in islice(super().list_samples(dataset), _LOOKED_AT):
+            if sample.fault:
+                continue
+            record = _record_of(sample)
+            features = read_features(record)
+            texts = texts_of(record, text)
+            _, start, end = features.get(label, ("", 0, 0))
+            named |= dict(zip(varints_of(record, start, end), texts, strict=False))
+        return names_of_numbers(named)
 
 
-def _class_names(dataset: Dataset) -> list[str]:
-    """By the texts beside the numbers, where there are some."""
-    _, label = _boxes_of(dataset)
-    text = f"{label.rpartition('/')[0]}/text"
-    named: dict[int, str] = {}
-    for sample in islice(tfrecord.SOURCE.list_samples(dataset), _LOOKED_AT):
-        if sample.fault:
-            continue
-        record = _record_of(sample)
-        features = read_features(record)
-        texts = texts_of(record, text)
-        _, start, end = features.get(label, ("", 0, 0))
-        named |= dict(zip(varints_of(record, start, end), texts, strict=False))
-    if not named:
-        return []
-    return ["background", *(named.get(n, str(n)) for n in range(1, max(named) + 1))]
-
-
-_HELPERS: tuple[Any, ...] = (find_records, choose_boxes, choose_points, place_points)
-SOURCE = kind_of_functions(
-    tfrecord.SOURCE,
-    about="TFRecord with boxes (image/object/bbox/xmin)",
-    op="readers.tfrecord_boxes",
-    find=find_boxes,
-    reader=read_boxes,
-    outputs=("jpegs", "boxes", "labels", "polygons", "vertices"),
-    helpers="\n\n".join(
-        [
-            tfrecord.SOURCE.helpers[0],
-            *map(inspect.getsource, _HELPERS),
-        ]
-    ),
-    suffixes=(),
-    needs_index=lambda dataset: False,
-    is_indexed=False,
-    accepts=lambda path: False,  # most take a class for each image
-    takes=frozenset({"tfrecord"}),
-    require=_require,
-    list_samples=_list_samples,
-    class_names=_class_names,
-    classes_in=_classes_in,
-    targets="boxes",
-    options=frozenset(
-        {
-            *(
-                "ltrb",
-                "ratio",
-                "polygon_masks",
-                "random_shuffle",
-                "initial_fill",
-                "pad_last_batch",
-                "num_shards",
-            ),
-            *("shard_id", "stick_to_shard", "prefetch_queue_depth", "dont_use_mmap"),
-        }
-    ),
-)
+SOURCE = TFRecordBoxes()

@@ -13,7 +13,7 @@ from workbench.sources.kinds.tar._tar_files import TarFile
 from workbench.sources.kinds.tar._tar_samples import whole_groups
 
 
-class IndexedFiles:
+class NamedFiles:
     """The files that an index names; it is read as far as they are asked for."""
 
     def __init__(self, index: str) -> None:

@@ -10,28 +10,24 @@ meanwhile, and makes an index in a temporary folder.
 from __future__ import annotations
 
 import contextlib
-import inspect
 import os
 import tarfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Index, Sample, folder_of, kind_of_functions
+from workbench.sources import Dataset, Sample, folder_of
 from workbench.sources.common.class_folders import IMAGES
 from workbench.sources.kinds.records._record_index import (
-    begins_late,
-    index_of,
+    IndexedFiles,
     index_place,
-    record_files,
-    watched_with_index,
 )
 from workbench.sources.kinds.tar._tar_files import TarDamage
 from workbench.sources.kinds.tar._tar_index import (
-    IndexedFiles,
+    NamedFiles,
     index_lines,
     require_index,
     write_index,
@@ -47,9 +43,6 @@ if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
 
 LABEL = "cls"
-_LARGE = 2**28
-"""Bytes of archives of which DALI reads all headers in a moment, some 100,000 of small photos."""
-_TOLD_EACH = 10_000
 
 
 def list_shards(data: Any) -> list[str]:
@@ -103,18 +96,6 @@ def read_shards(**options: Any) -> Any:
     return jpegs, fn.reductions.sum(places, axes=[0], keep_dims=True, dtype=types.INT32)
 
 
-def _shards(dataset: Dataset) -> list[str]:
-    """The archives. Raises DataError where one is missing or may not be read."""
-    return record_files(dataset, list_shards, "archive", "a .tar")
-
-
-def _require(dataset: Dataset) -> None:
-    stamps = tuple((path, os.stat(path).st_mtime_ns) for path in _shards(dataset))
-    _look(stamps)
-    for path in (path for path, _ in stamps):
-        require_index(path)
-
-
 @lru_cache(maxsize=8)
 def _look(stamps: tuple[tuple[str, int], ...]) -> None:
     """Look at the first samples. ``stamps`` are the archives with their times of change.
@@ -135,28 +116,8 @@ def _look(stamps: tuple[tuple[str, int], ...]) -> None:
         )
 
 
-def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    """In the order of the archives; those alone that are in the indices, where all have one.
-
-    A place in an index at which no file begins is at fault.
-    """
-    root, paths = folder_of(dataset), _shards(dataset)
-    for path in paths:
-        require_index(path)
-    indices = [os.path.splitext(path)[0] + ".idx" for path in paths]
-    labelled = any(LABEL in found for found in first_samples(paths[0]).values())
-    are_indexed = all(map(os.path.isfile, indices))
-    for path, index in zip(paths, indices, strict=True):
-        holder = os.path.relpath(path, root)
-        kept = IndexedFiles(index) if are_indexed else None
-        yield from _samples(path, holder, labelled, kept)
-        for at in kept.left() if kept else ():
-            fault = f"its index names a file at byte {at:,}, where none of this size begins"
-            yield Sample(path, f"{holder}:{at}:damaged", 0, at, 0, fault)
-
-
 def _samples(
-    path: str, holder: str, labelled: bool, kept: IndexedFiles | None = None
+    path: str, holder: str, labelled: bool, kept: NamedFiles | None = None
 ) -> Iterator[Sample]:
     """Those of an archive of which an index names a component; without it all.
 
@@ -217,117 +178,122 @@ def _samples(
                     yield Sample(path, name, 0, at, size, fault, counted=False)
 
 
-def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
-    """Links to the archives, each with an index of the samples that are left."""
-    left: dict[str, set[int]] = {}
-    for sample in _list_samples(dataset):
-        if sample.name not in names:
-            left.setdefault(sample.path, set()).add(sample.offset)
-    for number, (path, places) in enumerate(left.items()):
-        name = f"{number:06}-{os.path.basename(path)}" if dataset.items else os.path.basename(path)
-        os.symlink(os.path.abspath(path), folder / name)
-        lines = [line for line, begins in index_lines(path) if not places.isdisjoint(begins)]
-        write_index((folder / name).with_suffix(".idx"), lines)
-    return folder
+class WebDataset(IndexedFiles):
+    """Images with a class each in tar archives."""
 
+    about = "WebDataset (.tar, or a folder of these)"
+    op = "readers.webdataset"
+    located_by = frozenset({"paths", "ext", "index_paths", "missing_component_behavior"})
+    find = staticmethod(find_shards)
+    reader = staticmethod(read_shards)
+    helpers: tuple[Any, ...] = (list_shards, first_components)
+    imports: tuple[str, ...] = ("contextlib", "os", "tarfile")
+    suffixes: tuple[str, ...] = (".tar",)
+    file_noun = "archive"
+    ending = ".tar"
+    find_files = staticmethod(list_shards)
+    sample = "webdataset"
+    with_targets: tuple[str, ...] = ("webdataset_masks", "webdataset_boxes")
 
-def _not_indexed(dataset: Dataset) -> list[str]:
-    return [path for path in _shards(dataset) if not os.path.isfile(index_place(path))]
+    def require(self, dataset: Dataset) -> None:
+        stamps = tuple((path, os.stat(path).st_mtime_ns) for path in self.files(dataset))
+        _look(stamps)
+        for path in (path for path, _ in stamps):
+            require_index(path)
 
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        """In the order of the archives; those alone that are in the indices, where all have one.
 
-def _is_index_needed(dataset: Dataset) -> bool:
-    return begins_late(_shards(dataset), _LARGE)
+        A place in an index at which no file begins is at fault.
+        """
+        root, paths = folder_of(dataset), self.files(dataset)
+        for path in paths:
+            require_index(path)
+        indices = [os.path.splitext(path)[0] + ".idx" for path in paths]
+        labelled = any(LABEL in found for found in first_samples(paths[0]).values())
+        are_indexed = all(map(os.path.isfile, indices))
+        for path, index in zip(paths, indices, strict=True):
+            holder = os.path.relpath(path, root)
+            kept = NamedFiles(index) if are_indexed else None
+            yield from _samples(path, holder, labelled, kept)
+            for at in kept.left() if kept else ():
+                fault = f"its index names a file at byte {at:,}, where none of this size begins"
+                yield Sample(path, f"{holder}:{at}:damaged", 0, at, 0, fault)
 
+    def leave_out(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
+        """Links to the archives, each with an index of the samples that are left."""
+        place.mkdir()
+        left: dict[str, set[int]] = {}
+        for sample in self.list_samples(dataset):
+            if sample.name not in names:
+                left.setdefault(sample.path, set()).add(sample.offset)
+        for number, (path, places) in enumerate(left.items()):
+            name = (
+                f"{number:06}-{os.path.basename(path)}" if dataset.items else os.path.basename(path)
+            )
+            os.symlink(os.path.abspath(path), place / name)
+            lines = [line for line, begins in index_lines(path) if not places.isdisjoint(begins)]
+            write_index((place / name).with_suffix(".idx"), lines)
+        return place
 
-def _make_index(dataset: Dataset, tell: Callable[[int], None]) -> None:
-    """Of each archive without one, in a temporary folder."""
-    made = 0
-
-    def scan(path: str) -> Iterator[tuple[str, Any]]:
-        nonlocal made
-        lines: list[str] = []
-        for line, begins in index_lines(path):
+    def scan(self, path: str, told: Callable[[Iterable[Any]], Iterator[Any]]) -> Iterator[Any]:
+        lines = []
+        for line, begins in told(index_lines(path)):
             if len(line.split()) != 4 * len(begins):
                 raise DataError(f"{path}: an index cannot hold the blanks in its names.")
             lines.append(line)
-            made += 1
-            if made % _TOLD_EACH == 0:
-                tell(made)
         yield "v1.2", len(lines)
-        yield from (line.split(" ", 1) for line in lines)  # type: ignore[misc]
+        yield from (line.split(" ", 1) for line in lines)
 
-    for path in _not_indexed(dataset):
-        index_of(path, scan)
+    def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any] | None:
+        paths = self.files(dataset)
+        indices = list(map(index_place, paths))
+        if dataset.first:
+            indices, left = [], dataset.first
+            for path in paths:
+                lines = [line for line, _ in islice(index_lines(path), left)]
+                indices.append(os.fspath(folder / f"{len(indices)}.idx"))
+                write_index(Path(indices[-1]), lines)
+                left -= len(lines)
+                if not left:
+                    break
+        elif not all(map(os.path.isfile, indices)):
+            return None
+        return {
+            **find_shards(dataset.argument),
+            "paths": paths[: len(indices)],
+            "index_paths": indices,
+        }
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return (
+            f"There is no sample in {dataset}. Give a .tar, or a folder of these, with an image "
+            f"and a component {LABEL} for each sample: 0000.jpg, 0000.{LABEL}."
+        )
+
+    def accepts(self, path: Path) -> bool:
+        if not os.path.isdir(path):
+            return path.suffix.lower() == ".tar"
+        try:
+            with os.scandir(path) as entries:
+                shown = [
+                    entry for entry in islice(entries, 10_000) if not entry.name.startswith(".")
+                ]
+        except OSError:
+            return False
+        if any(entry.is_dir() or entry.name.lower().endswith(IMAGES) for entry in shown):
+            return False
+        return any(entry.name.endswith(".tar") for entry in shown)
+
+    def write_placeholder(self, folder: Path) -> Path:
+        path = folder / "samples.tar"
+        with tarfile.open(path, "w") as archive:
+            for name in ("0.jpg", f"0.{LABEL}"):
+                archive.addfile(tarfile.TarInfo(name))
+        return path
+
+    def holder(self, name: str) -> str:
+        return name.rsplit(":", 2)[0]
 
 
-def _find_indexed(dataset: Dataset, folder: Path) -> dict[str, Any] | None:
-    paths = _shards(dataset)
-    indices = list(map(index_place, paths))
-    if dataset.first:
-        indices, left = [], dataset.first
-        for path in paths:
-            lines = [line for line, _ in islice(index_lines(path), left)]
-            indices.append(os.fspath(folder / f"{len(indices)}.idx"))
-            write_index(Path(indices[-1]), lines)
-            left -= len(lines)
-            if not left:
-                break
-    elif not all(map(os.path.isfile, indices)):
-        return None
-    return {**find_shards(dataset.argument), "paths": paths[: len(indices)], "index_paths": indices}
-
-
-def _nothing_found(dataset: Dataset) -> str:
-    return (
-        f"There is no sample in {dataset}. Give a .tar, or a folder of these, with an image and a "
-        f"component {LABEL} for each sample: 0000.jpg, 0000.{LABEL}."
-    )
-
-
-def _accepts(path: Path) -> bool:
-    if not os.path.isdir(path):
-        return path.suffix.lower() == ".tar"
-    try:
-        with os.scandir(path) as entries:
-            shown = [entry for entry in islice(entries, 10_000) if not entry.name.startswith(".")]
-    except OSError:
-        return False
-    if any(entry.is_dir() or entry.name.lower().endswith(IMAGES) for entry in shown):
-        return False
-    return any(entry.name.endswith(".tar") for entry in shown)
-
-
-def _write_placeholder(folder: Path) -> Path:
-    path = folder / "samples.tar"
-    with tarfile.open(path, "w") as archive:
-        for name in ("0.jpg", f"0.{LABEL}"):
-            archive.addfile(tarfile.TarInfo(name))
-    return path
-
-
-_HELPERS: tuple[Any, ...] = (list_shards, first_components)
-SOURCE = kind_of_functions(
-    about="WebDataset (.tar, or a folder of these)",
-    op="readers.webdataset",
-    located_by=frozenset({"paths", "ext", "index_paths", "missing_component_behavior"}),
-    find=find_shards,
-    reader=read_shards,
-    helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
-    leave_out=_leave_out,
-    index=Index(_is_index_needed, _make_index, _find_indexed),
-    imports=("contextlib", "os", "tarfile"),
-    suffixes=(".tar",),
-    holder=lambda name: name.rsplit(":", 2)[0],
-    accepts=_accepts,
-    precedence=3,
-    require=_require,
-    list_samples=_list_samples,
-    root=folder_of,
-    class_names=lambda dataset: [],
-    watched=lambda dataset: watched_with_index(dataset, list_shards),
-    nothing_found=_nothing_found,
-    sample="webdataset",
-    looks_ahead=True,
-    with_targets=("webdataset_masks", "webdataset_boxes"),
-    write_placeholder=_write_placeholder,
-)
+SOURCE = WebDataset()

@@ -8,19 +8,23 @@ kind is named (``webdataset_boxes:PATH``).
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, kind_of_functions
+from workbench.sources import Dataset, Sample
+from workbench.sources.common.annotated import AnnotatedBoxes, names_of_numbers
 from workbench.sources.common.image_sides import sides_in
 from workbench.sources.common.target_faults import box_fault, box_remark
-from workbench.sources.kinds.tar import webdataset
 from workbench.sources.kinds.tar._tar_samples import with_component
-from workbench.sources.kinds.tar.webdataset import find_shards, first_components, list_shards
+from workbench.sources.kinds.tar.webdataset import (
+    WebDataset,
+    find_shards,
+    first_components,
+    list_shards,
+)
 
 if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
@@ -82,26 +86,6 @@ def read_annotated(
     return (jpegs, boxes, labels, polygons, vertices) if polygon_masks else (jpegs, boxes, labels)
 
 
-def _require(dataset: Dataset) -> None:
-    webdataset.SOURCE.require(dataset)
-    (path, *_) = list_shards(dataset.argument)
-    components = first_components(path)
-    if _COMPONENT not in components:
-        raise DataError(
-            f"{dataset}: its first samples have no annotations (found: "
-            f"{', '.join(sorted(components))}). Write a list beside each image, 0000.json, of "
-            '{"bbox": [left, top, width, height], "category_id": 1} in pixels.'
-        )
-    first = islice(_annotated(webdataset.SOURCE.list_samples(dataset)), _TRIED)
-    faults = [_fault(content) for _, content in first if content is not None]
-    if faults and all(_NO_ANNOTATIONS in fault for fault in faults):
-        raise DataError(
-            f"{dataset}: its first samples have no annotations ({faults[0]}). Write a list "
-            'beside each image, 0000.json, of {"bbox": [left, top, width, height], '
-            '"category_id": 1} in pixels.'
-        )
-
-
 def _annotated(samples: Iterable[Sample]) -> Iterator[tuple[Sample, bytes | None]]:
     """Each sample, and what stands in its annotations; None where it has none."""
     for sample, place in with_component(samples, _COMPONENT):
@@ -111,22 +95,6 @@ def _annotated(samples: Iterable[Sample]) -> Iterator[tuple[Sample, bytes | None
         with open(sample.path, "rb") as file:
             file.seek(place[0])
             yield sample, file.read(place[1])
-
-
-def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    """A sample without annotations is at fault, or with some that are none."""
-    _require(dataset)
-    for sample, content in _annotated(webdataset.SOURCE.list_samples(dataset)):
-        missing = f"it has no {_COMPONENT}, as others have"
-        if sample.fault or content is None:
-            yield sample._replace(label=0, fault=sample.fault or missing)
-            continue
-        sides = sides_in(sample) or (None, None)
-        fault = _fault(content, *sides)
-        boxes = [] if fault else [one["bbox"] for one in _listed(content)]
-        found = [(box, box_remark(box, *sides)) for box in boxes]
-        remark = next((f"the box {box} {r}" for box, r in found if r), "")
-        yield sample._replace(label=0, fault=fault, remark=remark)
 
 
 def _listed(content: bytes) -> list[Any]:
@@ -159,50 +127,64 @@ def _objects(samples: Iterable[Sample]) -> Iterator[list[Any]]:
             yield _listed(content)
 
 
-def _classes_in(dataset: Dataset, samples: Sequence[Sample]) -> Iterator[Collection[int]]:
-    for objects in _objects(samples):
-        yield [one["category_id"] for one in objects]
+class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
+    """Images with boxes and key points in tar archives."""
+
+    about = "WebDataset with annotations (0000.jpg, 0000.json)"
+    op = "readers.webdataset_boxes"
+    find = staticmethod(find_annotated)
+    reader = staticmethod(read_annotated)
+    helpers = (*WebDataset.helpers, find_shards, annotations_in)
+    imports = (*WebDataset.imports, "json")
+    takes = frozenset({"webdataset"})
+
+    def require(self, dataset: Dataset) -> None:
+        super().require(dataset)
+        (path, *_) = list_shards(dataset.argument)
+        components = first_components(path)
+        if _COMPONENT not in components:
+            raise DataError(
+                f"{dataset}: its first samples have no annotations (found: "
+                f"{', '.join(sorted(components))}). Write a list beside each image, 0000.json, of "
+                '{"bbox": [left, top, width, height], "category_id": 1} in pixels.'
+            )
+        first = islice(_annotated(super().list_samples(dataset)), _TRIED)
+        faults = [_fault(content) for _, content in first if content is not None]
+        if faults and all(_NO_ANNOTATIONS in fault for fault in faults):
+            raise DataError(
+                f"{dataset}: its first samples have no annotations ({faults[0]}). Write a list "
+                'beside each image, 0000.json, of {"bbox": [left, top, width, height], '
+                '"category_id": 1} in pixels.'
+            )
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        """A sample without annotations is at fault, or with some that are none."""
+        self.require(dataset)
+        for sample, content in _annotated(super().list_samples(dataset)):
+            missing = f"it has no {_COMPONENT}, as others have"
+            if sample.fault or content is None:
+                yield sample._replace(label=0, fault=sample.fault or missing)
+                continue
+            sides = sides_in(sample) or (None, None)
+            fault = _fault(content, *sides)
+            boxes = [] if fault else [one["bbox"] for one in _listed(content)]
+            found = [(box, box_remark(box, *sides)) for box in boxes]
+            remark = next((f"the box {box} {r}" for box, r in found if r), "")
+            yield sample._replace(label=0, fault=fault, remark=remark)
+
+    def classes_in(self, dataset: Dataset, samples: Sequence[Sample]) -> Iterator[Collection[int]]:
+        for objects in _objects(samples):
+            yield [one["category_id"] for one in objects]
+
+    def class_names(self, dataset: Dataset) -> list[str]:
+        """By the names beside the numbers, where there are some."""
+        named: dict[int, str] = {}
+        samples = islice(super().list_samples(dataset), _LOOKED_AT)
+        for objects in _objects(samples):
+            for one in objects:
+                if isinstance(one.get("category_name"), str):
+                    named[one["category_id"]] = one["category_name"]
+        return names_of_numbers(named)
 
 
-def _class_names(dataset: Dataset) -> list[str]:
-    """By the names beside the numbers, where there are some."""
-    named: dict[int, str] = {}
-    samples = islice(webdataset.SOURCE.list_samples(dataset), _LOOKED_AT)
-    for objects in _objects(samples):
-        for one in objects:
-            if isinstance(one.get("category_name"), str):
-                named[one["category_id"]] = one["category_name"]
-    if not named:
-        return []
-    return ["background", *(named.get(n, str(n)) for n in range(1, max(named) + 1))]
-
-
-_HELPERS: tuple[Any, ...] = (find_shards, annotations_in)
-SOURCE = kind_of_functions(
-    webdataset.SOURCE,
-    about="WebDataset with annotations (0000.jpg, 0000.json)",
-    op="readers.webdataset_boxes",
-    find=find_annotated,
-    reader=read_annotated,
-    outputs=("jpegs", "boxes", "labels", "polygons", "vertices"),
-    helpers="\n\n".join([webdataset.SOURCE.helpers[0], *map(inspect.getsource, _HELPERS)]),
-    imports=(*webdataset.SOURCE.imports, "json"),
-    suffixes=(),
-    accepts=lambda path: False,  # most take a class for each image
-    takes=frozenset({"webdataset"}),
-    with_targets=(),
-    needs_index=lambda dataset: False,
-    is_indexed=False,
-    require=_require,
-    list_samples=_list_samples,
-    class_names=_class_names,
-    classes_in=_classes_in,
-    targets="boxes",
-    options=frozenset(
-        {
-            *("ltrb", "ratio", "polygon_masks", "random_shuffle", "initial_fill"),
-            *("pad_last_batch", "num_shards", "shard_id", "stick_to_shard"),
-            *("prefetch_queue_depth", "dont_use_mmap"),
-        }
-    ),
-)
+SOURCE = WebDatasetBoxes()
