@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,20 @@ from workbench.sources import (
 from workbench.sources.kinds.annotated.coco import find_annotations
 
 
+@pytest.fixture
+def path(photos: Path, tmp_path: Path) -> Path:
+    """Annotations of six photos."""
+    return WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+
+
+@contextmanager
+def edited(path: Path) -> Iterator[dict[str, Any]]:
+    """The annotations of a file, which are written back."""
+    found = json.loads(path.read_text())
+    yield found
+    path.write_text(json.dumps(found))
+
+
 @pytest.mark.parametrize(
     ("box", "words"),
     [
@@ -39,12 +55,10 @@ from workbench.sources.kinds.annotated.coco import find_annotations
     ],
 )
 def test_a_box_that_cannot_be_one_is_named(
-    photos: Path, tmp_path: Path, box: list[float], words: str
+    path: Path, tmp_path: Path, box: list[float], words: str
 ) -> None:
-    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
-    found = json.loads(path.read_text())
-    found["annotations"][1]["bbox"] = box
-    path.write_text(json.dumps(found))
+    with edited(path) as found:
+        found["annotations"][1]["bbox"] = box
     checked = check_folder(str(path), full=False)
     (bad,) = checked.bad
     assert bad.file == "000002.jpg"
@@ -62,18 +76,10 @@ def test_a_box_that_cannot_be_one_is_named(
     ],
 )
 def test_what_dali_ends_at_is_left_out_by_name(
-    photos: Path,
-    tmp_path: Path,
-    engine: Engine,
-    entries: str,
-    change: dict[str, int],
-    bad: int,
-    words: str,
+    path: Path, engine: Engine, entries: str, change: dict[str, int], bad: int, words: str
 ) -> None:
-    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
-    found = json.loads(path.read_text())
-    found[entries][1] |= change
-    path.write_text(json.dumps(found))
+    with edited(path) as found:
+        found[entries][1] |= change
     told = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()
     assert told.exact, told.lines()
     reasons = [each.reason for each in check_folder(str(path), full=False).bad]
@@ -98,14 +104,12 @@ def test_what_dali_ends_at_is_left_out_by_name(
     ),
 )
 def test_entries_that_lack_something_are_left_out(
-    photos: Path, tmp_path: Path, engine: Engine, entries: str, key: str, told: dict[str, str]
+    path: Path, engine: Engine, entries: str, key: str, told: dict[str, str]
 ) -> None:
     """DALI takes most of them in silence."""
-    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
-    found = json.loads(path.read_text())
-    assert found["annotations"][1]["image_id"] == found["images"][2]["id"]
-    del found[entries][2 if entries == "images" else 1][key]
-    path.write_text(json.dumps(found))
+    with edited(path) as found:
+        assert found["annotations"][1]["image_id"] == found["images"][2]["id"]
+        del found[entries][2 if entries == "images" else 1][key]
     require_dataset(open_dataset(path))
     reasons = {each.file: each.reason for each in check_folder(str(path), full=False).bad}
     assert reasons.keys() == told.keys() | ({"annotations"} if entries == "images" else set())
@@ -127,9 +131,8 @@ def test_entries_that_lack_something_are_left_out(
     ],
 )
 def test_annotations_of_another_form_are_refused_with_the_remedy(
-    photos: Path, tmp_path: Path, entries: str, value: list[object], words: str
+    path: Path, entries: str, value: list[object], words: str
 ) -> None:
-    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
     path.write_text(json.dumps({**json.loads(path.read_text()), entries: value}))
     with pytest.raises(DataError, match=words):
         require_dataset(open_dataset(path))
@@ -160,10 +163,7 @@ def test_the_images_are_found_where_exported_scripts_find_them(
     assert os.path.isfile(sample.path) == (images != "elsewhere")
 
 
-def test_the_file_is_parsed_once(
-    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+def test_the_file_is_parsed_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[object] = []
     loads = json.loads
 
@@ -179,21 +179,18 @@ def test_the_file_is_parsed_once(
     assert len(parsed) == 1
 
 
-def test_classes_without_names_are_numbers(photos: Path, tmp_path: Path) -> None:
-    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
-    found = json.loads(path.read_text())
-    for category in found["categories"]:
-        category["name"] = None
-    del found["categories"][0]["name"]
-    path.write_text(json.dumps(found))
+def test_classes_without_names_are_numbers(path: Path) -> None:
+    with edited(path) as found:
+        for category in found["categories"]:
+            category["name"] = None
+        del found["categories"][0]["name"]
     numbers = [str(category["id"]) for category in found["categories"]]
     assert class_names(open_dataset(path)) == ["background", *numbers]
 
 
 def test_annotations_without_categories_or_images_without_annotations_are_told(
-    photos: Path, tmp_path: Path, engine: Engine
+    path: Path, engine: Engine
 ) -> None:
-    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
     found = json.loads(path.read_text())
     path.write_text(json.dumps({**found, "categories": []}))
     with pytest.raises(DataError, match=r"it lists no categories\. Add them"):
@@ -203,29 +200,25 @@ def test_annotations_without_categories_or_images_without_annotations_are_told(
     assert "none of its 6 images has an annotation" in told.failure, told.failure
 
 
-def test_a_check_that_goes_on_sees_annotations_that_changed(photos: Path, tmp_path: Path) -> None:
+def test_a_check_that_goes_on_sees_annotations_that_changed(path: Path) -> None:
     """The images did not, and were sound."""
-    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
     assert not check_folder(str(path), full=False).bad
-    found = json.loads(path.read_text())
-    found["annotations"][1]["bbox"] = [1, 1, -2, 3]
-    path.write_text(json.dumps(found))
+    with edited(path) as found:
+        found["annotations"][1]["bbox"] = [1, 1, -2, 3]
     (bad,) = check_folder(str(path), full=False).bad
     assert bad.file == "000002.jpg"
 
 
 @pytest.mark.parametrize("missing", ["000001.jpg", "000004.jpg"])
-def test_an_image_that_is_not_there_is_left_out(missing: str, photos: Path, tmp_path: Path) -> None:
+def test_an_image_that_is_not_there_is_left_out(path: Path, missing: str) -> None:
     """The first one too, by which the folder of the others is not to be judged."""
-    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
     (path.parent / "images" / missing).unlink()
     require_dataset(open_dataset(path))
     (bad,) = check_folder(str(path), full=False).bad
     assert bad.file == missing
 
 
-def test_images_that_are_put_there_later_are_found(photos: Path, tmp_path: Path) -> None:
-    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+def test_images_that_are_put_there_later_are_found(path: Path, tmp_path: Path) -> None:
     images = path.parent / "images"
     images.rename(tmp_path / "away")
     with pytest.raises(DataError, match="none of its 6 images is in"):
@@ -250,25 +243,21 @@ def test_images_that_are_put_there_later_are_found(photos: Path, tmp_path: Path)
     ],
 )
 def test_entries_that_dali_stops_at_in_silence_are_refused(
-    part: str, change: Any, words: str, photos: Path, tmp_path: Path
+    path: Path, part: str, change: Any, words: str
 ) -> None:
-    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
-    found = json.loads(path.read_text())
-    found[part] += found[part][:1] * (len(found[part]) == 1)
-    found[part][1] = {**found[part][1], **change} if isinstance(change, dict) else change
-    path.write_text(json.dumps(found))
+    with edited(path) as found:
+        found[part] += found[part][:1] * (len(found[part]) == 1)
+        found[part][1] = {**found[part][1], **change} if isinstance(change, dict) else change
     with pytest.raises(DataError, match=words):
         require_dataset(open_dataset(path))
 
 
 def test_annotations_of_no_listed_image_are_named_and_left_out(
-    photos: Path, tmp_path: Path, engine: Engine
+    path: Path, tmp_path: Path, engine: Engine
 ) -> None:
     """DALI skips them; a file without any image is refused."""
-    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
-    found = json.loads(path.read_text())
-    found["annotations"] += [{**found["annotations"][0], "image_id": 77}] * 3
-    path.write_text(json.dumps(found))
+    with edited(path) as found:
+        found["annotations"] += [{**found["annotations"][0], "image_id": 77}] * 3
     require_dataset(open_dataset(path))
     checked = check_folder(str(path), full=False)
     (bad,) = checked.bad
@@ -286,11 +275,9 @@ def test_annotations_of_no_listed_image_are_named_and_left_out(
         require_dataset(open_dataset(path))
 
 
-def test_images_that_are_not_there_are_not_told_as_decoded(photos: Path, tmp_path: Path) -> None:
-    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
-    found = json.loads(path.read_text())
-    found["annotations"].append({**found["annotations"][0], "image_id": 77})
-    path.write_text(json.dumps(found))
+def test_images_that_are_not_there_are_not_told_as_decoded(path: Path, tmp_path: Path) -> None:
+    with edited(path) as found:
+        found["annotations"].append({**found["annotations"][0], "image_id": 77})
     for name in ("000002.jpg", "000004.jpg"):
         next(tmp_path.glob(f"coco/**/{name}")).unlink()
     checked = check_folder(str(path))

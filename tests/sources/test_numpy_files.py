@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.helpers import import_script, same, script_batches
+from tests.helpers import same, script_batches
 from tests.sources.written_pixels import write_arrays, write_volumes
 from workbench.bench import Benchmark
 from workbench.bench.measuring.measurement_config import MeasurementConfig
@@ -16,7 +16,6 @@ from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.engine.file_checks.usable_data import UsableData
-from workbench.engine.importing import from_file
 from workbench.errors import DataError, GraphExportError, PipelineError
 from workbench.graph import load_recipe
 from workbench.graph.checks.check import check_graph
@@ -26,7 +25,6 @@ from workbench.health import check_folder, scan_folder
 from workbench.preview import preview_batch
 from workbench.preview.pictures.pixels import read_pixels
 from workbench.preview.request import PreviewRequest
-from workbench.preview.verification.verify import Verifier
 from workbench.preview.views.render import render
 from workbench.sources import (
     class_names,
@@ -153,25 +151,6 @@ def test_every_sample_has_channels(
     assert labels[0].dtype == np.int32
 
 
-def test_the_preview_is_the_script_to_batch_seven(
-    arrays: Path, volumes: Path, engine: Engine
-) -> None:
-    found = Verifier(a_recipe(), str(arrays), 8, engine=engine).run()
-    assert found.exact, found.lines()
-    found = Verifier(slices(), str(volumes), 8, engine=engine).run()
-    assert found.exact, found.lines()
-
-
-@pytest.mark.gpu
-def test_behind_arrays_the_work_is_on_the_gpu(arrays: Path, volumes: Path, engine: Engine) -> None:
-    for graph, data in ((a_recipe(), arrays), (slices(), volumes)):
-        graph = replace(graph, settings=replace(graph.settings, device="mixed"))
-        found = Verifier(graph, str(data), 8, engine=engine).run()
-        assert found.exact, found.lines()
-        report = Benchmark(graph, str(data), ["mixed"], measurement_config=SHORT).run()
-        assert report.best
-
-
 def test_a_tile_shows_the_slices_and_the_closeup_one(volumes: Path, engine: Engine) -> None:
     request = PreviewRequest(slices(random_shuffle=False), str(volumes), tiles=4, tile_size=128)
     result = engine.call(render, request)
@@ -180,48 +159,6 @@ def test_a_tile_shows_the_slices_and_the_closeup_one(volumes: Path, engine: Engi
     third = engine.call(read_pixels, request, 1, "reader.images", 0, 0, None, None, 2)
     assert third.size == (32, 24)
     assert same([third.values], [np.load(volumes / "a" / "1.npy")[2]])
-
-
-def test_it_is_measured(arrays: Path, volumes: Path) -> None:
-    for graph, data in ((a_recipe(), arrays), (slices(), volumes)):
-        report = Benchmark(graph, str(data), ["cpu"], measurement_config=SHORT).run()
-        assert report.best
-
-
-def test_the_exported_script_is_imported_back(tmp_path: Path) -> None:
-    graph = slices(roi_axes=(0,), roi_start=(1,), roi_shape=(2,))
-    path = tmp_path / "pipe.py"
-    path.write_text(export(graph, "script", load_catalog()).main.text)
-    imported = from_file(path)
-    assert not imported.report.faults
-    (reader,) = imported.graph.sources
-    (wanted,) = graph.sources
-    assert (reader.op, reader.kind, reader.args) == (wanted.op, wanted.kind, wanted.args)
-    assert len(imported.graph.nodes) == len(graph.nodes)
-    assert imported.graph.outputs == graph.outputs
-
-
-@pytest.mark.thorough
-def test_its_pytorch_loader_gives_the_batches_of_the_script(volumes: Path, tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="torch is not installed")
-    cast = Node("cast", "cast", {"dtype": "FLOAT"}, {"data": Port("rotate", "output")})
-    graph = slices()
-    graph = replace(
-        graph,
-        nodes=(*graph.nodes, cast),
-        outputs={**graph.outputs, "images": Port("cast", "output")},
-    )
-    ((wanted, _),) = script_batches(graph, volumes, 1, tmp_path)
-    module = import_script(export(graph, "pytorch", load_catalog()).main.text, tmp_path)
-    batch = next(iter(module.Loader(module.build_pipeline(str(volumes)))))
-    assert same(list(batch["images"].numpy()), wanted)
-
-
-@pytest.mark.parametrize("target", ["script", "pytorch", "ray", "paddle", "jax", "lightning"])
-def test_every_target_imports_what_finding_the_arrays_needs(target: str) -> None:
-    text = export(slices(), target, load_catalog()).main.text
-    assert "\nimport os\n" in text
-    assert "\nimport tempfile\n" in text
 
 
 def test_dynamic_mode_refuses_with_the_reason() -> None:

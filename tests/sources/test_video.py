@@ -81,11 +81,6 @@ def test_frames_are_those_of_the_clip_at_the_stride(clips: Path, tmp_path: Path)
     assert np.abs(green - 12 * STRIDE * np.arange(LENGTH)).max() <= 4
 
 
-def test_the_preview_is_the_script(clips: Path, engine: Engine) -> None:
-    found = Verifier(a_graph(), str(clips), 3, engine=engine).run()
-    assert found.exact, found.lines()
-
-
 def test_one_draw_turns_all_frames_of_a_sequence(clips: Path, tmp_path: Path) -> None:
     graph = a_graph(shuffled=False)
     turned = {**graph.outputs, "angle": Port("angle", "output")}
@@ -95,25 +90,6 @@ def test_one_draw_turns_all_frames_of_a_sequence(clips: Path, tmp_path: Path) ->
     for sequence in frames:  # a frame's corner is cut off by the turn: black in each or in none
         corners = sequence[1:, 0, 0].max(axis=-1) > 0
         assert corners.all() or not corners.any()
-
-
-def test_the_exported_script_is_imported_back(clips: Path, tmp_path: Path) -> None:
-    path = tmp_path / "pipe.py"
-    path.write_text(export(a_graph(), "script", load_catalog()).main.text)
-    imported = from_file(path)
-    assert not imported.report.faults
-    (reader,) = imported.graph.sources
-    (wanted,) = a_graph().sources
-    assert (reader.op, reader.kind, reader.args) == (wanted.op, wanted.kind, wanted.args)
-
-
-@pytest.mark.thorough
-def test_its_pytorch_loader_gives_the_batches_of_the_script(clips: Path, tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="torch is not installed")
-    ((wanted, _),) = script_batches(a_graph(), clips, 1, tmp_path)
-    module = import_script(export(a_graph(), "pytorch", load_catalog()).main.text, tmp_path)
-    batch = next(iter(module.Loader(module.build_pipeline(str(clips)))))
-    assert same(list(batch["frames"].numpy()), wanted)
 
 
 def test_a_tile_has_the_frames_and_the_closeup_one(clips: Path, engine: Engine) -> None:

@@ -8,16 +8,14 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.helpers import import_script, same, script_batches
+from tests.helpers import same, script_batches
 from tests.sources.clips import write_clips
 from tests.sources.test_video import a_graph
 from tests.sources.written_pixels import write_frames
 from workbench.bench import Benchmark
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
-from workbench.emit.targets import export
 from workbench.engine import Engine
-from workbench.engine.importing import from_file
 from workbench.errors import DataError, PipelineError
 from workbench.graph import load_recipe
 from workbench.graph.checks.check import check_graph
@@ -126,50 +124,11 @@ def test_frames_are_the_images_as_the_folder_gives_them(frames: Path, tmp_path: 
     assert same(list(images[0]), alone)
 
 
-def test_the_preview_is_the_script_to_batch_seven(frames: Path, engine: Engine) -> None:
-    found = Verifier(sequences(), str(frames), 8, engine=engine).run()
-    assert found.exact, found.lines()
-
-
-@pytest.mark.gpu
-def test_behind_frames_the_work_is_on_the_gpu(frames: Path, engine: Engine) -> None:
-    graph = sequences()
-    graph = replace(graph, settings=replace(graph.settings, device="mixed"))
-    found = Verifier(graph, str(frames), 8, engine=engine).run()
-    assert found.exact, found.lines()
-    assert Benchmark(graph, str(frames), ["mixed"], measurement_config=SHORT).run().best
-
-
 def test_a_tile_has_its_class_and_its_first_frame(frames: Path, engine: Engine) -> None:
     request = PreviewRequest(sequences(shuffled=False), str(frames), tiles=4, tile_size=128)
     result = engine.call(render, request)
     assert [tile.class_name for tile in result.tiles] == ["a"] * 4
     assert result.tiles[1].sample.file == "a/video0/0008.jpg"
-
-
-def test_it_is_measured(frames: Path) -> None:
-    assert Benchmark(sequences(), str(frames), ["cpu"], measurement_config=SHORT).run().best
-
-
-def test_the_exported_script_is_imported_back(tmp_path: Path) -> None:
-    graph = sequences(step=3, pad_mode="edge")
-    path = tmp_path / "pipe.py"
-    path.write_text(export(graph, "script", load_catalog()).main.text)
-    imported = from_file(path)
-    assert not imported.report.faults
-    (reader,) = imported.graph.sources
-    (wanted,) = graph.sources
-    assert (reader.op, reader.kind, reader.args) == (wanted.op, wanted.kind, wanted.args)
-    assert imported.graph.outputs == graph.outputs
-
-
-@pytest.mark.thorough
-def test_its_pytorch_loader_gives_the_batches_of_the_script(frames: Path, tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="torch is not installed")
-    ((wanted, _),) = script_batches(sequences(), frames, 1, tmp_path)
-    module = import_script(export(sequences(), "pytorch", load_catalog()).main.text, tmp_path)
-    batch = next(iter(module.Loader(module.build_pipeline(str(frames)))))
-    assert same(list(batch["frames"].numpy()), wanted)
 
 
 def test_any_source_takes_the_place_of_any_other(frames: Path, photos: Path) -> None:
