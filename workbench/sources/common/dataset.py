@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -13,8 +14,10 @@ from typing import Any
 from workbench.errors import DataError
 from workbench.names import did_you_mean
 from workbench.sources import kinds
-from workbench.sources.common.remote import REMOTE
 from workbench.sources.common.source_kind import SourceKind
+
+REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://")
+"""How a place on another machine begins."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,18 @@ from typing import Any
 from workbench.errors import DataError
 from workbench.names import did_you_mean
 from workbench.sources.common.data_frames import Frame, is_frame, require_table, rows_of_frame
-from workbench.sources.common.dataset import Dataset, Datasets, load_source, source_kinds
+from workbench.sources.common.dataset import (
+    REMOTE,
+    Dataset,
+    Datasets,
+    load_source,
+    source_kinds,
+)
 from workbench.sources.common.python_data import holds_images, names_files
-from workbench.sources.common.remote import REMOTE, require_readable
 
 PARAMETER = "data"
 """The parameter of an exported program that says where the data lie, where a graph says none."""
 
-
-_IN_CLASS_FOLDERS = ("numpy_files", "sounds", "video")
-"""Kinds with ``suffixes`` whose files have labels: of others each file holds many samples."""
 Item = tuple[str, int | str]
 
 
@@ -63,7 +65,7 @@ def open_dataset(data: Location) -> Dataset:
         if mistyped and os.path.exists(os.path.expanduser(place)) and not os.path.exists(data):
             load_source(named)  # which names the nearest
         if REMOTE.match(str(data)):
-            return Dataset("s3", require_readable(str(data)))
+            return Dataset("s3", _require_readable(str(data)))
         path = Path(os.path.expanduser(data))
         kinds = (kind for kind in _by_precedence() if load_source(kind).accepts(path))
         return Dataset(next(kinds, "folder"), os.path.expanduser(str(data)))
@@ -75,12 +77,27 @@ def open_dataset(data: Location) -> Dataset:
     items = tuple(map(_item, data))
     unlabelled = not any(isinstance(each, tuple) for each in data)
     for kind in source_kinds():
-        suffixes = load_source(kind).suffixes
-        if suffixes and all(path.lower().endswith(suffixes) for path, _ in items):
-            by_folder = unlabelled and kind in _IN_CLASS_FOLDERS
+        source = load_source(kind)
+        if source.suffixes and all(path.lower().endswith(source.suffixes) for path, _ in items):
+            by_folder = unlabelled and source.in_files  # a file of many samples has no class
             return Dataset(kind, items=_labelled_by_folder(items) if by_folder else items)
     items = _labelled_by_folder(items) if unlabelled else items
     return import_module("workbench.sources.kinds.images.file_list").listed(items, classes)  # type: ignore[no-any-return]
+
+
+def _require_readable(place: str) -> str:
+    """A remote place that DALI reads. Raises DataError, with the remedy, for another."""
+    if place.startswith("s3://"):
+        return place
+    remedy = "Copy the data here, or mount them as a folder"
+    if place.startswith("gs://"):
+        bucket = place.removeprefix("gs://")
+        remedy = (
+            f"Copy the data here (gcloud storage rsync -r {place} photos), mount the bucket "
+            f"(gcsfuse), or give s3://{bucket} with AWS_ENDPOINT_URL=https://storage.googleapis.com"
+            " and an HMAC key"
+        )
+    raise DataError(f"{place}: DALI's readers read files and s3://, nothing else. {remedy}.")
 
 
 def _labelled_by_folder(items: tuple[Item, ...]) -> tuple[Item, ...]:

@@ -139,3 +139,11 @@ def varints_of(data: bytes, start: int, end: int) -> Iterator[int]:
         if byte < 128:
             yield value
             value = shift = 0
+
+
+def numbers_of(record: bytes, feature: tuple[str, int, int]) -> list[Any]:
+    """The numbers of a feature of ``read_features``; none where it has bytes."""
+    kind, start, end = feature
+    if kind == "float":
+        return list(struct.unpack_from(f"<{(end - start) // 4}f", record, start))
+    return list(varints_of(record, start, end)) if kind == "int64" else []

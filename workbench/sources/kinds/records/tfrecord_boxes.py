@@ -9,7 +9,6 @@ A record is read so where a graph takes boxes, or where its kind is named (``tfr
 from __future__ import annotations
 
 import os
-import struct
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -22,10 +21,10 @@ from workbench.sources.common.target_faults import box_fault, box_remark
 from workbench.sources.kinds.records._example_records import (
     choose_features,
     first_record,
+    numbers_of,
     read_features,
     scan_records,
     texts_of,
-    varints_of,
 )
 from workbench.sources.kinds.records._record_index import index_of
 from workbench.sources.kinds.records.tfrecord import TFRecord, find_records, list_records
@@ -35,6 +34,9 @@ if TYPE_CHECKING:
 
 _LOOKED_AT = 1000
 """Records that are looked at for the names of classes."""
+Features = dict[str, tuple[str, int, int]]
+"""What ``read_features`` returns."""
+_MISSING = ("missing", 0, 0)
 
 
 def choose_boxes(features: dict[str, Any]) -> tuple[list[str], str]:
@@ -122,18 +124,12 @@ def _record_of(sample: Sample) -> bytes:
         return file.read(size)
 
 
-def _boxes_fault(record: bytes, sides: list[str], label: str) -> str:
-    features = read_features(record)
-    lists = []
+def _boxes_fault(record: bytes, features: Features, sides: list[str], label: str) -> str:
     for name, wanted in (*((side, "float") for side in sides), (label, "int64")):
-        kind, start, end = features.get(name, ("missing", 0, 0))
+        kind, start, end = features.get(name, _MISSING)
         if kind == "missing" or (kind != wanted and start != end):  # what is empty has no kind
             return f"its feature {name} is {kind}, not {wanted} as in the first record"
-        lists.append(
-            list(struct.unpack(f"<{(end - start) // 4}f", record[start : end - (end - start) % 4]))
-            if wanted == "float"
-            else list(varints_of(record, start, end))
-        )
+    lists = [numbers_of(record, features[name]) for name in (*sides, label)]
     counts = [len(each) for each in lists]
     if len(set(counts)) > 1:
         return f"it has {', '.join(map(str, counts))} of {', '.join((*sides, label))}"
@@ -144,24 +140,18 @@ def _boxes_fault(record: bytes, sides: list[str], label: str) -> str:
     return ""
 
 
-def _boxes_remark(record: bytes, sides: list[str]) -> str:
+def _boxes_remark(record: bytes, features: Features, sides: list[str]) -> str:
     """The first box that is over the edge or has no area; empty for none."""
-    features = read_features(record)
-    places = [features[side][1:] for side in sides]
-    lists = [struct.unpack(f"<{(end - at) // 4}f", record[at:end]) for at, end in places]
+    lists = [numbers_of(record, features[side]) for side in sides]
     for number, box in enumerate(zip(*lists, strict=True)):
         if remark := box_remark(box, 1, 1, corners=True):
             return f"its box {number} ({', '.join(f'{s:.6g}' for s in box)}) {remark}"
     return ""
 
 
-def _points_fault(record: bytes, points: list[str], label: str) -> str:
-    features = read_features(record)
-    counts = []
-    for name in (*points, label):
-        kind, start, end = features.get(name, ("", 0, 0))
-        numbers = varints_of(record, start, end) if kind == "int64" else ()
-        counts.append((end - start) // 4 if kind == "float" else len(list(numbers)))
+def _points_fault(record: bytes, features: Features, points: list[str], label: str) -> str:
+    names = (*points, label)
+    counts = [len(numbers_of(record, features.get(name, _MISSING))) for name in names]
     across, down, seen, objects = counts
     if across != down or seen not in (0, across):
         return f"it has {across}, {down}, {seen} of {', '.join(points)}"
@@ -212,11 +202,13 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
                 yield sample
                 continue
             record = _record_of(sample)
+            features = read_features(record)
             image = image or choose_features(record)[0]
-            _, start, end = read_features(record).get(image, ("", 0, 0))
+            _, start, end = features.get(image, _MISSING)
             offset = int(sample.name.rpartition(" at index ")[2]) + 12 + start
-            fault = _boxes_fault(record, sides, label) or _points_fault(record, points, label)
-            remark = "" if fault else _boxes_remark(record, sides)
+            fault = _boxes_fault(record, features, sides, label)
+            fault = fault or _points_fault(record, features, points, label)
+            remark = "" if fault else _boxes_remark(record, features, sides)
             yield sample._replace(
                 label=0, fault=fault, remark=remark, offset=offset, nbytes=end - start
             )
@@ -226,9 +218,9 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
         for sample in samples:
             record = b"" if sample.nbytes == 0 else _record_of(sample)
             with suppress(IndexError, KeyError, ValueError):  # it is damaged, or no example
-                if not _boxes_fault(record, sides, label):
-                    _, start, end = read_features(record)[label]
-                    yield list(varints_of(record, start, end))
+                features = read_features(record)
+                if not _boxes_fault(record, features, sides, label):
+                    yield numbers_of(record, features[label])
 
     def class_names(self, dataset: Dataset) -> list[str]:
         """By the texts beside the numbers, where there are some."""
@@ -239,10 +231,8 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
             if sample.fault:
                 continue
             record = _record_of(sample)
-            features = read_features(record)
-            texts = texts_of(record, text)
-            _, start, end = features.get(label, ("", 0, 0))
-            named |= dict(zip(varints_of(record, start, end), texts, strict=False))
+            numbers = numbers_of(record, read_features(record).get(label, _MISSING))
+            named |= dict(zip(numbers, texts_of(record, text), strict=False))
         return names_of_numbers(named)
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources import Dataset, Sample, SourceKind, upright_size
 from workbench.sources.common.class_folders import IMAGES, class_folders, is_folder, is_hidden
 from workbench.sources.kinds.images.folder import IMAGES_SOURCE, images_in
 
@@ -37,8 +37,6 @@ _PARTS = frozenset({"train", "training", "val", "valid", "validation", "dev", "t
 _NUMBER = re.compile(r"(?P<before>.*?)(?P<number>\d+)(?P<after>\D*\.\w+)")
 _STACKING = "Tensor stacking requires"
 """What DALI says of frames that are not of one size."""
-_ORIENTATION, _LAST_UPRIGHT = 0x0112, 4
-"""EXIF's tag, and the values up to which width and height are not exchanged."""
 _LOOKED_AT = 4
 """Images of a folder, at the least, of which sizes are compared."""
 
@@ -122,8 +120,7 @@ def _sizes(paths: Iterable[str]) -> Iterator[tuple[int, int]]:
 
     for path in paths:
         with suppress(OSError, ValueError), Image.open(path) as image:
-            turned = image.getexif().get(_ORIENTATION, 1) > _LAST_UPRIGHT
-            yield image.size[::-1] if turned else image.size
+            yield upright_size(image)
 
 
 class VideoFrames(SourceKind):

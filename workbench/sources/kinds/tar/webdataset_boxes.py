@@ -142,17 +142,15 @@ class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
         super().require(dataset)
         (path, *_) = list_shards(dataset.argument)
         components = first_components(path)
-        if _COMPONENT not in components:
+        reason = "" if _COMPONENT in components else f"found: {', '.join(sorted(components))}"
+        if not reason:
+            first = islice(_annotated(super().list_samples(dataset)), _TRIED)
+            faults = [_fault(content) for _, content in first if content is not None]
+            if faults and all(_NO_ANNOTATIONS in fault for fault in faults):
+                reason = faults[0]
+        if reason:
             raise DataError(
-                f"{dataset}: its first samples have no annotations (found: "
-                f"{', '.join(sorted(components))}). Write a list beside each image, 0000.json, of "
-                '{"bbox": [left, top, width, height], "category_id": 1} in pixels.'
-            )
-        first = islice(_annotated(super().list_samples(dataset)), _TRIED)
-        faults = [_fault(content) for _, content in first if content is not None]
-        if faults and all(_NO_ANNOTATIONS in fault for fault in faults):
-            raise DataError(
-                f"{dataset}: its first samples have no annotations ({faults[0]}). Write a list "
+                f"{dataset}: its first samples have no annotations ({reason}). Write a list "
                 'beside each image, 0000.json, of {"bbox": [left, top, width, height], '
                 '"category_id": 1} in pixels.'
             )
