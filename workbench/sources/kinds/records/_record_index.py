@@ -192,3 +192,26 @@ class IndexedFiles(SourceKind):
         for path in self.files(dataset):
             if not os.path.isfile(index_place(path)):
                 index_of(path, lambda path: self.scan(path, told))
+
+    def write_first(self, path: str, count: int, index: Path) -> int:
+        """Write the index of the first ``count`` samples of a file; how many it has of these."""
+        raise NotImplementedError
+
+    def indexed(self, dataset: Dataset, paths: list[str], indices: list[str]) -> dict[str, Any]:
+        """What ``find`` gives for some of the files, with their indices."""
+        raise NotImplementedError
+
+    def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any] | None:
+        paths = self.files(dataset)
+        indices = list(map(index_place, paths))
+        if not dataset.first:
+            found = all(map(os.path.isfile, indices))
+            return self.indexed(dataset, paths, indices) if found else None
+        indices, left = [], dataset.first
+        for path in paths:
+            index = folder / f"{len(indices)}.idx"
+            left -= self.write_first(path, left, index)
+            indices.append(os.fspath(index))
+            if not left:
+                break
+        return self.indexed(dataset, paths[: len(indices)], indices)

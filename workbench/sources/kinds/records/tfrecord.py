@@ -266,22 +266,15 @@ class TFRecord(IndexedFiles):
             ]
         return write_partial(left, place, numbered=bool(dataset.items))
 
-    def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any] | None:
-        """Of provisional data; whatever else has no index gets one where it is read."""
-        if not dataset.first:
-            return None
-        indices: list[str] = []
-        paths, left = self.files(dataset), dataset.first
-        for path in paths:
-            with open(path, "rb") as file:
-                whole = (entry for entry in _entries(path) if _end_of(file, *entry) is not None)
-                lines = [f"{offset} {size}\n" for offset, size in islice(whole, left)]
-            indices.append(os.fspath(folder / f"{len(indices)}.idx"))
-            Path(indices[-1]).write_text("".join(lines), encoding="utf-8")
-            left -= len(lines)
-            if not left:
-                break
-        return indexed_records(paths[: len(indices)], indices)
+    def write_first(self, path: str, count: int, index: Path) -> int:
+        with open(path, "rb") as file:
+            whole = (entry for entry in _entries(path) if _end_of(file, *entry) is not None)
+            lines = [f"{offset} {size}\n" for offset, size in islice(whole, count)]
+        index.write_text("".join(lines), encoding="utf-8")
+        return len(lines)
+
+    def indexed(self, dataset: Dataset, paths: list[str], indices: list[str]) -> dict[str, Any]:
+        return indexed_records(paths, indices)
 
     def nothing_found(self, dataset: Dataset) -> str:
         return f"There is no record in {dataset}. Give a .tfrecord, or a folder of these."

@@ -21,10 +21,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, folder_of
 from workbench.sources.common.class_folders import IMAGES
-from workbench.sources.kinds.records._record_index import (
-    IndexedFiles,
-    index_place,
-)
+from workbench.sources.kinds.records._record_index import IndexedFiles
 from workbench.sources.kinds.tar._tar_files import TarDamage
 from workbench.sources.kinds.tar._tar_index import (
     NamedFiles,
@@ -245,25 +242,13 @@ class WebDataset(IndexedFiles):
         yield "v1.2", len(lines)
         yield from (line.split(" ", 1) for line in lines)
 
-    def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any] | None:
-        paths = self.files(dataset)
-        indices = list(map(index_place, paths))
-        if dataset.first:
-            indices, left = [], dataset.first
-            for path in paths:
-                lines = [line for line, _ in islice(index_lines(path), left)]
-                indices.append(os.fspath(folder / f"{len(indices)}.idx"))
-                write_index(Path(indices[-1]), lines)
-                left -= len(lines)
-                if not left:
-                    break
-        elif not all(map(os.path.isfile, indices)):
-            return None
-        return {
-            **find_shards(dataset.argument),
-            "paths": paths[: len(indices)],
-            "index_paths": indices,
-        }
+    def write_first(self, path: str, count: int, index: Path) -> int:
+        lines = [line for line, _ in islice(index_lines(path), count)]
+        write_index(index, lines)
+        return len(lines)
+
+    def indexed(self, dataset: Dataset, paths: list[str], indices: list[str]) -> dict[str, Any]:
+        return {**find_shards(dataset.argument), "paths": paths, "index_paths": indices}
 
     def nothing_found(self, dataset: Dataset) -> str:
         return (
