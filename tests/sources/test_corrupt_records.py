@@ -197,14 +197,6 @@ def test_a_record_file_that_cannot_be_read(tmp_path: Path, content: bytes, words
         require_dataset(open_dataset(path))
 
 
-def test_the_index_of_another_record_file_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "a.rec"
-    path.write_bytes(recorded(b"1234", 0) * 2)
-    (tmp_path / "a.idx").write_text("0\t0\n1\t33\n")
-    with pytest.raises(DataError, match="is the index of another file"):
-        require_dataset(open_dataset(path))
-
-
 def test_a_value_without_an_image_is_at_fault(tmp_path: Path) -> None:
     values = [datum(b"\xff\xd8\xff\xd9", 1), b"\x28\x01", b"\xff" * 9, b"\x22\x01\0"]
     found = open_dataset(write_lmdb(values, tmp_path / "lmdb"))

@@ -77,3 +77,22 @@ def test_an_entry_that_no_record_has_is_a_bad_sample(
     path.with_suffix(".idx").write_text("\n".join(lines) + "\n")
     (bad,) = [sample for sample in list_samples(open_dataset(data)) if sample.fault]
     assert bad.name == f"{path.name} at index {entry.split()[0]}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "index"),
+    [
+        ("tfrecord", "0 99\n"),
+        ("record_io", "0\t0\n1\t33\n"),
+        ("webdataset", "v1.2 1\njpg 1024 9 0\n"),
+    ],
+)
+def test_the_index_of_another_file_is_named(
+    kind: str, index: str, photos: Path, tmp_path: Path
+) -> None:
+    data = WRITERS[kind](read_photos(photos)[:4], tmp_path / "records")
+    path = data if data.is_file() else min(data.iterdir())
+    path.with_suffix(".idx").write_text(index)
+    for read in (require_dataset, lambda dataset: next(list_samples(dataset))):
+        with pytest.raises(DataError, match=r"is the index of another (file|archive)"):
+            read(open_dataset(path))

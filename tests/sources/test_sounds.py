@@ -221,6 +221,29 @@ WAVS = {
     "float_extensible.wav": _wav(0xFFFE + 3, 32, TONE.astype("<f4").tobytes()),
 }
 
+FLOATS = {name for name in WAVS if "float" in name}
+
+
+@pytest.fixture
+def wavs(tmp_path: Path) -> Path:
+    """A folder with a sound of each format of samples."""
+    folder = tmp_path / "wavs"
+    folder.mkdir()
+    for name, content in WAVS.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def decoding(args: dict[str, Value]) -> Graph:
+    """Sounds that are decoded with these arguments, all in one batch."""
+    nodes = (
+        Source("reader", "readers.file", seed=0, kind="sounds"),
+        Node("decode", "decoders.audio", args, {"data": Port("reader", "jpegs")}),
+    )
+    outputs = {"audio": Port("decode", "audio")}
+    settings = Settings(batch_size=len(WAVS), num_threads=1)
+    return Graph("sound", nodes=nodes, outputs=outputs, settings=settings)
+
 
 @pytest.mark.parametrize(
     ("args", "silent"),
@@ -234,53 +257,38 @@ WAVS = {
     ],
 )
 def test_what_would_be_silence_is_named_and_nothing_else(
-    args: dict[str, Any], silent: bool, tmp_path: Path, engine: wb.Engine
+    args: dict[str, Any], silent: bool, wavs: Path, tmp_path: Path, engine: wb.Engine
 ) -> None:
-    for name, content in WAVS.items():
-        (tmp_path / name).write_bytes(content)
-    nodes = (
-        Source("reader", "readers.file", seed=0, kind="sounds"),
-        Node("decode", "decoders.audio", args, {"data": Port("reader", "jpegs")}),
-    )
-    settings = Settings(batch_size=len(WAVS), num_threads=1)
-    outputs = {"audio": Port("decode", "audio")}
-    graph = Graph("sound", nodes=nodes, outputs=outputs, settings=settings)
-    shown = wb.preview_batch(engine, wb.PreviewRequest(graph, str(tmp_path), tiles=len(WAVS)))
+    graph = decoding(args)
+    shown = wb.preview_batch(engine, wb.PreviewRequest(graph, str(wavs), tiles=len(WAVS)))
     named = {tile.sample.file: tile.sample.error for tile in shown.tiles if tile.sample.error}
-    assert named.keys() == ({name for name in WAVS if "float" in name} if silent else set())
+    assert named.keys() == (FLOATS if silent else set())
     assert all("set dtype to FLOAT" in error for error in named.values())
-    (audio,) = built(import_script(wb.emit_script(graph).text, tmp_path), tmp_path).run()
+    (audio,) = built(import_script(wb.emit_script(graph).text, tmp_path), wavs).run()
     for name, wave_of in zip(sorted(WAVS), arrays_of(audio), strict=True):
         assert (np.abs(wave_of).max() < 2 and args.get("dtype", "FLOAT") != "FLOAT") == (
-            silent and "float" in name
+            silent and name in FLOATS
         ), name
 
 
-def test_a_check_names_sounds_of_floats(tmp_path: Path) -> None:
-    for name, content in WAVS.items():
-        (tmp_path / name).write_bytes(content)
-    found = wb.check_folder(str(tmp_path), full=False)
-    assert {file.file for file in found.files} == {name for name in WAVS if "float" in name}
+def test_a_check_names_sounds_of_floats(wavs: Path) -> None:
+    found = wb.check_folder(str(wavs), full=False)
+    assert {file.file for file in found.files} == FLOATS
     assert {file.level for file in found.files} == {"unusual"}
     assert found.counts == {"float sound": 3}
 
 
 @pytest.mark.parametrize("dtype", ["INT16", "FLOAT"])
-def test_an_export_names_sounds_that_it_decodes_to_silence(dtype: str, tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    for name, content in WAVS.items():
-        (data / name).write_bytes(content)
-    reader = Source("reader", "readers.file", seed=0, kind="sounds")
-    decode = Node("decode", "decoders.audio", {"dtype": dtype}, {"data": Port("reader", "jpegs")})
-    graph = Graph("sound", nodes=(reader, decode), outputs={"audio": Port("decode", "audio")})
+def test_an_export_names_sounds_that_it_decodes_to_silence(
+    dtype: str, wavs: Path, tmp_path: Path
+) -> None:
     saved = tmp_path / "graph.json"
-    saved.write_text(wb.dump_graph(graph))
-    command = ["export", str(saved), "--data", str(data), "-o", str(tmp_path / "pipe.py")]
+    saved.write_text(wb.dump_graph(decoding({"dtype": dtype})))
+    command = ["export", str(saved), "--data", str(wavs), "-o", str(tmp_path / "pipe.py")]
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 0, done.output
     named = {line.split()[1].strip(":") for line in done.stderr.splitlines() if "silence" in line}
-    assert named == ({name for name in WAVS if "float" in name} if dtype == "INT16" else set())
+    assert named == (FLOATS if dtype == "INT16" else set())
 
 
 @pytest.mark.parametrize(
@@ -294,14 +302,10 @@ def test_an_export_names_sounds_that_it_decodes_to_silence(dtype: str, tmp_path:
     ids=str,
 )
 def test_float_sounds_are_a_warning_with_a_fix(
-    args: dict[str, Value], silent: bool, tmp_path: Path
+    args: dict[str, Value], silent: bool, wavs: Path
 ) -> None:
-    for name, content in WAVS.items():
-        (tmp_path / name).write_bytes(content)
-    reader = Source("reader", "readers.file", seed=0, kind="sounds")
-    decode = Node("decode", "decoders.audio", args, {"data": Port("reader", "jpegs")})
-    graph = Graph("sound", nodes=(reader, decode), outputs={"audio": Port("decode", "audio")})
-    facts = {"data": data_facts(open_dataset(str(tmp_path)))}
+    graph = decoding(args)
+    facts = {"data": data_facts(open_dataset(str(wavs)))}
     assert not wb.check_warnings(graph)
     found = wb.check_warnings(graph, facts=facts)
     assert len(found) == silent

@@ -8,7 +8,7 @@ from tests.sources.written import example
 from workbench.errors import DataError
 from workbench.samples import records
 from workbench.samples.records import framed
-from workbench.sources import list_samples, open_dataset, require_dataset
+from workbench.sources import open_dataset, require_dataset
 
 TEXT_LABEL = records.example({"image": b"\xff\xd8\xff\xd9", "image/class": b"dog"})
 RECORD = framed(example(b"\xff\xd8\xff\xd9", 3))
@@ -28,12 +28,3 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, content: bytes, words: str
     path.write_bytes(content)
     with pytest.raises(DataError, match=words):
         require_dataset(open_dataset(path))
-
-
-def test_the_index_of_another_file_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "a.tfrecord"
-    path.write_bytes(RECORD * 2)
-    (tmp_path / "a.idx").write_text(f"0 {len(RECORD)}\n")
-    for read in (require_dataset, lambda dataset: next(list_samples(dataset))):
-        with pytest.raises(DataError, match="is the index of another file"):
-            read(open_dataset(path))

@@ -57,14 +57,6 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, files: dict[str, bytes], w
         require_dataset(open_dataset(write(tmp_path / "a.tar", files)))
 
 
-def test_the_index_of_another_archive_is_named(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.tar", {"0.jpg": JPEG})
-    (tmp_path / "a.idx").write_text("v1.2 1\njpg 1024 9 0.jpg\n")
-    for read in (require_dataset, lambda dataset: next(list_samples(dataset))):
-        with pytest.raises(DataError, match="is the index of another archive"):
-            read(open_dataset(path))
-
-
 def indexed(path: Path, lines: list[str], count: int | None = None) -> Path:
     text = [f"v1.2 {len(lines) if count is None else count}", *lines]
     path.with_suffix(".idx").write_text("".join(f"{line}\n" for line in text))
