@@ -58,8 +58,8 @@ def anew(sweep: SweepExperiment, found: Config, best: Config) -> list[float]:
     """Ratios of the rounds of two settings, in turns."""
     if found == best:
         return [1.0]
-    catalog, _, data, _ = sweep.prepare()
-    entries = [sweep.entry(config, catalog, data, config.settings) for config in (found, best)]
+    sweep.prepare()
+    entries = [sweep.entry(config, config.settings) for config in (found, best)]
     ours, theirs = sweep.measure(entries, lambda share, text: None, MeasurementConfig(budget=10.0))
     assert not ours.reason + theirs.reason
     return [a / b for a, b in zip(ours.imgs_per_s, theirs.imgs_per_s, strict=True)]

@@ -182,7 +182,7 @@ def main() -> None:
         sweep = SweepExperiment(
             graph, root, args.device, small, measurement_config=GRID_CONFIG, regime=regime
         )
-        catalog, machine, found, _ = sweep.prepare()
+        machine = sweep.prepare().machine
         places, rows = list(small.places()), list[Measurement]()
         start = time.monotonic()
         for place in random.Random(0).sample(places, len(places)):
@@ -199,7 +199,7 @@ def main() -> None:
             [choice.config] if args.alone else [choice.config, best, single or usual]
         )
         final = sweep.measure(
-            [sweep.entry(config, catalog, found, config.settings) for config in last],
+            [sweep.entry(config, config.settings) for config in last],
             lambda share, text: None,
             LAST_CONFIG,
         )

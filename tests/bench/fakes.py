@@ -9,10 +9,14 @@ from itertools import count
 from typing import Any
 
 from workbench.bench.analysis.grid import Grid
+from workbench.bench.experiments.speed_experiment import Prepared
 from workbench.bench.measuring.config import Config
+from workbench.bench.measuring.data_fingerprint import Fingerprint
 from workbench.bench.measuring.measurement import Latency, Measurement
+from workbench.bench.measuring.page_cache import CacheState
 from workbench.bench.measuring.workload import StartupStats, TimedRound
 from workbench.bench.records.record import Report
+from workbench.catalog import load_catalog
 from workbench.engine.protocol.heartbeat import warn_of_silence
 from workbench.engine.resources.gpu import GpuUse
 from workbench.engine.resources.machine import Machine
@@ -40,6 +44,11 @@ def measured(rate: float, label: str = "", **config: Any) -> Measurement:
         first_batch=0.5,
         host_bytes=10**9,
     )
+
+
+def prepared(files: int | None = None) -> Prepared:
+    """What an experiment knows of ``MACHINE`` and a folder of so many files."""
+    return Prepared(load_catalog(), MACHINE, Fingerprint("photos", files), CacheState("warm", ""))
 
 
 def report(*rows: Measurement, **fields: Any) -> Report:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.fakes import measured, rounds
+from tests.bench.fakes import measured, prepared, rounds
 from tests.helpers import with_settings
 from workbench.bench.experiments.scaling import (
     Affinity,
@@ -20,7 +20,6 @@ from workbench.bench.experiments.scaling import (
     split_cores,
 )
 from workbench.bench.measuring.config import Config
-from workbench.bench.measuring.data_fingerprint import Fingerprint
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.measuring.worker_group import merge_rounds
@@ -174,7 +173,8 @@ def test_each_process_has_a_gpu_and_a_shard_of_its_own(
         "workbench.bench.experiments.scaling.cores_without_interrupts", lambda: {*range(1, 31)}
     )
     run = GpuScalingExperiment(graph, "photos", (2,), affinity="split")
-    entry = run.sharded_entry(replace(run.base, workers=2), load_catalog(), Fingerprint("photos"))
+    run.prepared = prepared()
+    entry = run.sharded_entry(replace(run.base, workers=2))
     assert [one["CUDA_VISIBLE_DEVICES"] for one in entry.environments] == ["GPU-b", "GPU-a"]
     assert [len(cores) for cores in entry.cores] == [15, 15]
     assert {core for cores in entry.cores for core in cores} == {*range(1, 31)}, "two interrupted"
@@ -188,7 +188,8 @@ def test_each_process_has_a_gpu_and_a_shard_of_its_own(
 def test_pipelines_of_a_process_divide_its_shard(graph: Graph) -> None:
     run = ProcessScalingExperiment(graph, "photos", (2,), (1, 2))
     config = replace(run.base, workers=2, pipelines=2)
-    entry = run.sharded_entry(config, load_catalog(), Fingerprint("photos", files=10))
+    run.prepared = prepared(files=10)
+    entry = run.sharded_entry(config)
     assert entry.label == "2 processes of 2 pipelines"
     assert (entry.environments, entry.cores) == ((), ())
     for shard, job in enumerate(entry.jobs):

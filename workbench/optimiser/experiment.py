@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.bench.experiments.speed_experiment import SpeedExperiment
-from workbench.bench.measuring.config import Config, config_of, with_config
+from workbench.bench.experiments.speed_experiment import Outcome, Prepared, SpeedExperiment
+from workbench.bench.measuring.config import config_of
 from workbench.bench.measuring.deadline import (
     Deadline,
     least_seconds,
@@ -23,11 +23,9 @@ from workbench.bench.measuring.measurement_config import (
     MeasurementConfig,
 )
 from workbench.bench.measuring.stats import Interval, paired_ratio
-from workbench.bench.measuring.workload import ScriptJob
 from workbench.bench.records.context import graph_hash
 from workbench.bench.records.record import Report
 from workbench.catalog.spec import Catalog
-from workbench.emit.script import emit_script
 from workbench.engine.protocol.process import Engine
 from workbench.engine.protocol.worker_progress import Progress
 from workbench.engine.resources.machine import Machine
@@ -165,21 +163,24 @@ class OptimisationExperiment(SpeedExperiment):
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._relied: dict[tuple[str, ...], frozenset[str]] = {}
 
-    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+    def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
+        """As every experiment; its time begins here."""
+        self._deadline = Deadline(self.seconds)
+        return super().prepare(on_progress)
+
+    def measure_all(self) -> Outcome:
         """Find, compare and measure.
 
-        Raises GraphFaultsError where the graph cannot run, GraphEditError for a name that no
-        rewrite has, DataError, EngineError and CancelledError.
+        Raises GraphFaultsError where the graph cannot run, and GraphEditError for a name that no
+        rewrite has.
         """
-        self._deadline = Deadline(self.seconds)
-        catalog, machine, found, cache = self.prepare(on_progress)
+        catalog, machine = self.prepared.catalog, self.prepared.machine
         require_sound(self.graph, catalog)
         for name in self.names:  # says which name no rewrite has
             find_rewrite(name)
         config = config_of(self.graph)
-        self.require_measurable([config], catalog, machine)
-        base = self.entry(config, catalog, found, ORIGINAL)
-        self.begin(machine, found, cache)
+        self.require_measurable(config)
+        base = self.entry(config, ORIGINAL)
         self._probed = self._probe(base) if self.seconds else None
         names = self._useful(catalog, machine)
         rows: tuple[Measurement, ...] = ()
@@ -189,7 +190,7 @@ class OptimisationExperiment(SpeedExperiment):
                 rows = rows[:2] or (self._probed or self._probe(base))[:1]
                 break
             began = self._deadline.spent
-            rows = self._in_turns(catalog, config, base)
+            rows = self._in_turns(base)
             took = self._deadline.spent - began
             slow = [one for one in self._judged(rows, self._steps) if one.rejected]
             if not slow:
@@ -203,8 +204,8 @@ class OptimisationExperiment(SpeedExperiment):
             if self._deadline.left() < took:
                 self._cut = True
                 break
-        self.progress(1.0, "done")
-        return self._reported(rows, self._steps, interrupted=self._cut)
+        optimise = self._told(self._judged(rows, self._steps), rows)
+        return Outcome(rows, {"optimise": optimise, "interrupted": self._cut})
 
     def _useful(self, catalog: Catalog, machine: Machine) -> list[str]:
         """The names to try; what is of no use without a GPU says so where there is none."""
@@ -244,7 +245,10 @@ class OptimisationExperiment(SpeedExperiment):
     def interrupted_report(self) -> Report | None:
         """What is known of a run that was ended early; None before its first round."""
         rows, steps = self._known
-        return self._reported(rows, steps, interrupted=True) if rows else None
+        if not rows:
+            return None
+        optimise = self._told(self._judged(rows, steps), rows)
+        return self.report(rows, optimise=optimise, interrupted=True)
 
     def _near_enough(self, catalog: Catalog, names: Collection[str]) -> tuple[Step, ...]:
         """The steps whose pixels are as near to the original's as their class says."""
@@ -296,9 +300,7 @@ class OptimisationExperiment(SpeedExperiment):
             return f"{found.psnr:.1f} dB on these data: less than {LEAST_PSNR:g}"
         return ""
 
-    def _in_turns(
-        self, catalog: Catalog, config: Config, base: ConfigJobs
-    ) -> tuple[Measurement, ...]:
+    def _in_turns(self, base: ConfigJobs) -> tuple[Measurement, ...]:
         """The graph twice and the steps, of which the last go where the time has no room for them.
 
         Raises EngineError where it has none for the first.
@@ -316,8 +318,9 @@ class OptimisationExperiment(SpeedExperiment):
                 )
             self._reject_late(most)
             how = self._deadline.within(how, 2 + most)
+        steps = [self.entry(base.config, step.name, step.graph) for step in self._steps]
         return self.measure(
-            [base, replace(base, label=CONTROL), *self._entries(catalog, config, base)],
+            [base, replace(base, label=CONTROL), *steps],
             self.progress.part(_COMPARING, 0.99),
             how,
         )
@@ -341,14 +344,6 @@ class OptimisationExperiment(SpeedExperiment):
         if row.reason:
             raise EngineError(row.reason)
         return row, start_seconds(row, self._deadline.spent - began)
-
-    def _entries(self, catalog: Catalog, config: Config, base: ConfigJobs) -> list[ConfigJobs]:
-        entries = []
-        for step in self._steps:
-            source = emit_script(with_config(step.graph, catalog, config), catalog)
-            job = ScriptJob(source, self.data, config.device, config.prefetch)
-            entries.append(replace(base, jobs=(job,), label=step.name))
-        return entries
 
     def _judged(self, rows: Sequence[Measurement], steps: Sequence[Step]) -> tuple[Proposal, ...]:
         """The steps with their gains, and why one brings none."""
@@ -410,15 +405,6 @@ class OptimisationExperiment(SpeedExperiment):
         if names not in self._needed:
             self._needed[names] = needs_of(self.graph, catalog, names)
         return self._needed[names]
-
-    def _reported(
-        self, rows: Sequence[Measurement], steps: Sequence[Step], interrupted: bool = False
-    ) -> Report:
-        _, machine, found, cache = self.prepared
-        told = self._told(self._judged(rows, steps), rows)
-        return self.report(
-            rows, machine, found, cache, optimise=told, interrupted=interrupted or None
-        )
 
     def _told(self, judged: Sequence[Proposal], rows: Sequence[Measurement]) -> dict[str, Any]:
         """What a record tells of the rewrites."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.arguments import NAMES, TEXT, checked, require_choice, require_kind
 from workbench.bench.experiments.compared_program import ComparedProgram, Control, search_workers
-from workbench.bench.experiments.speed_experiment import INTERRUPTED, SpeedExperiment
+from workbench.bench.experiments.speed_experiment import INTERRUPTED, Outcome, SpeedExperiment
 from workbench.bench.measuring.config import (
     REGIMES,
     Config,
@@ -19,7 +19,6 @@ from workbench.bench.measuring.config import (
     unmeasurable_reason,
     with_config,
 )
-from workbench.bench.measuring.data_fingerprint import Fingerprint
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
@@ -105,10 +104,13 @@ class Benchmark(SpeedExperiment):
             report = speed.run(lambda share, text: print(f"{share:.0%} {text}"))
             print(report.best, "imgs/s")
         """
-        catalog, machine, found, cache = self.prepare(on_progress)
+        return super().run(on_progress)
+
+    def measure_all(self) -> Outcome:
+        """Search the number of workers of each program, then measure all interleaved."""
+        machine = self.prepared.machine
         facts: dict[str, Any] = {}
-        self._programs = self.programs(catalog, machine, found, facts)
-        self.begin(machine, found, cache)
+        self._programs = self.programs(self.prepared.catalog, machine, facts)
         searching = [one for one in self._programs if one.searches]
         for place, one in enumerate(searching):
             part = self.progress.part(
@@ -132,8 +134,7 @@ class Benchmark(SpeedExperiment):
             extra["command"], extra["before"] = gpu_command(
                 self.graph, self.regimes, peer_options(self.peers)
             )
-        self.progress(1.0, "done")
-        return self.report(rows, machine, found, cache, **extra)
+        return Outcome(rows, extra)
 
     def longest(self) -> float | None:
         """Seconds that ``run`` takes at most once the data are read; None without a limit.
@@ -144,8 +145,7 @@ class Benchmark(SpeedExperiment):
         if limit is None:
             return None
         machine = describe_machine()
-        unread = Fingerprint("", None, None)
-        programs = self.programs(load_catalog(), machine, unread, {})
+        programs = self.programs(load_catalog(), machine, {})
         able = [one.config.device for one in programs if not one.reason]
         count = len(able) * self.measurement_config.processes
         return limit * (count + ({"cpu", "mixed"} <= set(able)))
@@ -167,9 +167,9 @@ class Benchmark(SpeedExperiment):
         self.publish_rows([one.row("so far") for one in self._programs])
 
     def programs(
-        self, catalog: Catalog, machine: Machine, found: Fingerprint, facts: dict[str, Any]
+        self, catalog: Catalog, machine: Machine, facts: dict[str, Any]
     ) -> list[ComparedProgram]:
-        """All that take part, in the order of the report, of a machine and the files of its data.
+        """All that take part on a machine, in the order of the report.
 
         ``facts`` is as of ``compared_peers``.
         """
@@ -185,7 +185,7 @@ class Benchmark(SpeedExperiment):
                     continue
 
                 def jobs(threads: int, config: Config = config) -> ConfigJobs:
-                    return self.entry(replace(config, threads=threads), catalog, found)
+                    return self.entry(replace(config, threads=threads))
 
                 searches = bool(self.peers) and regime == "pipeline"
                 programs.append(ComparedProgram(config, jobs, searches=searches))

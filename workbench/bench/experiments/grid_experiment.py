@@ -21,7 +21,6 @@ from workbench.bench.measuring.measurement_config import (
 )
 from workbench.bench.measuring.page_cache import Cache
 from workbench.bench.measuring.worker_group import KeptWorker
-from workbench.bench.records.context import graph_hash
 from workbench.bench.records.record import Report
 from workbench.engine.protocol.worker_progress import Progress
 from workbench.errors import ArgumentError
@@ -95,11 +94,11 @@ class GridExperiment(SpeedExperiment):
         """
         prepared = super().prepare(on_progress)
         catalog, machine = prepared.catalog, prepared.machine
-        usual = self.given_grid or grid_for(self.graph, catalog, machine, self.base.device)
-        grid = self.grid = usual
+        grid = self.given_grid or grid_for(self.graph, catalog, machine, self.base.device)
+        self.grid = grid
         knobs = [(knob, value) for knob in KNOBS for value in grid.values(knob)]
         every = [replace(self.base, **cast(Any, {knob: value})) for knob, value in knobs]
-        self.require_measurable([self.base, *every], catalog, machine)
+        self.require_measurable(self.base, *every)
         if self.limit[0] is None:
             self.limit = int(_HOST_SHARE * machine.memory_gib * 2**30), self.limit[1]
         return prepared
@@ -119,25 +118,15 @@ class GridExperiment(SpeedExperiment):
 
     def limited_entry(self, config: Config, label: str) -> ConfigJobs:
         """A setting, ready to be measured within the limits of memory."""
-        catalog, _, found, _ = self.prepared
-        return replace(self.entry(config, catalog, found, label), limit=self.limit)
+        return replace(self.entry(config, label), limit=self.limit)
+
+    def on_rows(self, rows: tuple[Measurement, ...]) -> None:
+        """Publish nothing: ``publish`` does so once a setting is measured."""
 
     def publish(self, rows: Sequence[Measurement], now: Config | None) -> None:
-        """Let ``partial_report`` be these rows. ``now`` is measured next, None the best anew."""
+        """Set ``partial_report`` to these rows. ``now`` is measured next, None the best anew."""
         self.current_config = now
-        _, machine, found, cache = self.prepared
-        self.partial_report = Report(
-            self.graph.name,
-            found.root,
-            machine,
-            tuple(rows),
-            found,
-            cache,
-            self.measurement_config,
-            self.kind,
-            context={"graph_sha256": graph_hash(self.graph)},
-            extra={"grid": self.grid.to_json()},
-        )
+        self.publish_rows(rows, grid=self.grid.to_json())
 
     def interrupted_report(self) -> Report | None:
         """What was measured until then, the fastest setting first; None where nothing was."""
@@ -149,8 +138,3 @@ class GridExperiment(SpeedExperiment):
         others = [row for row in so_far.measurements if row is not best]
         flagged = replace(best, label="best so far", flags=(*best.flags, NOT_REPEATED))
         return self.report_so_far([flagged, *others])
-
-    def grid_report(self, measurements: Sequence[Measurement], **extra: Any) -> Report:
-        """The record of what was measured, with the grid that it is of."""
-        _, machine, found, cache = self.prepared
-        return self.report(measurements, machine, found, cache, grid=self.grid.to_json(), **extra)

@@ -17,10 +17,10 @@ from workbench.bench.experiments.benchmark import Benchmark
 from workbench.bench.experiments.compared_program import ComparedProgram, Control, refusal
 from workbench.bench.experiments.speed_experiment import (
     INTERRUPTED,
+    Outcome,
     SpeedExperiment,
     interrupted_rows,
 )
-from workbench.bench.measuring.data_fingerprint import Fingerprint
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.measuring.page_cache import Cache
@@ -31,7 +31,7 @@ from workbench.bench.peers.operator_graphs import base_of, operator_graphs
 from workbench.bench.records.operator_report import OperatorCost, cost_of
 from workbench.bench.records.record import Report
 from workbench.catalog import Catalog, load_catalog
-from workbench.engine.protocol.worker_progress import Progress, WorkerProgress
+from workbench.engine.protocol.worker_progress import WorkerProgress
 from workbench.engine.resources.machine import Machine, describe_machine
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import DecodeDevice, Graph
@@ -102,30 +102,27 @@ class OperatorExperiment(SpeedExperiment):
         self._in_turns: list[_Alone] = []
         self._pixels: dict[str, dict[str, Any]] = {}
 
-    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
-        """Measure program after program, each with its operators in turns.
+    def measure_all(self) -> Outcome:
+        """Measure program after program, the operators of each interleaved.
 
-        One that cannot be measured gives the reason. Raises DataError and CancelledError.
+        One that cannot be measured has the reason.
         """
-        catalog, machine, found, cache = self.prepare(on_progress)
         for run in self._runs.values():
-            run.data = self.data
-        self._alone = self._all(catalog, machine, found)
-        self.begin(machine, found, cache)
+            run.data, run.prepared = self.data, self.prepared
+        self._alone = self._all(self.prepared.catalog, self.prepared.machine)
         programs = [list(some) for _, some in groupby(self._alone, lambda one: one.whose)]
         for place, some in enumerate(programs):
             part = self.progress.part(place / len(programs), (place + 1) / len(programs))
             self._check(some, part)
             self._measure_in_turns(some, part)
-        self.progress(1.0, "done")
         rows = [one.compared.row() for one in self._alone]
-        return self.report(rows, machine, found, cache, **self._extra(rows))
+        return Outcome(rows, self._extra(rows))
 
     def longest(self) -> float | None:
         """Seconds that ``run`` takes at most once the data are read; None without a limit."""
         if math.isinf(self._seconds):
             return None
-        every = self._all(load_catalog(), describe_machine(), Fingerprint(""))
+        every = self._all(load_catalog(), describe_machine())
         able = [one for one in every if not one.compared.reason]
         checked = {one.whose for one in able if one.compared.check is not None}
         count = len(able) * self.measurement_config.processes + len(checked)
@@ -148,13 +145,13 @@ class OperatorExperiment(SpeedExperiment):
         limit = self.measurement_config.limit
         return math.inf if limit is None else limit
 
-    def _all(self, catalog: Catalog, machine: Machine, found: Fingerprint) -> list[_Alone]:
+    def _all(self, catalog: Catalog, machine: Machine) -> list[_Alone]:
         """All that is measured: program by program."""
         alone: list[_Alone] = []
         for node, run in self._runs.items():
             facts = self._pixels[node] = {}
             op = next((each.op for each in self.graph.nodes if each.id == node), "")
-            for one in run.programs(catalog, machine, found, facts):
+            for one in run.programs(catalog, machine, facts):
                 if isinstance(one, Control):
                     continue
                 config = one.config

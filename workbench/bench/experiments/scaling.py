@@ -11,17 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from workbench.bench.experiments.speed_experiment import SpeedExperiment
-from workbench.bench.measuring.config import Config, config_of, sharded, with_config
-from workbench.bench.measuring.data_fingerprint import Fingerprint
+from workbench.bench.experiments.speed_experiment import (
+    InterleavedExperiment,
+    Outcome,
+    Prepared,
+    SpeedExperiment,
+)
+from workbench.bench.measuring.config import Config, config_of, sharded
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.measuring.page_cache import Cache
-from workbench.bench.measuring.workload import ScriptJob
-from workbench.bench.records.record import Report
 from workbench.catalog import Catalog
-from workbench.emit.script import emit_script
 from workbench.emit.templates.cores import cores_without_interrupts
 from workbench.engine.protocol.worker_progress import Progress
 from workbench.engine.resources.gpu import Gpu, cuda_uuids
@@ -34,7 +35,7 @@ from workbench.sources import Data
 Affinity = Literal["none", "split"]
 
 
-class ThreadScalingExperiment(SpeedExperiment):
+class ThreadScalingExperiment(InterleavedExperiment):
     """One process with 1 to N threads."""
 
     kind: str = "threads"
@@ -61,15 +62,11 @@ class ThreadScalingExperiment(SpeedExperiment):
         powers = [2**power for power in range(12) if 2**power < cores]
         return (*powers, cores)
 
-    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
-        """Measure every count in turns. Raises DataError, EngineError and CancelledError."""
-        catalog, machine, found, cache = self.prepare(on_progress)
+    def entries(self) -> list[ConfigJobs]:
+        """One entry for each count."""
         configs = [replace(self.base, **cast(Any, {self.kind: count})) for count in self.counts]
-        self.require_measurable(configs, catalog, machine)
-        self.begin(machine, found, cache)
-        rows = self.measure([self.entry(c, catalog, found) for c in configs], self.progress)
-        self.progress(1.0, "done")
-        return self.report(rows, machine, found, cache)
+        self.require_measurable(*configs)
+        return [self.entry(config) for config in configs]
 
 
 class PipelineScalingExperiment(ThreadScalingExperiment):
@@ -121,28 +118,24 @@ class ProcessScalingExperiment(SpeedExperiment):
         """How many are measured where no counts are given: one a core."""
         return usable_cores()
 
-    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
-        """Measure every count in turns.
+    def measure_all(self) -> Outcome:
+        """Measure every count interleaved; a count that the machine lacks has the reason.
 
-        Raises DataError, EngineError (also for a reader that cannot read a shard) and
-        CancelledError.
+        Raises EngineError also for a reader that cannot read a shard.
         """
-        catalog, machine, found, cache = self.prepare(on_progress)
         configs = [
             replace(self.base, workers=count, pipelines=pipelines)
             for pipelines in self.pipelines
             for count in self.counts
         ]
-        self.require_measurable(configs, catalog, machine)
+        self.require_measurable(*configs)
         if max(self.counts) > 1:
-            _require_shards(self.graph, catalog)
+            _require_shards(self.graph, self.prepared.catalog)
         able = [config for config in configs if not self.missing(config)]
-        entries = [self.sharded_entry(config, catalog, found) for config in able]
-        self.begin(machine, found, cache)
-        rows = dict(zip(able, self.measure(entries, self.progress), strict=True))
-        self.progress(1.0, "done")
+        measured = self.measure([self.sharded_entry(config) for config in able], self.progress)
+        rows = dict(zip(able, measured, strict=True))
         every = [rows.get(c) or Measurement(c, reason=self.missing(c)) for c in configs]
-        return self.report(every, machine, found, cache, affinity=self.affinity)
+        return Outcome(every, {"affinity": self.affinity})
 
     def missing(self, config: Config) -> str:
         """Why this machine has too little for a configuration; empty where it has enough."""
@@ -156,21 +149,16 @@ class ProcessScalingExperiment(SpeedExperiment):
         """Of each of so many processes where they are split: a share of all that this one has."""
         return split_cores(count)
 
-    def sharded_entry(self, config: Config, catalog: Catalog, found: Fingerprint) -> ConfigJobs:
-        """A job for each of its processes, ready to be measured."""
-        graph = with_config(self.graph, catalog, config)
+    def sharded_entry(self, config: Config) -> ConfigJobs:
+        """A job for each process, on its shard of the data."""
         count = config.workers
         jobs = tuple(
-            ScriptJob(
-                emit_script(sharded(graph, shard, count), catalog),
-                self.data, config.device, config.prefetch,
-            )
-            for shard in range(count)
-        )  # fmt: skip
+            self.script_job(sharded(self.graph, shard, count), config) for shard in range(count)
+        )
         label = f"{count} {self.unit[count != 1]}"
         if len(self.pipelines) > 1:
             label += f" of {config.pipelines} pipeline{'s' * (config.pipelines != 1)}"
-        entry = self.entry(config, catalog, found, label)
+        entry = self.entry(config, label)
         cores = self.cores(count) if self.affinity == "split" else ()
         return replace(entry, jobs=jobs, environments=self.environments(count), cores=cores)
 
@@ -185,17 +173,14 @@ class GpuScalingExperiment(ProcessScalingExperiment):
     device = "mixed"
     unit = "GPU", "GPUs"
 
-    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
-        """Measure every count in turns. One with too few GPUs has the reason.
-
-        Raises DataError, EngineError (also without any GPU) and CancelledError.
-        """
+    def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
+        """As every experiment. Raises EngineError without any GPU, too."""
         if reason := describe_machine().no_gpu:
             raise EngineError(
                 f"Speed over GPUs cannot be measured: {reason}. Over processes on the CPU it can "
                 "(--processes 1,2)."
             )
-        return super().run(on_progress)
+        return super().prepare(on_progress)
 
     def there(self) -> int:
         """All GPUs."""

@@ -1,4 +1,8 @@
-"""What every kind of run shares: the graph, the data, a way to stop, the record's context."""
+"""What every experiment shares: the graph, the data, one way to run and to stop, the record.
+
+``run`` prepares, measures and reports. An experiment defines what it measures: with ``entries`` if
+all of it is measured interleaved (``InterleavedExperiment``), ``measure_all`` if it has phases.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import os
 import subprocess
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -54,12 +58,19 @@ OWN_FILES = "files that the graph names"
 
 
 class Prepared(NamedTuple):
-    """What a run knows before it measures."""
+    """What is known before the first measurement."""
 
     catalog: Catalog
     machine: Machine
     fingerprint: Fingerprint
     cache: CacheState
+
+
+class Outcome(NamedTuple):
+    """What an experiment measured: the rows of its record, and what it found besides."""
+
+    rows: Sequence[Measurement]
+    extra: Mapping[str, Any] = {}
 
 
 def interrupted_rows(rows: Sequence[Measurement]) -> list[Measurement]:
@@ -72,7 +83,7 @@ def interrupted_rows(rows: Sequence[Measurement]) -> list[Measurement]:
 
 
 class SpeedExperiment(ABC):
-    """One run: it measures a graph on some data and gives a record.
+    """An experiment: it measures a graph on some data and returns a record.
 
     ``cancel`` may be called from any thread; a run then raises CancelledError within 0.5 s.
     """
@@ -83,7 +94,7 @@ class SpeedExperiment(ABC):
     current_config: Config | None = None
     """What it measures now, likewise."""
     prepared: Prepared
-    """What ``prepare`` gave, from then on."""
+    """Set by ``prepare``; what is measured and reported afterwards is based on it."""
 
     def __init__(
         self,
@@ -115,13 +126,24 @@ class SpeedExperiment(ABC):
         self._decoded_all = False
         self._shared = ""
         """That others use the GPU, in words."""
-        self._begun: Report | None = None
         self._cache: Cache = cache if self._reads_data else "as found"
+        self._graph_hash = ""
         self.stop = threading.Event()
 
     def cancel(self) -> None:
         """End the run; it raises CancelledError and leaves no process behind."""
         self.stop.set()
+
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Measure, and return the record. Raises DataError, EngineError and CancelledError."""
+        self.prepare(on_progress)
+        rows, extra = self.measure_all()
+        self.progress(1.0, "done")
+        return self.report(rows, **extra)
+
+    @abstractmethod
+    def measure_all(self) -> Outcome:
+        """Measure all that the experiment is about, once it is prepared."""
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
         """Look at the machine and the data, and bring the files into memory or out of it.
@@ -139,6 +161,7 @@ class SpeedExperiment(ABC):
         if not machine.no_gpu and self._reads_data:
             self._shared = shared_words(Gpu(first_visible_gpu()))
         self.prepared = Prepared(catalog, machine, *self._prepare_data())
+        self._graph_hash = graph_hash(self.graph)
         return self.prepared
 
     def _prepare_data(self) -> tuple[Fingerprint, CacheState]:
@@ -149,10 +172,6 @@ class SpeedExperiment(ABC):
         self._leave_out(full=False)
         found = fingerprint(self.data, self.check_cancelled)
         return found, make_cache(self.data, self._cache, self.check_cancelled)
-
-    @abstractmethod
-    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
-        """Measure, and give the record. Every kind of run has its own."""
 
     def interrupted_report(self) -> Report | None:
         """What was measured of a run that was ended early; None where nothing was."""
@@ -176,36 +195,34 @@ class SpeedExperiment(ABC):
 
         None where no row has a round.
         """
-        begun = self.partial_report or self._begun
-        if begun is None or not any(row.rounds for row in rows):
+        if not any(row.rounds for row in rows):
             return None
-        assert begun.fingerprint is not None
-        assert begun.cache is not None
-        rows = interrupted_rows(rows)
-        extra = {**begun.extra, **extra, "interrupted": True}
-        return self.report(rows, begun.machine, begun.fingerprint, begun.cache, **extra)
+        known = self.partial_report.extra if self.partial_report else {}
+        return self.report(interrupted_rows(rows), **{**known, **extra, "interrupted": True})
 
     def check_cancelled(self) -> None:
         """Raise CancelledError if the run was cancelled."""
         if self.stop.is_set():
             raise CancelledError("Cancelled.")
 
-    def require_measurable(
-        self, configs: Sequence[Config], catalog: Catalog, machine: Machine
-    ) -> None:
+    def require_measurable(self, *configs: Config) -> None:
         """Raise EngineError where one of them cannot be measured: before the first one is."""
+        catalog, machine = self.prepared.catalog, self.prepared.machine
         for config in configs:
             if reason := unmeasurable_reason(
                 with_config(self.graph, catalog, config), catalog, machine
             ):
                 raise EngineError(reason)
 
-    def entry(
-        self, config: Config, catalog: Catalog, found: Fingerprint, label: str = ""
-    ) -> ConfigJobs:
-        """The exported source of the graph in a configuration, ready to be measured."""
-        source = emit_script(with_config(self.graph, catalog, config), catalog)
-        job = ScriptJob(source, self.data, config.device, config.prefetch)
+    def script_job(self, graph: Graph, config: Config) -> ScriptJob:
+        """The exported script of a graph in a configuration, on this experiment's data."""
+        catalog = self.prepared.catalog
+        source = emit_script(with_config(graph, catalog, config), catalog)
+        return ScriptJob(source, self.data, config.device, config.prefetch)
+
+    def entry(self, config: Config, label: str = "", graph: Graph | None = None) -> ConfigJobs:
+        """The script of the experiment's graph, or another, ready to be measured."""
+        found = self.prepared.fingerprint
         notes = ineffective_settings(config, found.formats)
         notes += (self._shared,) * bool(self._shared and config.device == "mixed")
         parts = config.workers * config.pipelines
@@ -220,7 +237,7 @@ class SpeedExperiment(ABC):
             notes += (
                 f"{found.files} files, fewer than {times}a batch of {config.batch_size}: {so}",
             )
-        return ConfigJobs(config, (job,), label, notes)
+        return ConfigJobs(config, (self.script_job(graph or self.graph, config),), label, notes)
 
     def measure(
         self,
@@ -230,12 +247,10 @@ class SpeedExperiment(ABC):
         best: float = 0.0,
         kept: KeptWorker | None = None,
     ) -> tuple[Measurement, ...]:
-        """Take turns with this experiment's measurement config, or another.
+        """Measure entries interleaved, with this experiment's measurement config or another.
 
-        ``best`` and ``kept`` are as of ``measure``.
-
-        Where a file ends what DALI decodes, all files are decoded once to find it, and they are
-        measured again without it.
+        ``best`` and ``kept`` are as of ``measure``. Where a file ends what DALI decodes, all files
+        are decoded once to find it, and they are measured again without it.
         """
 
         def once() -> tuple[Measurement, ...]:
@@ -258,28 +273,28 @@ class SpeedExperiment(ABC):
                 rows = once()
         return rows
 
-    def begin(self, machine: Machine, found: Fingerprint, cache: CacheState) -> None:
-        """Let ``partial_report`` follow what is measured from now on."""
-        self._begun = Report(
+    def on_rows(self, rows: tuple[Measurement, ...]) -> None:
+        """Called after each timed round with what is known of the entries being measured."""
+        self.publish_rows(rows)
+
+    def publish_rows(self, rows: Sequence[Measurement], **extra: Any) -> None:
+        """Set ``partial_report`` to these rows."""
+        context = {"graph_sha256": self._graph_hash}
+        self.partial_report = self._record(rows, context=context, extra=extra)
+
+    def _record(self, rows: Sequence[Measurement], **fields: Any) -> Report:
+        _, machine, found, cache = self.prepared
+        return Report(
             self.graph.name,
             found.root,
             machine,
-            (),
+            tuple(rows),
             found,
             cache,
             self.measurement_config,
             self.kind,
-            context={"graph_sha256": graph_hash(self.graph)},
+            **fields,
         )
-
-    def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """What is known after a timed round."""
-        self.publish_rows(rows)
-
-    def publish_rows(self, rows: Sequence[Measurement], **extra: Any) -> None:
-        """Let ``partial_report`` be these rows."""
-        if self._begun is not None:
-            self.partial_report = replace(self._begun, measurements=tuple(rows), extra=extra)
 
     def _leave_out(self, full: bool) -> bool:
         """Leave bad files out; whether there are more than before."""
@@ -298,44 +313,44 @@ class SpeedExperiment(ABC):
             return None
         return lambda: _ignore(make_cache(self.data, "cold", self.check_cancelled))
 
-    def _left_out(self) -> dict[str, Any]:
-        return {
-            "left_out": [
-                {"file": printable(one.file), "reason": one.reason} for one in self.usable.left_out
-            ]
-        }
-
-    def report(
-        self,
-        measurements: Sequence[Measurement],
-        machine: Machine,
-        found: Fingerprint,
-        cache: CacheState,
-        **extra: Any,
-    ) -> Report:
-        """The record of what was measured: the end of a run."""
+    def report(self, rows: Sequence[Measurement], **extra: Any) -> Report:
+        """The record of what was measured; the experiment ends. Empty values of ``extra`` go."""
         self.usable.close()
-        if cache.state == "cold" and found.files:
-            measurements = [_not_cold(row, found.files) for row in measurements]
-        return Report(
-            self.graph.name,
-            found.root,
-            machine,
-            tuple(measurements),
-            found,
-            cache,
-            self.measurement_config,
-            self.kind,
-            self.name,
-            datetime.now(UTC).isoformat(timespec="seconds"),
-            {
+        files = self.prepared.fingerprint.files
+        if self.prepared.cache.state == "cold" and files:
+            rows = [_not_cold(row, files) for row in rows]
+        extra["left_out"] = [
+            {"file": printable(one.file), "reason": one.reason} for one in self.usable.left_out
+        ]
+        return self._record(
+            rows,
+            name=self.name,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            context={
                 "workbench": _version(),
                 "git": git_state(),
-                "graph_sha256": graph_hash(self.graph),
+                "graph_sha256": self._graph_hash,
                 "load_average": os.getloadavg()[0],
             },
-            {name: value for name, value in {**extra, **self._left_out()}.items() if value},
+            extra={name: value for name, value in extra.items() if value},
         )
+
+
+class InterleavedExperiment(SpeedExperiment):
+    """An experiment whose configurations are all measured interleaved, in one go."""
+
+    def measure_all(self) -> Outcome:
+        """Measure the entries."""
+        rows = self.measure(self.entries(), self.progress)
+        return Outcome(rows, self.conclusions(rows))
+
+    @abstractmethod
+    def entries(self) -> Sequence[ConfigJobs]:
+        """What is measured, in the order of the record. Raises EngineError where it cannot be."""
+
+    def conclusions(self, rows: Sequence[Measurement]) -> Mapping[str, Any]:
+        """What the record says besides the rows."""
+        return {}
 
 
 def _not_cold(row: Measurement, files: int) -> Measurement:

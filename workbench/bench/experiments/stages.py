@@ -16,7 +16,7 @@ from workbench.bench.experiments.function_cost import (
     row_without,
     scripts_without_functions,
 )
-from workbench.bench.experiments.speed_experiment import SpeedExperiment
+from workbench.bench.experiments.speed_experiment import Outcome, SpeedExperiment
 from workbench.bench.experiments.stage_verdict import Step, make_stage_report, stage_costs
 from workbench.bench.measuring.config import (
     config_of,
@@ -26,8 +26,7 @@ from workbench.bench.measuring.config import (
 )
 from workbench.bench.measuring.interleaved import ConfigJobs, without_traceback
 from workbench.bench.measuring.measurement import Measurement
-from workbench.bench.measuring.workload import ScriptJob
-from workbench.bench.records.record import WHOLE, Report
+from workbench.bench.records.record import WHOLE
 from workbench.bench.records.slow_files import FileTimes, time_files
 from workbench.bench.records.stage_report import (
     CEILING,
@@ -37,8 +36,6 @@ from workbench.bench.records.stage_report import (
     StageReport,
 )
 from workbench.catalog import Catalog
-from workbench.emit.script import emit_script
-from workbench.engine.protocol.worker_progress import Progress
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import Graph, Node, Source
 from workbench.graph.model.node_order import ancestors, topological
@@ -76,25 +73,24 @@ class StageCostExperiment(SpeedExperiment):
     kind = "stages"
     _steps: Sequence[Step] = ()
 
-    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
-        """Measure every prefix and operator. Raises DataError, EngineError and CancelledError."""
-        catalog, machine, found, cache = self.prepare(on_progress)
+    def measure_all(self) -> Outcome:
+        """Measure every prefix interleaved, then each operator and each file alone."""
+        catalog, machine = self.prepared.catalog, self.prepared.machine
         config = config_of(self.graph)
         graph = with_config(self.graph, catalog, config)
-        self.require_measurable([config], catalog, machine)
+        self.require_measurable(config)
         devices = infer_devices(graph, catalog)
         cut = stage_prefixes(graph, catalog)
         entries = [
             ConfigJobs(
                 config,
-                (ScriptJob(emit_script(part, catalog), self.data, config.device, config.prefetch),),
+                (self.script_job(part, config),),
                 f"up to {node.id}",
                 decodes=bool(decoder_nodes(part, catalog)),
             )
             for node, part in cut[:-1]  # the last is the whole
         ]
-        source = emit_script(graph, catalog)
-        whole = ScriptJob(source, self.data, config.device, config.prefetch)
+        whole = self.script_job(graph, config)
         entries.append(ConfigJobs(config, (whole,), WHOLE))
         copies = any(devices[port.node] != "cpu" for port in graph.outputs.values())
         if copies:
@@ -108,7 +104,6 @@ class StageCostExperiment(SpeedExperiment):
             job = replace(whole, source=source)
             entries.append(ConfigJobs(config, (job,), row_without(node.id)))
         steps = [(node, _kind(node, catalog), devices[node.id]) for node, _ in cut]
-        self.begin(machine, found, cache)
         self._steps = steps
         rows = self.measure(entries, self.progress.part(0.0, 0.95))
         stage_costs(steps, rows, {}, config.batch_size)  # where the whole hangs, so does one alone
@@ -119,19 +114,14 @@ class StageCostExperiment(SpeedExperiment):
         self.progress(0.98, "the files one by one")
         files, reason = self._files(graph, catalog)
         stages = replace(stages, files=files, files_reason=reason)
-        self.progress(1.0, "done")
-        return self.report(rows, machine, found, cache, stages=asdict(stages))
+        return Outcome(rows, {"stages": asdict(stages)})
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """As of every run, with the stages as soon as the whole is known; none is named yet."""
-        super().on_rows(rows)
-        if self.partial_report is None:
-            return
+        """Publish the stages as soon as the whole is known; no bottleneck is named yet."""
         if any(row.name == WHOLE and row.rounds for row in rows):
             total, costs = stage_costs(self._steps, rows, {}, self.graph.settings.batch_size)
             so_far = StageReport(tuple(costs), total, None, None, "", "")
-            extra = {"stages": asdict(so_far)}
-            self.partial_report = replace(self.partial_report, extra=extra)
+            self.publish_rows(rows, stages=asdict(so_far))
         else:
             self.partial_report = None
 

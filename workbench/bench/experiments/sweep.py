@@ -8,10 +8,9 @@ from collections.abc import Mapping
 
 from workbench.bench.analysis.grid import KNOBS, Grid, Place
 from workbench.bench.experiments.grid_experiment import SAME, GridExperiment
+from workbench.bench.experiments.speed_experiment import Outcome
 from workbench.bench.measuring.interleaved import format_duration
 from workbench.bench.measuring.measurement import Measurement
-from workbench.bench.records.record import Report
-from workbench.engine.protocol.worker_progress import Progress
 
 
 class SweepExperiment(GridExperiment):
@@ -20,12 +19,8 @@ class SweepExperiment(GridExperiment):
     kind = "sweep"
     measures_all = True
 
-    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
-        """Measure the grid. A setting that fails is a row with the reason.
-
-        Raises DataError, EngineError where nothing can be measured at all, and CancelledError.
-        """
-        self.prepare(on_progress)
+    def measure_all(self) -> Outcome:
+        """Measure the grid. A setting that fails is a row with the reason."""
         places = list(self.grid.places())
         rows: dict[Place, Measurement] = {}
         began = time.monotonic()
@@ -35,16 +30,15 @@ class SweepExperiment(GridExperiment):
             where = f"{number + 1} of {len(places)}: {config.settings}"
             left = (time.monotonic() - began) / max(number, 1) * (len(places) - number)
             words = f"{where}, about {format_duration(left)} left" if number else where
-
             progress = self.progress.part(number / len(places), (number + 1) / len(places), words)
             progress(0.0, words)
             rows[place] = self.measure_one(config, on_progress=progress)
-        self.progress(1.0, "done")
-        told = {
+        sweep = {
             "seconds": time.monotonic() - began,
             "no_effect": ineffective_knobs(self.grid, rows),
         }
-        return self.grid_report([rows[place] for place in places], sweep=told)
+        measured = [rows[place] for place in places]
+        return Outcome(measured, {"grid": self.grid.to_json(), "sweep": sweep})
 
 
 def ineffective_knobs(grid: Grid, rows: Mapping[Place, Measurement]) -> list[str]:

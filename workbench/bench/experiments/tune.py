@@ -10,11 +10,11 @@ from workbench.bench.analysis.tuner_search import TunerSearch
 from workbench.bench.analysis.tuning_time import TuningTime, Turns, long_seconds
 from workbench.bench.experiments.grid_experiment import SAME, GridExperiment
 from workbench.bench.experiments.probes import Probes
+from workbench.bench.experiments.speed_experiment import Outcome, Prepared
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.measurement import CONFIRMED, Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.records.headroom import headroom_of
-from workbench.bench.records.record import Report
 from workbench.engine.protocol.worker_progress import Progress
 from workbench.errors import EngineError
 
@@ -36,16 +36,20 @@ class TuningExperiment(GridExperiment):
 
     kind = "tune"
 
-    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+    def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
+        """As every experiment over a grid; its time begins here."""
+        self._time = TuningTime(self.seconds)
+        return super().prepare(on_progress)
+
+    def measure_all(self) -> Outcome:
         """Search, measure the best in turns with the graph's own, then the fastest for long.
 
-        The report's first measurement is the choice; the last are the probes. Raises DataError,
-        EngineError where every setting fails, and CancelledError.
+        The first row is the choice, the last ones are the probes. Raises EngineError where every
+        setting fails.
         """
-        time = TuningTime(self.seconds)
-        machine = self.prepare(on_progress).machine
+        time, cores = self._time, self.prepared.machine.cores
         began = time.spent
-        with closing(Probes(self.measure_one, machine.cores, time)) as probes:
+        with closing(Probes(self.measure_one, cores, time)) as probes:
             best, probed = self._search(probes)
         searched, stopped = time.spent - began, probes.enough()
         self.publish(probes.rows, None)
@@ -61,9 +65,8 @@ class TuningExperiment(GridExperiment):
                 chosen = self._for_long(rows, time)
         else:
             rows = [_uncompared(probes.rows)]
-        self.progress(1.0, "done")
-        head = headroom_of(chosen[0], machine.cores) if chosen else None
-        told = {
+        head = headroom_of(chosen[0], cores) if chosen else None
+        tune = {
             "probes": probed,
             "grid": len(self.grid),
             "search_seconds": searched,
@@ -71,7 +74,8 @@ class TuningExperiment(GridExperiment):
             "headroom": head.words() if head else "",
             "stopped": stopped,
         }
-        return self.grid_report([*chosen, *rows, *probes.rows], tune=told)
+        every = [*chosen, *rows, *probes.rows]
+        return Outcome(every, {"grid": self.grid.to_json(), "tune": tune})
 
     def _search(self, probes: Probes) -> tuple[list[Config], int]:
         """The best settings by probes, the fastest first, and how many of the grid were probed.
