@@ -232,8 +232,10 @@ def prepared(machine: Any) -> Callable[..., Any]:
     prepare = Benchmark.prepare
 
     def on_it(self: Benchmark, *given: Any) -> Any:
-        catalog, own, found, cache = prepare(self, *given)
-        return catalog, replace(own, cores=machine.cores, no_gpu=machine.no_gpu), found, cache
+        found = prepare(self, *given)
+        own = replace(found.machine, cores=machine.cores, no_gpu=machine.no_gpu)
+        self.prepared = found._replace(machine=own)
+        return self.prepared
 
     return on_it
 

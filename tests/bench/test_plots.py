@@ -47,7 +47,7 @@ KINDS: dict[str, tuple[Report, tuple[str, ...]]] = {
             kind="sweep",
             extra={"grid": GRID.to_json()},
         ),
-        ("failed", "prefetch 2, load 0.65", "threads", "best 115"),
+        ("failed", "prefetch 2, hw_decoder_load 0.65", "threads", "best 115"),
     ),
     "tune": (
         report(measured(200, "candidate 1"), measured(100, "as it is"), measured(1, "probe 1"),

@@ -9,7 +9,7 @@ from tests.bench.fakes import measured, report
 from tests.sources.clips import write_clips
 from tests.sources.test_video import SHORT, a_graph
 from workbench.bench import Benchmark
-from workbench.bench.records.plots import plot_bars
+from workbench.bench.records.plots import plot_record
 from workbench.bench.records.rate import rate_words
 from workbench.bench.records.record import Report, dump_report, load_report
 from workbench.cli import main
@@ -45,7 +45,7 @@ def test_a_run_on_videos_says_sequences_and_frames(of_videos: Report, tmp_path: 
     names = [fact["name"] for fact in bar["facts"]]
     assert names[:2] == ["sequences/s", "frames/s"]
     assert record_entry("1", found, "")["frames"] == 4
-    assert plot_bars(found).axes[0].get_xlabel() == "sequences/s"
+    assert plot_record(found).axes[0].get_xlabel() == "sequences/s"
     (tmp_path / "a.json").write_text(dump_report(of_videos))
     told = CliRunner().invoke(main, ["records", str(tmp_path)]).output
     assert "sequences/s at best" in told
@@ -56,4 +56,4 @@ def test_a_run_on_images_says_images() -> None:
     (bar,) = bars(found)
     assert bar["facts"][0] == {"name": "imgs/s", "value": "1,000"}
     assert bar["frames"] == 0
-    assert plot_bars(found).axes[0].get_xlabel() == "imgs/s"
+    assert plot_record(found).axes[0].get_xlabel() == "imgs/s"

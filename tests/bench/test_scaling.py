@@ -24,7 +24,7 @@ from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.measuring.worker_group import merge_rounds
 from workbench.bench.measuring.workload import ScriptJob
-from workbench.bench.records.summary import speedup_curve
+from workbench.bench.records.summary import scaling_series
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import EngineError
@@ -40,11 +40,11 @@ def graph() -> Graph:
 
 def test_efficiency_is_over_the_first_point() -> None:
     rows = [measured(129_700, workers=4), measured(38_800, workers=1), measured(75_300, workers=2)]
-    found = speedup_curve([*rows, Measurement(Config(workers=8), reason="no")], "workers")
-    assert [point.count for point in found] == [1, 2, 4]
-    assert [round(point.speedup, 2) for point in found] == [1.0, 1.94, 3.34]
+    (found,) = scaling_series([*rows, Measurement(Config(workers=8), reason="no")], "workers")
+    assert [point.count for point in found] == [1, 2, 4, 8]
+    assert [round(point.speedup, 2) for point in found] == [1.0, 1.94, 3.34, 0.0]
     assert found[2].efficiency == pytest.approx(0.836, abs=0.001)
-    assert speedup_curve([], "threads") == ()
+    assert scaling_series([], "threads") == []
 
 
 def test_rounds_at_the_same_time_add_up() -> None:
@@ -105,9 +105,10 @@ def test_processes_of_pipelines_for_real(affinity: Affinity, graph: Graph, photo
         "1 process of 2 pipelines",
         "2 processes of 2 pipelines",
     ]
-    found = speedup_curve(report.measurements, "workers")
-    assert [(point.count, point.pipelines) for point in found] == [(1, 1), (2, 1), (1, 2), (2, 2)]
-    assert [found[0].speedup, found[2].speedup] == [1.0, 1.0]
+    found = scaling_series(report.measurements, "workers")
+    counts = [[(point.count, point.row.config.pipelines) for point in same] for same in found]
+    assert counts == [[(1, 1), (2, 1)], [(1, 2), (2, 2)]]
+    assert [same[0].speedup for same in found] == [1.0, 1.0]
 
 
 def test_a_machine_without_a_gpu_counts_none(

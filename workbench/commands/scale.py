@@ -95,7 +95,7 @@ def scale(
     from workbench.bench.measuring.measurement_config import config_within
     from workbench.bench.records.rate import rate_words
     from workbench.bench.records.report_text import interrupted_words
-    from workbench.bench.records.summary import Over, speedup_curve
+    from workbench.bench.records.summary import Over, scaling_series
     from workbench.catalog import load_catalog
 
     workers = gpus or processes
@@ -140,12 +140,14 @@ def scale(
         "pipelines": ("pipeline", "pipelines"),
         "workers": ("GPU", "GPUs") if gpus else ("process", "processes"),
     }[over]
-    for point in speedup_curve(report.measurements, over):
+    series = scaling_series(report.measurements, over)
+    for point in (point for same in series for point in same if point.row.rounds):
         what = several if point.count != 1 else one
         if pipelines and workers:
-            what += f" of {point.pipelines} pipeline{'s' * (point.pipelines != 1)}"
+            number = point.row.config.pipelines
+            what += f" of {number} pipeline{'s' * (number != 1)}"
         click.echo(
-            f"{point.count:4} {what}: {rate_words(point.imgs_per_s, report.frames)}, "
+            f"{point.count:4} {what}: {rate_words(point.row.rate, report.frames)}, "
             f"{point.speedup:.2f} times, efficiency {point.efficiency:.0%}"
         )
     if words := interrupted_words(report):

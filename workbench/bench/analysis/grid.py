@@ -21,6 +21,12 @@ KNOBS = (
     "dont_use_mmap",
 )
 
+
+def knobs_of(config: Config) -> tuple[object, ...]:
+    """The value of each knob, in the order of ``KNOBS``."""
+    return tuple(getattr(config, knob) for knob in KNOBS)
+
+
 Value = int | float | str | None
 Place = tuple[int, ...]
 """An index into the values of each knob, in the order of ``KNOBS``."""

@@ -16,18 +16,16 @@ Over = Literal["threads", "pipelines", "workers"]
 
 
 @dataclass(frozen=True, slots=True)
-class SpeedupPoint:
-    """What so many threads or workers give.
+class ScalingPoint:
+    """A row of a scaling run, and how it grew from the first row of its series with a figure.
 
-    ``speedup`` is over the first point; ``efficiency`` is 1 where it is as large as the count is
-    over the first point's. ``pipelines`` are those of each worker.
+    ``efficiency`` is 1 where speed grew as much as the count. Both are 0 without a figure.
     """
 
     count: int
-    imgs_per_s: float
+    row: Measurement
     speedup: float
     efficiency: float
-    pipelines: int = 1
 
 
 def best_measurement(report: Report) -> Measurement:
@@ -48,28 +46,20 @@ def scaled_over(report: Report) -> Over:
     return overs.get(report.kind, "workers")
 
 
-def speedup_curve(rows: Sequence[Measurement], over: Over) -> tuple[SpeedupPoint, ...]:
-    """The points of a scaling run, in rising order; what was not measured is left out.
-
-    Over workers those of one number of pipelines come after those of another, each over its own
-    first.
-    """
-    points: list[SpeedupPoint] = []
-    for series in scaling_series([row for row in rows if row.median is not None], over):
-        first, *_ = series
-        count, base = getattr(first.config, over), first.rate
-        for row in series:
-            now, rate = getattr(row.config, over), row.rate
-            grown = rate / base
-            efficiency = grown / (now / count)
-            points.append(SpeedupPoint(now, rate, grown, efficiency, row.config.pipelines))
-    return tuple(points)
-
-
-def scaling_series(rows: Sequence[Measurement], over: Over) -> list[list[Measurement]]:
-    """The rows in rising order; over workers a list for each number of pipelines."""
+def scaling_series(rows: Sequence[Measurement], over: Over) -> list[list[ScalingPoint]]:
+    """The points of a scaling run in rising order; over workers a series a number of pipelines."""
     ordered = sorted(rows, key=lambda row: int(getattr(row.config, over)))
-    if over != "workers":
-        return [ordered] if ordered else []
-    numbers = sorted({row.config.pipelines for row in rows})
-    return [[row for row in ordered if row.config.pipelines == number] for number in numbers]
+    numbers = sorted({row.config.pipelines for row in rows}) if over == "workers" else []
+    series = [[row for row in ordered if row.config.pipelines == number] for number in numbers]
+    return [_points(same, over) for same in (series or [ordered]) if same]
+
+
+def _points(rows: Sequence[Measurement], over: Over) -> list[ScalingPoint]:
+    first = next((row for row in rows if row.rounds), rows[0])
+    points = []
+    for row in rows:
+        count = getattr(row.config, over)
+        speedup = row.rate / first.rate if row.rounds else 0.0
+        growth = count / getattr(first.config, over)
+        points.append(ScalingPoint(count, row, speedup, speedup / growth))
+    return points

@@ -8,6 +8,7 @@ from typing import Any
 from workbench.bench import Measurement, Report
 from workbench.bench.measuring.measurement_config import low_precision_notice
 from workbench.bench.measuring.stats import ratio
+from workbench.bench.records.charts import kind_of
 from workbench.bench.records.quality_flags import quality_flags
 from workbench.bench.records.rate import rate_figure, rate_unit
 from workbench.ui.contract.speed_views import MeasuredOn, RatioEntry, SpeedBar, SpeedFact
@@ -128,7 +129,7 @@ def bar(row: Measurement, source: str = "") -> SpeedBar:
     peer = config.program != "DALI"
     flags = list(row.flags) or ["unstable"] * (bool(row.rounds) and row.unstable)
     return {
-        "kind": "peer" if peer else config.device,
+        "kind": kind_of(row),
         "label": config.program if peer else DEVICES[config.device],
         "group": GROUPS[config.regime],
         "source": source,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 from workbench.bench import Measurement, Report
-from workbench.bench.analysis.grid import KNOBS, Grid
+from workbench.bench.analysis.grid import Grid, knobs_of
 from workbench.bench.experiments.sweep import describe_ineffective
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.measurement import long_words
 from workbench.bench.measuring.stats import paired_ratio
+from workbench.bench.records.charts import heat_map
 from workbench.bench.records.summary import best_measurement
 from workbench.errors import EngineError
 from workbench.ui.contract.speed_views import HeatCell, HeatPanel, MeasuredOn, TuneView
@@ -47,7 +46,7 @@ def _view(
     now: Config | None = None,
 ) -> TuneView:
     grid = Grid.from_json(report.extra["grid"])
-    panels = _panels(report, grid, best, own, now)
+    panels = _panels(report, best, own, now)
     found = best.interval if best else None
     failed = list(dict.fromkeys(row.reason for row in report.measurements if row.reason))
     idle = report.extra.get("sweep", {}).get("no_effect", ())
@@ -71,55 +70,37 @@ def _view(
             *failed[:5],
             *([f"and {len(failed) - 5} more reasons, in the record"] if len(failed) > 5 else []),
         ],
-        "adopted": best is not None and own is not None and _knobs(best.config) == _knobs(own),
+        "adopted": best is not None and own is not None and knobs_of(best.config) == knobs_of(own),
         "running": False,
     }
 
 
-def _knobs(config: Config) -> tuple[object, ...]:
-    return tuple(getattr(config, knob) for knob in KNOBS)
-
-
 def _panels(
-    report: Report,
-    grid: Grid,
-    best: Measurement | None,
-    own: Config | None,
-    now: Config | None,
+    report: Report, best: Measurement | None, own: Config | None, now: Config | None
 ) -> list[HeatPanel]:
-    found: dict[tuple[object, ...], Measurement] = {}
-    for measured in report.measurements:  # what was measured with care comes first
-        found.setdefault(_knobs(measured.config), measured)
+    """The panels of the heat map; rare ones only where something was tried."""
+    marked = {name: config and knobs_of(config) for name, config in (("own", own), ("now", now))}
     panels: list[HeatPanel] = []
-    kinds = grid.pipelines, grid.hw_decoder_load, grid.prefetch, grid.executor, grid.dont_use_mmap
-    for count, load, queue, executor, unmapped in product(*kinds):
-        cells: list[HeatCell] = []
-        for threads, batch in product(grid.threads, grid.batch_size):
-            knobs = (load, threads, batch, queue, count, executor, unmapped)
-            row = found.get(knobs)
-            cells.append(
-                {
-                    "threads": threads,
-                    "batch": batch,
-                    "rate": row.median if row else None,
-                    "reason": row.reason if row else "not tried",
-                    "best": best is not None and knobs == _knobs(best.config),
-                    "own": own is not None and knobs == _knobs(own),
-                    "now": now is not None and knobs == _knobs(now),
-                }
-            )
-        legacy = "" if executor == "dynamic" else f", {executor} executor"
-        rare = legacy or unmapped != grid.dont_use_mmap[-1]
-        if rare and not any(cell["rate"] or cell["now"] for cell in cells):
-            continue  # the search mostly has no use for these
-        side_by_side = f"{count} pipelines, " if count > 1 else ""
-        share = "" if load is None else f", hw_decoder_load {load:g}"
-        files = ", dont_use_mmap" if unmapped else ""
+    for panel in heat_map(report, best).panels:
+        cells: list[HeatCell] = [
+            {
+                "threads": cell.threads,
+                "batch": cell.batch,
+                "rate": cell.rate,
+                "reason": cell.reason,
+                "best": cell.best,
+                "own": cell.knobs == marked["own"],
+                "now": cell.knobs == marked["now"],
+            }
+            for cell in panel.cells
+        ]
+        if panel.rare and not any(cell["rate"] or cell["now"] for cell in cells):
+            continue
         panels.append(
             {
-                "title": f"{side_by_side}prefetch {queue}{share}{legacy}{files}",
-                "threads": list(grid.threads),
-                "batches": list(grid.batch_size),
+                "title": panel.title,
+                "threads": list(panel.threads),
+                "batches": list(panel.batches),
                 "cells": cells,
             }
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from workbench.bench import Measurement, Report
-from workbench.bench.analysis.grid import KNOBS
+from workbench.bench.analysis.grid import knobs_of
 from workbench.bench.measuring.config import Config, config_of
 from workbench.bench.records.record import WHOLE
 from workbench.engine.resources.machine import Machine
@@ -54,11 +54,7 @@ def _tells(row: Measurement, kind: str, now: Config) -> bool:
         return False
     if kind == "stages":
         return row.name == WHOLE
-    return kind in OWN_SETTINGS or _knobs(config) == _knobs(now)
-
-
-def _knobs(config: Config) -> tuple[object, ...]:
-    return tuple(getattr(config, knob) for knob in KNOBS)
+    return kind in OWN_SETTINGS or knobs_of(config) == knobs_of(now)
 
 
 def _entry(row: Measurement, when: str) -> LastSpeed:

@@ -8,11 +8,11 @@ from typing import Any
 
 from workbench.bench import Report
 from workbench.bench.measuring.pixels import pixel_words
+from workbench.bench.records.charts import scaling_chart
 from workbench.bench.records.compare import Comparison, compare_reports
 from workbench.bench.records.record import WHOLE
 from workbench.bench.records.report_text import interrupted_words
 from workbench.bench.records.stage_report import stages_of
-from workbench.bench.records.summary import scaled_over, scaling_series, speedup_curve
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import RecordFormatError
 from workbench.ui.contract.speed_views import (
@@ -172,31 +172,28 @@ def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesV
 
 def scaling_view(on: MeasuredOn, report: Report) -> ScalingView:
     """imgs/s by threads, pipelines or processes; each number of pipelines by itself."""
-    over = scaled_over(report)
-    points = speedup_curve(report.measurements, over)
-    known = {(point.pipelines, point.count): point for point in points}
-    series = scaling_series(report.measurements, over)
-    rows = [row for same in series for row in same]
-    device = rows[0].device if rows else "cpu"
-    workers = "GPUs" if device == "mixed" else "processes"
+    chart = scaling_chart(report)
+    several = len(chart.series) > 1
     return {
         "on": [_as_interrupted(on, report)],
-        "unit": workers if over == "workers" else over,
-        "kind": device,
+        "unit": chart.over,
+        "kind": chart.device,
         "frames": report.frames,
         "points": [
             {
-                "count": (count := getattr(row.config, over)),
-                "pipelines": row.config.pipelines if len(series) > 1 else 0,
+                "count": point.count,
+                "pipelines": row.config.pipelines if several else 0,
                 "median": row.median,
                 "low": row.interval.low if row.interval else None,
                 "high": row.interval.high if row.interval else None,
-                "speedup": known[row.config.pipelines, count].speedup if row.rounds else None,
-                "efficiency": known[row.config.pipelines, count].efficiency if row.rounds else None,
+                "speedup": point.speedup if row.rounds else None,
+                "efficiency": point.efficiency if row.rounds else None,
                 "reason": row.reason,
                 "flags": [*row.flags, *row.notes],
             }
-            for row in rows
+            for series in chart.series
+            for point in series
+            for row in [point.row]
         ],
     }
 

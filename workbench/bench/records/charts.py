@@ -1,0 +1,293 @@
+"""Records as charts: title, axes, series and marks, as data.
+
+A chart is made once from a record. ``plots`` draws it with matplotlib, ``ui.speed`` makes the
+payloads of the panel from the same scaling series and heat maps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Literal
+
+from workbench.bench.analysis.grid import Grid, knobs_of
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.records.operator_report import (
+    COSTS,
+    OTHER_PIXELS,
+    OperatorCost,
+    cost_text,
+    operators_of,
+)
+from workbench.bench.records.rate import rate_figure, rate_unit, rate_words
+from workbench.bench.records.stage_report import CEILING, stages_of
+from workbench.bench.records.summary import (
+    ScalingPoint,
+    best_measurement,
+    scaled_over,
+    scaling_series,
+)
+from workbench.errors import EngineError
+from workbench.graph.model import DecodeDevice
+
+if TYPE_CHECKING:
+    from workbench.bench.records.record import Report  # which plots itself
+
+Kind = Literal["cpu", "mixed", "peer"]
+"""What a mark is about, which decides its colour: a device of DALI's, or another library."""
+NOT_TRIED = "not tried"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A value with its interval. ``words`` are written beside it."""
+
+    label: str
+    kind: Kind
+    median: float
+    low: float
+    high: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class BarChart:
+    """Horizontal bars in groups, which have no names. ``note`` is written below all charts."""
+
+    title: str
+    unit: str
+    groups: tuple[tuple[Bar, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingChart:
+    """Speed over a count, a series for each number of pipelines.
+
+    ``over`` is what is counted: threads, pipelines, processes or GPUs. ``frames`` is that of
+    ``Config``. Points without a figure are in the series, too.
+    """
+
+    title: str
+    over: str
+    device: DecodeDevice
+    frames: int
+    series: tuple[tuple[ScalingPoint, ...], ...]
+
+    def name(self, series: Sequence[ScalingPoint]) -> str:
+        """The pipelines of each process, where several numbers of them were measured."""
+        if len(self.series) == 1:
+            return "measured"
+        number = series[0].row.config.pipelines
+        return f"{number} pipeline{'s' * (number != 1)} each"
+
+
+@dataclass(frozen=True, slots=True)
+class HeatCell:
+    """A setting of a grid: its knobs in the order of ``KNOBS``, and its row if it was tried."""
+
+    threads: int
+    batch: int
+    knobs: tuple[object, ...]
+    row: Measurement | None
+    best: bool
+
+    @property
+    def rate(self) -> float | None:
+        """imgs/s, or None where it failed or was not tried."""
+        return self.row.median if self.row else None
+
+    @property
+    def reason(self) -> str:
+        """Why there is no rate."""
+        return self.row.reason if self.row else NOT_TRIED
+
+
+@dataclass(frozen=True, slots=True)
+class HeatPanel:
+    """Threads (rows) by batch size (columns) where the other knobs have one value each.
+
+    ``prefetch`` is one of these; ``rare`` says that the search mostly has no use for the others.
+    """
+
+    title: str
+    prefetch: int
+    rare: bool
+    threads: tuple[int, ...]
+    batches: tuple[int, ...]
+    cells: tuple[HeatCell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """All settings of a grid, a panel for each value of the knobs but threads and batch size."""
+
+    title: str
+    frames: int
+    columns: int
+    """Panels in a row: those that differ in ``prefetch`` alone."""
+    panels: tuple[HeatPanel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StackChart:
+    """Parts that are stacked in each of some rows; ``total`` is marked with a line.
+
+    ``parts`` has the name of each part and its value in each row, None where it has none.
+    """
+
+    title: str
+    unit: str
+    rows: tuple[str, ...]
+    parts: tuple[tuple[str, tuple[float | None, ...]], ...]
+    total: float
+    note: str
+
+
+Chart = BarChart | ScalingChart | HeatMap | StackChart
+
+
+def chart_of(report: Report) -> Chart:
+    """The chart that suits a record's kind. Raises EngineError where nothing was measured."""
+    if not any(row.rounds for row in report.measurements):
+        raise EngineError("Nothing in this record was measured.")
+    match report.kind:
+        case "stages":
+            return stage_chart(report)
+        case "sweep":
+            return heat_map(report, best_measurement(report))
+        case "threads" | "pipelines" | "workers":
+            return scaling_chart(report)
+        case "operators":
+            return operator_chart(report)
+    return bar_chart(report)
+
+
+def kind_of(row: Measurement | OperatorCost) -> Kind:
+    """The kind of a row's mark."""
+    program = row.config.program if isinstance(row, Measurement) else row.program
+    if program != "DALI":
+        return "peer"
+    return "mixed" if row.device == "mixed" else "cpu"
+
+
+def bar_chart(report: Report) -> BarChart:
+    """Speed of each row with its interval; what was not measured is named below.
+
+    Of a tuner's record the settings that were measured with care: candidates and the graph's own.
+    """
+    rows = [row for row in report.measurements if row.rounds]
+    names = {row.name: row.name for row in rows}
+    missing: list[str] = []
+    if report.kind == "tune":
+        rows = [row for row in rows if not row.probe]
+        names = {row.name: f"{row.label}: {row.config.settings}" for row in rows}
+    else:
+        missing = [row.name for row in report.measurements if not row.rounds]
+    peers = any(row.config.program != "DALI" for row in rows)
+    bars = []
+    for row in rows:
+        name = "DALI, " * (peers and row.config.program == "DALI") + names[row.name]
+        words = rate_figure(row.rate, row.config.frames) + " (unstable)" * row.unstable
+        low, high = (row.interval.low, row.interval.high) if row.interval else (row.rate, row.rate)
+        bars.append(Bar(name, kind_of(row), row.rate, low, high, words))
+    note = f"not measured: {'; '.join(missing)}" * bool(missing)
+    return BarChart(_title(report), rate_unit(report.frames), (tuple(bars),), note)
+
+
+def operator_chart(report: Report) -> BarChart:
+    """What each operator adds to an image's time, a group for an operator, a bar for a program.
+
+    Raises EngineError where no cost is known.
+    """
+    groups: dict[str, list[Bar]] = {}
+    other = False
+    for cost in operators_of(report.extra):
+        if cost.adds is None:
+            continue
+        low, high = cost.low or 0.0, cost.high or 0.0
+        label = f"{cost.title}: {cost.column}"
+        bar = Bar(label, kind_of(cost), cost.adds, low, high, cost_text(cost))
+        groups.setdefault(cost.title, []).append(bar)
+        other |= not cost.is_same
+    if not groups:
+        raise EngineError("No operator of this record was measured beside what it is told from.")
+    note = OTHER_PIXELS * other
+    return BarChart(_title(report), COSTS, tuple(map(tuple, groups.values())), note)
+
+
+def scaling_chart(report: Report) -> ScalingChart:
+    """Speed by threads, pipelines, processes or GPUs."""
+    over = scaled_over(report)
+    series = scaling_series(report.measurements, over)
+    device = series[0][0].row.device if series else "cpu"
+    workers = "GPUs" if device == "mixed" else "processes"
+    counted = workers if over == "workers" else over
+    return ScalingChart(_title(report), counted, device, report.frames, tuple(map(tuple, series)))
+
+
+def heat_map(report: Report, best: Measurement | None) -> HeatMap:
+    """The settings of a sweep or a tuner; ``best`` is the one that is marked."""
+    grid = Grid.from_json(report.extra["grid"])
+    found: dict[tuple[object, ...], Measurement] = {}
+    for row in report.measurements:  # what was measured with care comes first
+        found.setdefault(knobs_of(row.config), row)
+    chosen = knobs_of(best.config) if best else None
+    panels = []
+    kinds = grid.pipelines, grid.hw_decoder_load, grid.executor, grid.dont_use_mmap, grid.prefetch
+    for pipelines, load, executor, unmapped, prefetch in product(*kinds):
+        cells = []
+        for threads, batch in product(grid.threads, grid.batch_size):
+            knobs = (load, threads, batch, prefetch, pipelines, executor, unmapped)
+            cells.append(HeatCell(threads, batch, knobs, found.get(knobs), knobs == chosen))
+        parts = [
+            f"{pipelines} pipelines" if pipelines > 1 else "",
+            f"prefetch {prefetch}",
+            "" if load is None else f"hw_decoder_load {load:g}",
+            "" if executor == "dynamic" else f"{executor} executor",
+            "dont_use_mmap" if unmapped else "",
+        ]
+        rare = executor != "dynamic" or unmapped != grid.dont_use_mmap[-1]
+        title = ", ".join(filter(None, parts))
+        panels.append(HeatPanel(title, prefetch, rare, grid.threads, grid.batch_size, tuple(cells)))
+    words = _title(report)
+    if best is not None:
+        figure = rate_figure(best.rate, report.frames)
+        words += f"\n{rate_unit(report.frames)}; best {figure}: {best.config.settings}"
+    return HeatMap(words, report.frames, len(grid.prefetch), tuple(panels))
+
+
+def stage_chart(report: Report) -> StackChart:
+    """Milliseconds that each stage adds to a batch, stacked, over each operator alone."""
+    found = stages_of(report.extra)
+    if found is None:
+        raise EngineError("This record has no stages.")
+    parts = tuple(
+        (
+            f"{stage.title}, {stage.device}",
+            (stage.adds if stage.exclusive is None else stage.exclusive, stage.alone),
+        )
+        for stage in found.stages
+    )
+    verdict = f"bottleneck: {found.bottleneck}" if found.bottleneck else "unstable: no verdict"
+    notes = [f"whole batch {found.total:.1f} ms (dotted)", verdict]
+    if found.critical is not None:
+        notes.append(found.critical.words(found.total))
+    if nothing := [stage.title for stage in found.stages if (stage.adds or 0.0) < 0]:
+        notes.append(f"measured as less than nothing: {', '.join(nothing)}")
+    if found.remainder is not None:
+        notes.append(f"alone leaves {found.remainder:+.1f} ms")
+    if found.ceiling is not None:
+        notes.append(f"{CEILING.partition(':')[0]} {rate_words(found.ceiling, report.frames)}")
+    rows = "in the pipeline", "each alone"
+    return StackChart(_title(report), "ms a batch", rows, parts, found.total, "; ".join(notes))
+
+
+def _title(report: Report) -> str:
+    machine = report.machine
+    where = machine.gpu_name if machine.gpu else machine.cpu
+    settings = {row.config.settings for row in report.measurements if row.rounds}
+    shown = f" · {settings.pop()}" if len(settings) == 1 else ""
+    name = report.name or report.graph
+    return f"{name} · {where}, {machine.cores} cores · DALI {machine.dali}{shown}"
