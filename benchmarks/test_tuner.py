@@ -15,11 +15,11 @@ from benchmarks.test_lab import folder
 from tests.helpers import with_settings
 from workbench.bench.analysis.grid import Grid
 from workbench.bench.analysis.tuner_search import usual_allowance
-from workbench.bench.experiments.sweep import SweepExperiment
+from workbench.bench.experiments.grid_experiment import SweepExperiment
 from workbench.bench.experiments.tune import TuningExperiment
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.measurement_config import MeasurementConfig
-from workbench.bench.records.summary import best_measurement
+from workbench.bench.records.charts import best_measurement
 from workbench.engine.resources.machine import usable_cores
 from workbench.graph import load_recipe
 

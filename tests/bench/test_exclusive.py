@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.bench.analysis.exclusive import critical_path, exclusive_times
+from workbench.bench.experiments.stage_verdict import critical_path, exclusive_times
 
 
 @given(st.lists(st.floats(0.001, 1e4), min_size=1, max_size=12))

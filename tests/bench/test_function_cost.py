@@ -12,12 +12,8 @@ import pytest
 import workbench as wb
 from tests.bench.fakes import measured
 from tests.helpers import chain_graph, with_settings
-from workbench.bench.experiments.function_cost import (
-    function_costs,
-    row_without,
-    scripts_without_functions,
-)
-from workbench.bench.experiments.stages import StageCostExperiment
+from workbench.bench.experiments.stage_verdict import function_costs, row_without
+from workbench.bench.experiments.stages import StageCostExperiment, scripts_without_functions
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.records.record import WHOLE
 from workbench.bench.records.stage_report import FunctionCost, StageReport, stages_of

@@ -12,13 +12,13 @@ import pytest
 from tests.bench.fakes import GRID, MACHINE, measured
 from tests.helpers import with_settings
 from workbench.bench.analysis.grid import Grid
-from workbench.bench.experiments.sweep import SweepExperiment
+from workbench.bench.experiments.grid_experiment import SweepExperiment
 from workbench.bench.experiments.tune import TuningExperiment
 from workbench.bench.measuring.config import Config, adopt_config
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.records.charts import best_measurement
 from workbench.bench.records.record import dump_report, load_report
-from workbench.bench.records.summary import best_measurement
 from workbench.engine.protocol.worker_progress import NO_ANSWER
 from workbench.errors import CancelledError, EngineError
 from workbench.graph import load_recipe

@@ -8,7 +8,7 @@ import pytest
 
 from tests.bench.fakes import measured
 from workbench.bench.analysis.tuning_time import TuningTime
-from workbench.bench.experiments.probes import NOTHING_MORE, TIME_UP, Probes
+from workbench.bench.experiments.tune import NOTHING_MORE, TIME_UP, Probes
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.bench.fakes import measured
-from workbench.bench.records.quality_flags import quality_flags
+from workbench.bench.records.report_text import quality_flags
 
 
 def test_flags_of_one_cause_are_one_line() -> None:

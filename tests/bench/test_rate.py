@@ -9,8 +9,8 @@ from tests.bench.fakes import measured, report
 from tests.sources.clips import write_clips
 from tests.sources.test_video import SHORT, a_graph
 from workbench.bench import Benchmark
+from workbench.bench.measuring.measurement import rate_words
 from workbench.bench.records.plots import plot_record
-from workbench.bench.records.rate import rate_words
 from workbench.bench.records.record import Report, dump_report, load_report
 from workbench.cli import main
 from workbench.ui.speed.chart_views import bars

@@ -16,7 +16,7 @@ from workbench.bench.measuring.data_fingerprint import Fingerprint
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.page_cache import CacheState
 from workbench.bench.records.record import WHOLE, Report, dump_report, load_report
-from workbench.bench.records.record_csv import to_csv
+from workbench.bench.records.report_text import to_csv
 from workbench.errors import RecordFormatError
 
 ROOT = Path(__file__).parents[2]

@@ -24,7 +24,7 @@ from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.measuring.worker_group import merge_rounds
 from workbench.bench.measuring.workload import ScriptJob
-from workbench.bench.records.summary import scaling_series
+from workbench.bench.records.charts import scaling_series
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import EngineError

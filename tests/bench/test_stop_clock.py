@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from workbench.bench.measuring.stop_clock import StopClock
+from workbench.bench.measuring.worker_group import StopClock
 
 
 def test_it_is_set_by_the_other_event_or_once_the_time_is_up(
@@ -15,7 +15,7 @@ def test_it_is_set_by_the_other_event_or_once_the_time_is_up(
 ) -> None:
     now = [100.0]
     fake_time = SimpleNamespace(monotonic=lambda: now[0])
-    monkeypatch.setattr("workbench.bench.measuring.stop_clock.time", fake_time)
+    monkeypatch.setattr("workbench.bench.measuring.worker_group.time", fake_time)
     stop = threading.Event()
     clock = StopClock(stop)
     now[0] = 1e9

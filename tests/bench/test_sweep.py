@@ -9,10 +9,10 @@ import pytest
 from tests.bench.fakes import GRID
 from tests.helpers import with_settings
 from workbench.bench.analysis.grid import Grid
-from workbench.bench.experiments.sweep import SweepExperiment
+from workbench.bench.experiments.grid_experiment import SweepExperiment
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.measurement_config import MeasurementConfig
-from workbench.bench.records.summary import best_measurement
+from workbench.bench.records.charts import best_measurement
 from workbench.errors import ArgumentError
 from workbench.graph import load_recipe
 

@@ -14,8 +14,13 @@ from tests.bench.fakes import GRID, MACHINE, measured, rate_of_config
 from tests.helpers import with_settings
 from workbench.bench.analysis.grid import Grid
 from workbench.bench.analysis.tuner_search import usual_allowance
-from workbench.bench.experiments.probes import NOTHING_MORE, TIME_UP
-from workbench.bench.experiments.tune import NOT_FOR_LONG, UNCOMPARED, TuningExperiment
+from workbench.bench.experiments.tune import (
+    NOT_FOR_LONG,
+    NOTHING_MORE,
+    TIME_UP,
+    UNCOMPARED,
+    TuningExperiment,
+)
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
@@ -25,8 +30,8 @@ from workbench.bench.measuring.measurement_config import (
     MeasurementConfig,
 )
 from workbench.bench.measuring.workload import TimedRound
+from workbench.bench.records.charts import best_measurement
 from workbench.bench.records.record import dump_report, load_report
-from workbench.bench.records.summary import best_measurement
 from workbench.errors import ArgumentError, CancelledError, EngineError
 from workbench.graph import load_recipe
 

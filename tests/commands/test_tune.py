@@ -17,14 +17,14 @@ from tests.emit.targets.test_execute import some_of
 from tests.graph.rewrites.laws import ops
 from tests.optimiser.made_up import NAMES, make_up, slow_graph
 from workbench.bench.analysis.grid import Grid
-from workbench.bench.experiments.sweep import SweepExperiment
+from workbench.bench.experiments.grid_experiment import SweepExperiment
 from workbench.bench.measuring import interleaved
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
+from workbench.bench.records.charts import best_measurement
 from workbench.bench.records.record import load_report
-from workbench.bench.records.summary import best_measurement
 from workbench.cli import main
 from workbench.commands.measuring import print_rows
 from workbench.commands.tune import as_it_is_words

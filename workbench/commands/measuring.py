@@ -217,7 +217,7 @@ def print_machine(report: Report) -> None:
 
 def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> None:
     """Print the machine, and a line for each row: all of the report, or those given."""
-    from workbench.bench.records.rate import rate_figure, rate_words
+    from workbench.bench.measuring.measurement import rate_figure, rate_words
 
     print_machine(report)
     for row in report.measurements if rows is None else rows:
@@ -241,7 +241,7 @@ def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> Non
 
 def print_quality_flags(rows: Sequence[Measurement]) -> None:
     """Print why figures are to be distrusted, each cause once."""
-    from workbench.bench.records.quality_flags import quality_flags
+    from workbench.bench.records.report_text import quality_flags
 
     for words in quality_flags(rows):
         click.echo(f"caution: {words}")

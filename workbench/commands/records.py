@@ -24,8 +24,8 @@ def compare(first: str, second: str) -> None:
 
     Example:  workbench compare before.json after.json
     """
+    from workbench.bench.measuring.measurement import rate_figure, rate_unit
     from workbench.bench.records.compare import compare_reports, read_report
-    from workbench.bench.records.rate import rate_figure, rate_unit
 
     found = compare_reports(read_report(first), read_report(second))
     for warning in found.warnings:
@@ -65,10 +65,10 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
     """
     from dataclasses import replace
 
+    from workbench.bench.measuring.measurement import rate_figure, rate_unit
     from workbench.bench.records.compare import read_folder, read_report
-    from workbench.bench.records.rate import rate_figure, rate_unit
     from workbench.bench.records.record import dump_report
-    from workbench.bench.records.record_csv import to_csv
+    from workbench.bench.records.report_text import to_csv
     from workbench.errors import EngineError, SaveError
     from workbench.files import write_text
 

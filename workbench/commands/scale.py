@@ -92,10 +92,10 @@ def scale(
         ThreadScalingExperiment,
     )
     from workbench.bench.measuring.config import adopt_config, config_of
+    from workbench.bench.measuring.measurement import rate_words
     from workbench.bench.measuring.measurement_config import config_within
-    from workbench.bench.records.rate import rate_words
+    from workbench.bench.records.charts import Over, scaling_series
     from workbench.bench.records.report_text import interrupted_words
-    from workbench.bench.records.summary import Over, scaling_series
     from workbench.catalog import load_catalog
 
     workers = gpus or processes

@@ -23,12 +23,12 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     Example:  workbench stages rotate-jitter --data photos --plot stages.png
     """
     from workbench.bench.experiments.stages import StageCostExperiment
+    from workbench.bench.measuring.measurement import rate_words
     from workbench.bench.measuring.measurement_config import (
         COARSE_CONFIG,
         QUICK_CONFIG,
         low_precision_notice,
     )
-    from workbench.bench.records.rate import rate_words
     from workbench.bench.records.report_text import interrupted_words
     from workbench.bench.records.stage_report import stages_of
     from workbench.graph.edits.edit import set_setting

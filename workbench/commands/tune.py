@@ -109,12 +109,11 @@ def tune(
     from dataclasses import replace
 
     from workbench.bench.analysis.grid import grid_for, mapping_values
-    from workbench.bench.experiments.sweep import SweepExperiment, describe_ineffective
+    from workbench.bench.experiments.grid_experiment import SweepExperiment, describe_ineffective
     from workbench.bench.experiments.tune import TuningExperiment
     from workbench.bench.measuring.config import adopt_config
-    from workbench.bench.measuring.measurement import long_words
-    from workbench.bench.records.rate import rate_words
-    from workbench.bench.records.summary import best_measurement
+    from workbench.bench.measuring.measurement import long_words, rate_words
+    from workbench.bench.records.charts import best_measurement
     from workbench.catalog import load_catalog
     from workbench.emit import emit_script
     from workbench.engine.resources.machine import describe_machine

@@ -25,7 +25,7 @@ from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.measuring.page_cache import Cache
 from workbench.bench.measuring.pixels import LIMIT, PixelDifference
-from workbench.bench.measuring.stop_clock import StopClock
+from workbench.bench.measuring.worker_group import StopClock
 from workbench.bench.peers.factory import is_factory
 from workbench.bench.peers.operator_graphs import base_of, operator_graphs
 from workbench.bench.records.operator_report import OperatorCost, cost_of

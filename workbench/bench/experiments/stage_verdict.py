@@ -6,11 +6,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from workbench.bench.analysis.exclusive import CriticalPath, critical_path, exclusive_times
-from workbench.bench.experiments.function_cost import function_costs
-from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement import Measurement, rate_words
 from workbench.bench.measuring.stats import median_interval
-from workbench.bench.records.rate import rate_words
 from workbench.bench.records.record import WHOLE
 from workbench.bench.records.stage_report import (
     CEILING,
@@ -18,9 +15,12 @@ from workbench.bench.records.stage_report import (
     DECODE,
     OPERATOR,
     READ,
+    CriticalPath,
+    FunctionCost,
     StageCost,
     StageReport,
 )
+from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.engine.resources.machine import Machine
 from workbench.errors import EngineError
 from workbench.graph.model import Graph, Node
@@ -250,3 +250,65 @@ def bottleneck_advice(
     else:
         remedies += ["a larger batch", "smaller images before it"]
     return f"{text}. What would lift it: {'; '.join(remedies)}."
+
+
+def function_nodes(graph: Graph) -> list[Node]:
+    """The nodes that call a function of the user, those inside regions too."""
+    return [node for node in graph.walk() if node.op in OWN_CODE]
+
+
+def row_without(node_id: str) -> str:
+    """The name of the row of a graph without that node."""
+    return f"without {node_id}"
+
+
+def function_costs(graph: Graph, rows: Sequence[Measurement], batch: int) -> list[FunctionCost]:
+    """What each function costs: what a batch of the whole takes more than one without it, in ms."""
+    by_name = {row.name: row for row in rows}
+    whole = by_name[WHOLE]
+    found: list[FunctionCost] = []
+    for node in function_nodes(graph):
+        name, row = str(node.args.get("function", "")), by_name.get(row_without(node.id))
+        if row is None or row.median is None or whole.median is None:
+            reason = "what follows needs what it makes" if row is None else row.reason
+            found.append(FunctionCost(node.id, name, reason=reason))
+            continue
+        adds, low, high = _added(whole, row, batch)
+        rates = whole.median, row.median
+        frames = row.config.frames
+        found.append(FunctionCost(node.id, name, adds, low, high, *rates, frames=frames))
+    return found
+
+
+def exclusive_times(prefixes: Sequence[float]) -> list[float]:
+    """Milliseconds of each stage by itself, of the times of the pipeline cut behind each.
+
+    They are not negative and add up to the last, which is the whole: no part of a pipeline can take
+    longer than more of it, so times that fall are noise, which is spread over the stages that it
+    lies between (isotonic regression by pooling adjacent violators, R. E. Barlow et al.,
+    Statistical Inference under Order Restrictions, 1972; the last time is kept as it is).
+    """
+    pools: list[tuple[float, int]] = []
+    for time in prefixes[:-1]:
+        pools.append((time, 1))
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            (last, many), (before, few) = pools.pop(), pools.pop()
+            pools.append(((before * few + last * many) / (few + many), few + many))
+    fitted = [min(mean, prefixes[-1]) for mean, count in pools for _ in range(count)]
+    ends = [*fitted, prefixes[-1]]
+    return [end - start for start, end in zip([0.0, *ends], ends, strict=False)]
+
+
+def critical_path(busy: Sequence[tuple[str, str, float]]) -> CriticalPath | None:
+    """The kind that is busy longest. ``busy`` has each stage's name, kind and milliseconds."""
+    spent: dict[str, float] = {}
+    for _, kind, milliseconds in busy:
+        spent[kind] = spent.get(kind, 0.0) + milliseconds
+    if not spent:
+        return None
+    longest = max(spent, key=lambda kind: spent[kind])
+    return CriticalPath(
+        tuple(name for name, kind, _ in busy if kind == longest),
+        spent[longest],
+        {kind: ms for kind, ms in spent.items() if kind != longest},
+    )

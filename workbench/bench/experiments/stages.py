@@ -8,16 +8,18 @@ has all threads to itself, so the two need not agree: the remainder is shown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
 from workbench.bench.experiments.cached_batch import CachedBatchJob, time_alone
-from workbench.bench.experiments.function_cost import (
-    row_without,
-    scripts_without_functions,
-)
 from workbench.bench.experiments.speed_experiment import Outcome, SpeedExperiment
-from workbench.bench.experiments.stage_verdict import Step, make_stage_report, stage_costs
+from workbench.bench.experiments.stage_verdict import (
+    Step,
+    function_nodes,
+    make_stage_report,
+    row_without,
+    stage_costs,
+)
 from workbench.bench.measuring.config import (
     config_of,
     decoder_nodes,
@@ -36,7 +38,10 @@ from workbench.bench.records.stage_report import (
     StageReport,
 )
 from workbench.catalog import Catalog
-from workbench.errors import CancelledError, EngineError
+from workbench.emit.core.code import Code
+from workbench.emit.script import emit_script
+from workbench.errors import CancelledError, EngineError, GraphError
+from workbench.graph.execution.active import active_graph, set_muted
 from workbench.graph.model import Graph, Node, Source
 from workbench.graph.model.node_order import ancestors, topological
 from workbench.graph.model.ports import output_ports
@@ -158,3 +163,13 @@ def _kind(node: Node, catalog: Catalog) -> str:
     if isinstance(node, Source):
         return READ
     return DECODE if decodes(catalog[node.op]) else OPERATOR
+
+
+def scripts_without_functions(graph: Graph, catalog: Catalog) -> Iterator[tuple[Node, Code]]:
+    """The script of the graph with each function muted, where that is a graph that runs."""
+    for node in function_nodes(graph):
+        try:
+            left = active_graph(set_muted(graph, [node.id], True), catalog)
+            yield node, emit_script(left, catalog)
+        except GraphError:
+            continue  # what follows needs what the function makes

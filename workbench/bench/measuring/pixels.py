@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.bench.measuring.config import config_of, with_config
-from workbench.bench.measuring.stop_clock import StopClock
+from workbench.bench.measuring.worker_group import StopClock
 from workbench.catalog import load_catalog
 from workbench.emit.core.code import Code
 from workbench.emit.script import emit_script

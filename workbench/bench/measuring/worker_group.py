@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 import threading
@@ -10,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from workbench.bench.measuring.stop_clock import StopClock
 from workbench.bench.measuring.workload import (
     Job,
     StartupStats,
@@ -31,6 +31,26 @@ _TOGETHER = 0.05
 
 
 T = TypeVar("T")
+
+
+class StopClock(threading.Event):
+    """Set once ``stop`` is, or so many seconds after the last ``allow``.
+
+    An ``Engine`` that is given it ends whatever its worker does then: start, import or round.
+    """
+
+    def __init__(self, stop: threading.Event) -> None:
+        super().__init__()
+        self._stop = stop
+        self._until = math.inf
+
+    def allow(self, seconds: float) -> None:
+        """Let what comes now take so many seconds; infinite: as long as it takes."""
+        self._until = time.monotonic() + seconds
+
+    def is_set(self) -> bool:
+        """Whether it is time to stop, for either reason."""
+        return self._stop.is_set() or time.monotonic() >= self._until
 
 
 class WorkerGroup:

@@ -12,7 +12,12 @@ from itertools import product
 from typing import TYPE_CHECKING, Literal
 
 from workbench.bench.analysis.grid import Grid, knobs_of
-from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement import (
+    Measurement,
+    rate_figure,
+    rate_unit,
+    rate_words,
+)
 from workbench.bench.records.operator_report import (
     COSTS,
     OTHER_PIXELS,
@@ -20,19 +25,65 @@ from workbench.bench.records.operator_report import (
     cost_text,
     operators_of,
 )
-from workbench.bench.records.rate import rate_figure, rate_unit, rate_words
 from workbench.bench.records.stage_report import CEILING, stages_of
-from workbench.bench.records.summary import (
-    ScalingPoint,
-    best_measurement,
-    scaled_over,
-    scaling_series,
-)
 from workbench.errors import EngineError
 from workbench.graph.model import DecodeDevice
 
 if TYPE_CHECKING:
     from workbench.bench.records.record import Report  # which plots itself
+
+Over = Literal["threads", "pipelines", "workers"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingPoint:
+    """A row of a scaling run, and how it grew from the first row of its series with a figure.
+
+    ``efficiency`` is 1 where speed grew as much as the count. Both are 0 without a figure.
+    """
+
+    count: int
+    row: Measurement
+    speedup: float
+    efficiency: float
+
+
+def best_measurement(report: Report) -> Measurement:
+    """The fastest measurement that is no probe, of a tuner's those measured for long.
+
+    Raises EngineError where there is none.
+    """
+    rows = [row for row in report.measurements if row.rounds and not row.probe]
+    rows = [row for row in rows if row.confirmed] or rows
+    if not rows:
+        raise EngineError("Nothing in this record was measured.")
+    return max(rows, key=lambda row: row.rate)
+
+
+def scaled_over(report: Report) -> Over:
+    """What grows from row to row of a scaling run."""
+    overs: dict[str, Over] = {"threads": "threads", "pipelines": "pipelines"}
+    return overs.get(report.kind, "workers")
+
+
+def scaling_series(rows: Sequence[Measurement], over: Over) -> list[list[ScalingPoint]]:
+    """The points of a scaling run in rising order; over workers a series a number of pipelines."""
+    ordered = sorted(rows, key=lambda row: int(getattr(row.config, over)))
+    numbers = sorted({row.config.pipelines for row in rows}) if over == "workers" else []
+    series = [[row for row in ordered if row.config.pipelines == number] for number in numbers]
+    return [_points(same, over) for same in (series or [ordered]) if same]
+
+
+def _points(rows: Sequence[Measurement], over: Over) -> list[ScalingPoint]:
+    first = next((row for row in rows if row.rounds), rows[0])
+    points = []
+    for row in rows:
+        count = getattr(row.config, over)
+        speedup = row.rate / first.rate if row.rounds else 0.0
+        growth = count / getattr(first.config, over)
+        points.append(ScalingPoint(count, row, speedup, speedup / growth))
+    return points
+
 
 Kind = Literal["cpu", "mixed", "peer"]
 """What a mark is about, which decides its colour: a device of DALI's, or another library."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.bench.measuring.measurement import Measurement
-from workbench.bench.records.rate import rate_words
+from workbench.bench.measuring.measurement import Measurement, rate_words
 
 ENGINES, CORES, BUS = "JPEG engines", "cores", "bus"
 FULL = 0.97

@@ -6,6 +6,7 @@ import textwrap
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
+from workbench.bench.measuring.measurement import rate_figure, rate_unit
 from workbench.bench.records.charts import (
     NOT_TRIED,
     BarChart,
@@ -15,7 +16,6 @@ from workbench.bench.records.charts import (
     StackChart,
     chart_of,
 )
-from workbench.bench.records.rate import rate_figure, rate_unit
 from workbench.figures import COLOURS, LINE, new_axes
 
 if TYPE_CHECKING:

@@ -1,13 +1,17 @@
-"""A record of measurements as text, HTML and a frame: what it shows of itself."""
+"""A record of measurements as text, HTML, CSV and a data frame, with warnings about its figures."""
 
 from __future__ import annotations
 
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement import Measurement, rate_figure, rate_words
 from workbench.bench.records.operator_report import operator_lines, operators_of
-from workbench.bench.records.rate import rate_figure, rate_words
 from workbench.bench.records.stage_report import stages_of
 
 if TYPE_CHECKING:
@@ -132,3 +136,87 @@ def _figure(row: Measurement) -> str:
     low, high = (rate_figure(end, row.config.frames) for end in (interval.low, interval.high))
     unstable = ", unstable" if row.unstable else ""
     return f"{rate_words(interval.median, row.config.frames)} ({low} to {high}{unstable})"
+
+
+_CORES = re.compile(r"(?<=kept )[0-9.]+")
+"""The one figure in which flags of the same cause differ."""
+
+
+def quality_flags(rows: Sequence[Measurement]) -> list[str]:
+    """Each cause once, with the row it is of, or of how many."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for row in rows:
+        for flag in row.flags or ["unstable"] * row.unstable:
+            found.setdefault(_CORES.sub("", flag), []).append((row.name, flag))
+    return [_in_words(same, len(rows)) for same in found.values()]
+
+
+def _in_words(same: Sequence[tuple[str, str]], rows: int) -> str:
+    name, flag = same[0]
+    if len(same) == 1:
+        return f"{name}: {flag}"
+    cores = sorted({float(found[0]) for _, words in same if (found := _CORES.search(words))})
+    if len(cores) > 1:
+        flag = _CORES.sub(f"{cores[0]:.1f} … {cores[-1]:.1f}", flag)
+    return f"{len(same)} of {rows} figures: {flag}"
+
+
+CSV_COLUMNS = (
+    *("record", "created", "kind", "graph", "label", "program", "device", "regime", "batch_size"),
+    *(
+        "threads",
+        "prefetch",
+        "hw_decoder_load",
+        "workers",
+        "pipelines",
+        "dont_use_mmap",
+        "median",
+        "low",
+        "high",
+        "level",
+        "cv",
+    ),
+    *("rounds", "p50_ms", "p95_ms", "p99_ms", "first_batch_s", "cpu_cores", "host_bytes"),
+    *("gpu_bytes", "stopped", "unstable", "reason", "cpu", "cores", "gpu", "dali", "files"),
+    *("bytes", "cache"),
+)
+
+
+def to_csv(reports: Mapping[str, Report]) -> str:
+    """One line for each measurement of some reports, by the name of the record."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, CSV_COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for name, report in reports.items():
+        common = {
+            "record": report.name or name,
+            "created": report.created,
+            "kind": report.kind,
+            "graph": report.graph,
+            **asdict(report.machine),
+            "files": report.files,
+            "bytes": report.size,
+            "cache": report.cache.state if report.cache else None,
+        }
+        for row in report.measurements:
+            figures = asdict(row.interval) if row.interval else {}
+            latency = asdict(row.latency) if row.latency else {}
+            writer.writerow(
+                {
+                    **common,
+                    **asdict(row.config),
+                    **figures,
+                    **{f"{name}_ms": value for name, value in latency.items()},
+                    "label": row.name,
+                    "cv": row.variation,
+                    "rounds": len(row.rounds),
+                    "first_batch_s": row.first_batch,
+                    "cpu_cores": row.cpu_cores,
+                    "host_bytes": row.host_bytes,
+                    "gpu_bytes": row.gpu_bytes,
+                    "stopped": row.stop_reason,
+                    "unstable": row.unstable,
+                    "reason": row.reason,
+                }
+            )
+    return text.getvalue()

@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from workbench.bench.analysis.exclusive import CriticalPath
-from workbench.bench.records.rate import rate_figure, rate_words
+from workbench.bench.measuring.measurement import rate_figure, rate_words
 from workbench.bench.records.slow_files import FileTimes
 
 READ, DECODE, OPERATOR, COPY = "read", "decode", "operator", "copy"
@@ -78,6 +77,28 @@ class FunctionCost:
         if (self.low or 0.0) <= 0:
             return f"{name}: no cost that could be told from nothing ({spread}); {rates}"
         return f"{name} takes {self.adds / total:.0%} of a batch's time ({spread}): {rates}"
+
+
+@dataclass(frozen=True, slots=True)
+class CriticalPath:
+    """The stages that a batch waits for, and what runs beside them.
+
+    DALI works at one operator of each kind at a time (``OperatorConcurrency.BACKEND``): a thread
+    reads ahead, and operators of the CPU, mixed decoders and operators of the GPU work at
+    different batches at once. The kind that is busy longest sets the pace.
+    """
+
+    stages: tuple[str, ...]
+    milliseconds: float
+    beside: Mapping[str, float]
+    """Milliseconds of a batch of each other kind, by its name."""
+
+    def words(self, total: float) -> str:
+        """For a batch that takes ``total`` milliseconds."""
+        text = f"critical path: {' → '.join(self.stages)}, {self.milliseconds:.1f} ms of work for "
+        text += f"a batch of {total:.1f} ms"
+        beside = ", ".join(f"{name} ({ms:.1f} ms)" for name, ms in self.beside.items())
+        return f"{text}; beside it {beside}" if beside else text
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.bench import Measurement, Report
+from workbench.bench.measuring.measurement import rate_figure, rate_unit
 from workbench.bench.measuring.measurement_config import low_precision_notice
 from workbench.bench.measuring.stats import ratio
 from workbench.bench.records.charts import kind_of
-from workbench.bench.records.quality_flags import quality_flags
-from workbench.bench.records.rate import rate_figure, rate_unit
+from workbench.bench.records.report_text import quality_flags
 from workbench.ui.contract.speed_views import MeasuredOn, RatioEntry, SpeedBar, SpeedFact
 from workbench.ui.speed.formatting import (
     GROUPS,

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from workbench.bench import Benchmark
 from workbench.bench.analysis.grid import grid_for, mapping_values
+from workbench.bench.experiments.grid_experiment import SweepExperiment
 from workbench.bench.experiments.scaling import (
     GpuScalingExperiment,
     PipelineScalingExperiment,
@@ -17,7 +18,6 @@ from workbench.bench.experiments.scaling import (
 )
 from workbench.bench.experiments.speed_experiment import SpeedExperiment
 from workbench.bench.experiments.stages import StageCostExperiment
-from workbench.bench.experiments.sweep import SweepExperiment
 from workbench.bench.experiments.tune import TuningExperiment
 from workbench.bench.measuring.config import REGIMES, config_of
 from workbench.bench.measuring.measurement_config import (

@@ -11,8 +11,8 @@ from typing import Any, assert_never
 from workbench.bench import Report
 from workbench.bench.experiments.speed_experiment import SpeedExperiment
 from workbench.bench.measuring.config import adopt_config
+from workbench.bench.records.charts import best_measurement
 from workbench.bench.records.record import load_report
-from workbench.bench.records.summary import best_measurement
 from workbench.engine.resources.machine import Machine
 from workbench.errors import GraphEditError, SaveError, WorkbenchError
 from workbench.graph.model import Graph
@@ -31,9 +31,8 @@ from workbench.ui.speed.experiment_factory import (
 )
 from workbench.ui.speed.experiment_job import EXPERIMENT_JOBS, ExperimentJob
 from workbench.ui.speed.formatting import name_of, part_of
-from workbench.ui.speed.record_export import export_file
 from workbench.ui.speed.record_figures import Choice, RecordFigures
-from workbench.ui.speed.record_store import RecordStore
+from workbench.ui.speed.record_store import RecordStore, export_file
 from workbench.ui.speed.record_views import (
     require_drawable,
 )

@@ -9,15 +9,20 @@ from __future__ import annotations
 import re
 import secrets
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from workbench.bench import Report
 from workbench.bench.records.compare import read_report
+from workbench.bench.records.plots import plot_record
 from workbench.bench.records.record import dump_report
+from workbench.bench.records.report_text import to_csv
 from workbench.errors import DataError, GraphEditError, RecordFormatError
+from workbench.figures import render_figure
 from workbench.files import require_place, write_text
+from workbench.ui.speed.formatting import name_of
 from workbench.ui.speed.record_views import require_drawable
 
 KEPT = 200
@@ -121,3 +126,34 @@ class RecordStore:
         unnamed = [old for old, report in self.records.items() if not report.name]
         for old in unnamed[KEPT:]:
             self.drop(old)
+
+
+KINDS = {
+    "csv": "text/csv",
+    "json": "application/json",
+    "png": "image/png",
+    "svg": "image/svg+xml",
+}
+
+
+def export_file(kind: str, records: Mapping[str, Report]) -> tuple[str, str, bytes]:
+    """Name, media type and content. Raises GraphEditError and, of a picture, EngineError.
+
+    CSV holds all of the records; the other kinds are of one.
+    """
+    if kind not in KINDS:
+        raise GraphEditError(f"{kind[:40]!r} is no kind of file. There are: {', '.join(KINDS)}.")
+    if not records or (kind != "csv" and len(records) > 1):
+        raise GraphEditError("Choose one record." if records else "There is no record yet.")
+    first = next(iter(records.values()))
+    name = f"{file_name(first) if len(records) == 1 else 'speed'}.{kind}"
+    if kind == "csv":
+        return name, KINDS[kind], to_csv(records).encode()
+    if kind == "json":
+        return name, KINDS[kind], dump_report(first).encode()
+    return name, KINDS[kind], render_figure(plot_record(first), "png" if kind == "png" else "svg")
+
+
+def file_name(report: Report) -> str:
+    """A plain file name for a record."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name_of(report)).strip("-.")[:80] or "record"
