@@ -1,7 +1,6 @@
 """Exported programs against the same programs written by hand, in one run, in turns.
 
-What else the machine does falls on both; the photos make whole batches. Each is built anew several
-times, as in ``test_export_speed``. The table stands in ``workbench/emit/targets/README.md``.
+The photos make whole batches. The table is in ``workbench/emit/targets/README.md``.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.comparison import add_comparison, bare, loaded
 from benchmarks.conftest import Table
-from benchmarks.test_loader_speed import bare, in_turns
 from tests.emit.targets.test_execute import require, some_of
 from tests.emit.test_by_hand import RECIPES, by_hand
 from tests.helpers import import_script
@@ -86,15 +85,6 @@ def dynamic(ours: ModuleType, theirs: ModuleType, data: str, size: int) -> Maker
 TARGETS = {f.__name__: f for f in (script, pytorch, lightning, jax, tensorflow, dynamic)}
 
 
-def loaded(loader: Any) -> Iterator[int]:
-    while True:
-        for batch in loader:
-            tensors = list(batch.values())
-            for tensor in tensors:
-                getattr(tensor, "block_until_ready", lambda: None)()
-            yield len(tensors[0])
-
-
 def evaluated(batches: Iterator[Any]) -> Iterator[int]:
     for batch in batches:
         for output in batch:
@@ -132,10 +122,5 @@ def test_an_export_is_as_fast_as_what_is_written_by_hand(
     if recipe != "segmentation":
         data = some_of(photos, 4 * size, tmp_path / "photos")
     makers = TARGETS[target](ours, theirs, str(data), size)
-    names = ("exported", "by hand")
-    streams = in_turns(dict(zip(names, makers, strict=True)), lambda: None, BUILDS)
-    for name, values in streams.items():
-        table.add(f"{target}, {recipe}, {name}", values, "imgs/s")
-    ratios = [a / b for a, b in zip(streams["exported"], streams["by hand"], strict=True)]
-    row = table.add(f"{target}, {recipe}, exported / by hand", ratios, "x", "to reach: 0.97")
-    assert row.runs == BUILDS
+    streams = dict(zip(("exported", "by hand"), makers, strict=True))
+    add_comparison(table, f"{target}, {recipe}", streams, builds=BUILDS)

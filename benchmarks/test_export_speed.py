@@ -1,73 +1,107 @@
-"""The exported script against a hand-written pipeline of the same operators, in one run.
+"""What is exported against what it stands for, on the CPU and with mixed decoding.
 
-The two take turns, in changing order, so that whatever else the machine does falls on both. Both
-are built anew several times, for on a shared machine the same pipeline built twice differs by up to
-a quarter (where its memory and threads come to lie); the median over the builds is what counts.
+The script against a pipeline written by hand, the PyTorch loader against the bare pipeline of the
+script, and ``w.loader`` of a notebook against the exported loader. The photos make whole batches:
+padding at the end of an epoch costs time and is not counted.
 """
 
 from __future__ import annotations
 
-import random
-import statistics
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from benchmarks import handwritten
+from benchmarks.comparison import Streams, add_comparison, bare, loaded
 from benchmarks.conftest import Table
-from benchmarks.handwritten import build
+from tests.emit.targets.test_execute import some_of
+from tests.helpers import import_script
 from workbench.catalog import load_catalog
-from workbench.emit import emit_script
+from workbench.emit.targets import export
+from workbench.engine.build.kernel_program import make_loader
 from workbench.graph import load_recipe
+from workbench.sources import open_datasets
 
-BUILDS = 9
-ROUNDS = 3
-SECONDS = 0.7
-
-
-def imgs_per_s(pipe: Any) -> float:
-    samples = 0
-    start = time.perf_counter()
-    while (seconds := time.perf_counter() - start) < SECONDS:
-        samples += len(pipe.run()[0])
-    return samples / seconds
+RECIPE = "imagenet-train"
+pytestmark = pytest.mark.parametrize(
+    ("device", "size", "threads"),
+    [("cpu", 32, 2), pytest.param("mixed", 64, 16, marks=pytest.mark.gpu)],
+)
 
 
-def compare(photos: Path, table: Table, device: str, batch_size: int, threads: int) -> None:
-    namespace: dict[str, Any] = {"__name__": "exported"}
-    text = emit_script(load_recipe("imagenet-train"), load_catalog()).text
-    exec(compile(text, "exported.py", "exec"), namespace)
-    makers: dict[str, Callable[[], Any]] = {
-        "exported": lambda: namespace["build_pipeline"](str(photos), batch_size, threads, device),
-        "by hand": lambda: build(str(photos), batch_size, threads, device),
-    }
-    figures: dict[str, list[float]] = {name: [] for name in makers}
-    order = random.Random(0)
-    for _ in range(BUILDS):
-        pipes = {name: makers[name]() for name in order.sample(list(makers), 2)}
-        rounds: dict[str, list[float]] = {name: [] for name in makers}
-        for pipe in pipes.values():
-            for _ in range(8):
-                pipe.run()
-        for _ in range(ROUNDS):
-            for name in order.sample(list(pipes), 2):
-                rounds[name].append(imgs_per_s(pipes[name]))
-        for name, values in rounds.items():
-            figures[name].append(statistics.median(values))
-    settings = f"{device}, batch {batch_size}, {threads} threads"
-    for name, values in figures.items():
-        table.add(f"imagenet-train {name}, {settings}", values, "imgs/s")
-    ratios = [a / b for a, b in zip(figures["exported"], figures["by hand"], strict=True)]
-    row = table.add(f"exported / by hand, {settings}", ratios, "x", "to reach: 0.97")
-    assert row.runs == BUILDS
+class Programs(NamedTuple):
+    """The exported script and PyTorch program, and the arguments of their ``build_pipeline``."""
+
+    script: Any
+    torch: Any
+    arguments: tuple[str, int, int, str]
+
+    @property
+    def loader(self) -> Iterator[int]:
+        return loaded(self.torch.Loader(self.torch.build_pipeline(*self.arguments)))
 
 
-def test_exported_script_on_the_cpu(photos: Path, table: Table) -> None:
-    compare(photos, table, "cpu", 32, 2)
+@pytest.fixture
+def compare(
+    device: str, size: int, threads: int, photos: Path, tmp_path: Path, table: Table
+) -> Callable[[Callable[[Programs], Streams]], None]:
+    def run(streams: Callable[[Programs], Streams]) -> None:
+        script, program = (
+            import_script(export(load_recipe(RECIPE), target, load_catalog()).main.text, tmp_path)
+            for target in ("script", "pytorch")
+        )
+        data = some_of(photos, 4 * size, tmp_path / "photos")
+        found = streams(Programs(script, program, (str(data), size, threads, device)))
+        settings = f", {device}, batch {size}, {threads} threads"
+        add_comparison(table, RECIPE, found, settings, finish=_finish(device))
+
+    return run
 
 
-@pytest.mark.gpu
-def test_exported_script_with_mixed_decoding(photos: Path, table: Table) -> None:
-    compare(photos, table, "mixed", 64, 16)
+def _finish(device: str) -> Callable[[], object]:
+    if device == "cpu":
+        return lambda: None
+    torch = pytest.importorskip("torch")
+    return lambda: torch.cuda.synchronize()
+
+
+Compare = Callable[[Callable[[Programs], Streams]], None]
+
+
+def test_the_script_against_a_pipeline_by_hand(compare: Compare) -> None:
+    compare(
+        lambda made: {
+            "exported": lambda: bare(made.script.build_pipeline(*made.arguments)),
+            "by hand": lambda: bare(handwritten.build("train", *made.arguments)),
+        }
+    )
+
+
+def test_the_loader_against_the_bare_pipeline(compare: Compare) -> None:
+    pytest.importorskip("torch")
+    compare(
+        lambda made: {
+            "PyTorch loader": lambda: made.loader,
+            "pipeline": lambda: bare(made.script.build_pipeline(*made.arguments)),
+        }
+    )
+
+
+def test_the_loader_of_a_notebook(compare: Compare) -> None:
+    pytest.importorskip("torch")
+
+    def in_kernel(made: Programs) -> Iterator[int]:
+        data, size, threads, device = made.arguments
+        options: dict[str, Any] = {"batch_size": size, "num_threads": threads, "device": device}
+        graph = load_recipe(RECIPE)
+        loader = make_loader(graph, open_datasets(data), "torch", epochs=None, **options)
+        return (len(images) for images, _ in loader)
+
+    compare(
+        lambda made: {
+            "w.loader": lambda: in_kernel(made),
+            "exported loader": lambda: made.loader,
+        }
+    )

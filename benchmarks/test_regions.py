@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from benchmarks.conftest import Table
-from benchmarks.handwritten_regions import SIZE, build
+from benchmarks.handwritten import SIZE, build
 from benchmarks.test_preview_latency import Nowhere, chain
 from tests.helpers import chain_graph, with_settings
 from workbench.bench.experiments.fused_speed import FusedSpeedExperiment
