@@ -1,4 +1,4 @@
-"""What sweep and tuner share, tried with both, around measurements that are made up."""
+"""What sweep and tuner share, and the sweep, around measurements that are made up."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from workbench.bench.experiments.tune import TuningExperiment
 from workbench.bench.measuring.config import Config, adopt_config
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.records.charts import best_measurement
 from workbench.bench.records.record import dump_report, load_report
 from workbench.engine.protocol.worker_progress import NO_ANSWER
-from workbench.errors import CancelledError, EngineError
+from workbench.errors import ArgumentError, CancelledError, EngineError
 from workbench.graph import load_recipe
 
 
@@ -148,3 +149,32 @@ def test_what_is_ended_early_keeps_what_it_has(
     again = load_report(dump_report(report))
     assert again.extra["interrupted"]
     assert Grid.from_json(again.extra["grid"]) == GRID
+
+
+def test_a_sweep_measures_all_and_goes_on_after_a_failure(
+    made_up: list[list[Config]], photos: Path
+) -> None:
+    report = SweepExperiment(load_recipe("imagenet-train"), str(photos), grid=GRID).run()
+    assert len(report.measurements) == len(GRID)
+    assert len(made_up) == len(GRID)
+    failed = [row for row in report.measurements if row.reason]
+    assert {row.batch_size for row in failed} == {128}
+    assert best_measurement(report).config.settings == "batch 64, 4 threads, prefetch 4"
+    assert Grid.from_json(report.extra["grid"]) == GRID
+    assert report.kind == "sweep"
+    assert report.extra["sweep"]["no_effect"] == ["prefetch"], "it makes 12 of 480 imgs/s"
+
+
+def test_a_small_sweep_for_real(photos: Path) -> None:
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=4)
+    short = MeasurementConfig(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
+    report = SweepExperiment(
+        graph, str(photos), grid=Grid((1, 2), (4,), (2,)), measurement_config=short
+    ).run()
+    assert [row.threads for row in report.measurements] == [1, 2]
+    assert all(row.median for row in report.measurements)
+
+
+def test_a_sweep_ends_with_the_last_setting_not_with_a_time(photos: Path) -> None:
+    with pytest.raises(ArgumentError, match=r"seconds is 60.0, but every setting is measured"):
+        SweepExperiment(load_recipe("imagenet-train"), str(photos), seconds=60.0)

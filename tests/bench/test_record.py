@@ -5,19 +5,28 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from tests.bench.fakes import MACHINE, measured, report
+from tests.sources.clips import write_clips
+from tests.sources.test_video import SHORT, a_graph
+from workbench.bench import Benchmark
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.data_fingerprint import Fingerprint
-from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.measurement import Measurement, rate_words
 from workbench.bench.measuring.page_cache import CacheState
+from workbench.bench.records.plots import plot_record
 from workbench.bench.records.record import WHOLE, Report, dump_report, load_report
-from workbench.bench.records.report_text import to_csv
+from workbench.bench.records.report_text import quality_flags, to_csv
+from workbench.cli import main
 from workbench.errors import RecordFormatError
+from workbench.ui.speed.chart_views import bars
+from workbench.ui.speed.record_views import record_entry
 
 ROOT = Path(__file__).parents[2]
 FULL = report(
@@ -153,3 +162,63 @@ def test_what_is_printed_tells_the_files_left_out(count: int, words: str) -> Non
     without = f" without {words}" if words else ""
     for text in (str(shown), shown._repr_html_()):
         assert f" on photos{without}: " in text
+
+
+def test_flags_of_one_cause_are_one_line() -> None:
+    words = "the machine was loaded: something else kept {} of 2 cores busy"
+    names = ("a", "b", "c")
+    rows = [
+        replace(measured(100.0), label=name, flags=(words.format(cores),))
+        for name, cores in zip(names, (0.7, 1.2, 0.9), strict=True)
+    ]
+    calm = replace(measured(100.0), label="d")
+    assert quality_flags([*rows, calm]) == ["3 of 4 figures: " + words.format("0.7 … 1.2")]
+
+
+def test_a_flag_of_one_row_names_it() -> None:
+    flag = "unstable: the rounds differ by more than 10 %"
+    row = replace(measured(100.0), flags=(flag,))
+    assert quality_flags([row, measured(90.0)]) == [f"cpu, pipeline: {flag}"]
+    assert quality_flags([]) == []
+
+
+@pytest.mark.parametrize(
+    ("rate", "frames", "words"),
+    [
+        (1234.4, 0, "1,234 imgs/s"),
+        (12.34, 8, "12.3 sequences/s, 99 frames/s"),
+        (2345.6, 4, "2,346 sequences/s, 9,382 frames/s"),
+    ],
+)
+def test_sequences_are_counted_as_such(rate: float, frames: int, words: str) -> None:
+    assert rate_words(rate, frames) == words
+
+
+@pytest.fixture(scope="module")
+def of_videos(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    clips = write_clips(tmp_path_factory.mktemp("clips"))
+    return Benchmark(a_graph(), str(clips), ["cpu"], measurement_config=SHORT).run()
+
+
+def test_a_run_on_videos_says_sequences_and_frames(of_videos: Report, tmp_path: Path) -> None:
+    assert of_videos.best
+    assert of_videos.frames == 4
+    found = load_report(dump_report(of_videos))
+    assert found.frames == 4
+    (bar,) = bars(found)
+    assert bar["frames"] == 4
+    names = [fact["name"] for fact in bar["facts"]]
+    assert names[:2] == ["sequences/s", "frames/s"]
+    assert record_entry("1", found, "")["frames"] == 4
+    assert plot_record(found).axes[0].get_xlabel() == "sequences/s"
+    (tmp_path / "a.json").write_text(dump_report(of_videos))
+    told = CliRunner().invoke(main, ["records", str(tmp_path)]).output
+    assert "sequences/s at best" in told
+
+
+def test_a_run_on_images_says_images() -> None:
+    found = report(measured(1000))
+    (bar,) = bars(found)
+    assert bar["facts"][0] == {"name": "imgs/s", "value": "1,000"}
+    assert bar["frames"] == 0
+    assert plot_record(found).axes[0].get_xlabel() == "imgs/s"

@@ -1,30 +1,53 @@
-"""Prefixes, reconciliation and advice; one graph for real."""
+"""Where the time goes: prefixes, times that add up, costs of functions, advice; for real too."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import workbench as wb
 from tests.bench.fakes import MACHINE, measured, rounds
 from tests.helpers import chain_graph, with_settings
 from tests.region_graphs import branching_graph
 from tests.thorough import one_in
 from workbench.bench.experiments.cached_batch import CachedBatchJob, time_alone
-from workbench.bench.experiments.stage_verdict import AGAIN, make_stage_report
-from workbench.bench.experiments.stages import StageCostExperiment, stage_prefixes
+from workbench.bench.experiments.stage_verdict import (
+    AGAIN,
+    critical_path,
+    exclusive_times,
+    function_costs,
+    make_stage_report,
+    row_without,
+)
+from workbench.bench.experiments.stages import (
+    StageCostExperiment,
+    scripts_without_functions,
+    stage_prefixes,
+)
 from workbench.bench.measuring.config import Config, nodes_after_decoders
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import COARSE_CONFIG, MeasurementConfig
 from workbench.bench.records.record import WHOLE, dump_report, load_report
-from workbench.bench.records.stage_report import CEILING, StageCost, stages_of
+from workbench.bench.records.stage_report import (
+    CEILING,
+    FunctionCost,
+    StageCost,
+    StageReport,
+    stages_of,
+)
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
 from workbench.engine import Engine
 from workbench.engine.resources.machine import usable_cores
 from workbench.errors import EngineError
-from workbench.graph import Node, Port, load_recipe, load_recipes
+from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
+from workbench.graph.control_flow.regions import wrap_in_region
 from workbench.graph.model.node_order import ancestors
 from workbench.sources import open_datasets
 
@@ -330,3 +353,87 @@ def test_a_graph_that_cannot_run(photos: Path) -> None:
     graph = replace(load_recipe("imagenet-train"), outputs={})
     with pytest.raises(EngineError, match="not measured"):
         StageCostExperiment(graph, str(photos)).run()
+
+
+@given(st.lists(st.floats(0.001, 1e4), min_size=1, max_size=12))
+def test_they_are_not_negative_and_add_up_to_the_whole(prefixes: list[float]) -> None:
+    found = exclusive_times(prefixes)
+    assert len(found) == len(prefixes)
+    assert min(found) >= 0
+    assert sum(found) == pytest.approx(prefixes[-1])
+
+
+def test_times_that_rise_are_kept_and_noise_is_spread() -> None:
+    assert exclusive_times([1, 50, 80, 100]) == [1, 49, 30, 20]
+    assert exclusive_times([1, 52, 48, 100]) == [1, 49, 0, 50]
+    assert exclusive_times([1, 120, 100]) == [1, 99, 0], "no part takes longer than the whole"
+
+
+def test_the_kind_that_is_busy_longest_is_the_path() -> None:
+    found = critical_path(
+        [("reader", "reading", 1.2), ("decode", "cpu", 50.0), ("crop", "cpu", 20.0),
+         ("blur", "gpu", 60.0)]
+    )  # fmt: skip
+    assert found is not None
+    assert found.stages == ("decode", "crop")
+    assert found.words(75.0) == (
+        "critical path: decode → crop, 70.0 ms of work for a batch of 75.0 ms; beside it "
+        "reading (1.2 ms), gpu (60.0 ms)"
+    )
+    assert critical_path([]) is None
+
+
+@wb.node(layouts="HWC")
+def swap(image: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.ascontiguousarray(image[:, :, ::-1])
+
+
+def sized() -> Graph:
+    graph = with_settings(chain_graph("resize", resize={"size": (64, 64)}), batch_size=4)
+    return swap.after(graph, next(node.id for node in graph.nodes if node.op == "resize"))
+
+
+def test_the_graph_is_measured_without_each(catalog: Catalog) -> None:
+    graph = sized()
+    inside, _ = wrap_in_region(graph, catalog, ["swap"], "if")
+    for each in (graph, inside):
+        ((node, script),) = scripts_without_functions(each, catalog)
+        assert (node.id, "swap" in script.text) == ("swap", False)
+    assert list(scripts_without_functions(chain_graph("resize"), catalog)) == []
+
+
+def test_its_cost_is_the_difference() -> None:
+    graph = with_settings(sized(), batch_size=100)
+    rows = [measured(1000, WHOLE), measured(1250, row_without("swap"))]
+    (cost,) = function_costs(graph, rows, 100)
+    assert (cost.adds, cost.rate, cost.without) == (pytest.approx(20), 1000, 1250)
+    words = cost.words(100.0)
+    assert words.startswith("swap (your function swap) takes 20% of a batch's time (")
+    assert words.endswith("): 1,000 imgs/s with it, 1,250 without")
+    report = StageReport((), 100.0, None, None, "", "", (cost,))
+    assert stages_of({"stages": asdict(report)}) == report
+    same = function_costs(graph, [measured(1000, WHOLE), measured(990, row_without("swap"))], 100)
+    assert "no cost that could be told from nothing" in same[0].words(100.0)
+
+
+def test_what_cannot_be_left_out_says_so() -> None:
+    (cost,) = function_costs(sized(), [measured(1000, WHOLE)], 100)
+    assert cost == FunctionCost("swap", "swap", reason="what follows needs what it makes")
+    assert cost.words(100.0) == (
+        "swap (your function swap): not measured without it, what follows needs what it makes"
+    )
+
+
+@pytest.mark.thorough
+def test_it_is_measured_for_real(photos: Path) -> None:
+    graph = sized()
+    short = MeasurementConfig(0.05, 3, 2, warm_up_rounds=2, budget=0.0)
+    report = StageCostExperiment(graph, str(photos), measurement_config=short).run()
+    names = [row.name for row in report.measurements if not row.reason]
+    assert names[-1] == row_without("swap")
+    found = stages_of(report.extra)
+    assert found is not None
+    (cost,) = found.functions
+    assert cost.without is not None
+    assert cost.rate is not None
+    assert f"{cost.without:,.0f} without" in found.function_words[0]

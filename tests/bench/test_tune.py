@@ -1,4 +1,4 @@
-"""The tuner around measurements that are made up."""
+"""The tuner and its probes, around measurements that are made up."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from tests.bench.fakes import GRID, MACHINE, measured, rate_of_config
 from tests.helpers import with_settings
 from workbench.bench.analysis.grid import Grid
 from workbench.bench.analysis.tuner_search import usual_allowance
+from workbench.bench.analysis.tuning_time import TuningTime
 from workbench.bench.experiments.tune import (
     NOT_FOR_LONG,
     NOTHING_MORE,
     TIME_UP,
     UNCOMPARED,
+    Probes,
     TuningExperiment,
 )
 from workbench.bench.measuring.config import Config
@@ -29,9 +31,11 @@ from workbench.bench.measuring.measurement_config import (
     PROBE_CONFIG,
     MeasurementConfig,
 )
+from workbench.bench.measuring.worker_group import KeptWorker
 from workbench.bench.measuring.workload import TimedRound
 from workbench.bench.records.charts import best_measurement
 from workbench.bench.records.record import dump_report, load_report
+from workbench.engine.protocol.worker_progress import Progress
 from workbench.errors import ArgumentError, CancelledError, EngineError
 from workbench.graph import load_recipe
 
@@ -206,3 +210,59 @@ def test_where_there_is_no_time_for_a_long_run_the_choice_is_flagged(
 def test_a_time_too_short_is_refused(photos: Path) -> None:
     with pytest.raises(ArgumentError, match=r"seconds is 5. Give 20.0 or more"):
         TuningExperiment(load_recipe("imagenet-train"), str(photos), seconds=5)
+
+
+def nobody(share: float, text: str) -> None:
+    """Hears of no progress."""
+
+
+def test_each_is_measured_against_the_best_so_far() -> None:
+    seen: list[tuple[MeasurementConfig, float]] = []
+
+    def measure(
+        config: Config, how: MeasurementConfig, _: Progress, best: float, __: KeptWorker
+    ) -> Measurement:
+        seen.append((how, best))
+        return replace(measured(100.0 * config.threads), config=config)
+
+    probes = Probes(measure, 16, TuningTime(None))
+    for threads, device in ((2, "cpu"), (1, "cpu"), (4, "mixed")):
+        probes.probe(Config(device, threads=threads), nobody)  # type: ignore[arg-type]
+    assert seen == [(PROBE_CONFIG, 0.0), (PROBE_CONFIG, 200.0), (GPU_PROBE_CONFIG, 200.0)]
+    assert [row.label for row in probes.rows] == ["probe 1", "probe 2", "probe 3"]
+    assert probes.enough() == ""
+
+
+def test_one_that_fails_in_a_worker_of_others_is_tried_in_a_fresh_one() -> None:
+    reused = iter((False, True, False, False))
+
+    def measure(
+        config: Config, how: MeasurementConfig, _: Progress, best: float, kept: KeptWorker
+    ) -> Measurement:
+        kept.reused = next(reused)
+        if kept.reused or config.threads == 8:
+            return Measurement(config, reason="Out of memory")
+        return measured(100.0)
+
+    probes = Probes(measure, 16, TuningTime(None))
+    rows = [probes.probe(Config(threads=threads), nobody) for threads in (1, 2, 8)]
+    assert [row.reason for row in rows] == ["", "", "Out of memory"]
+    assert next(reused, None) is None, "one that fails in a fresh one is not tried again"
+
+
+def test_full_engines_and_the_time_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    time = TuningTime(None)
+    row = measured(40_000.0, device="mixed")
+
+    def measure(*_: object) -> Measurement:
+        return row
+
+    probes = Probes(measure, 16, time)
+    monkeypatch.setattr(time, "is_up_for_probes", lambda: True)
+    assert probes.enough() == "", "one probe at least"
+    probes.probe(Config("mixed"), nobody)
+    assert probes.enough() == TIME_UP
+    row = replace(row, jpeg_busy=98.0)
+    probes.probe(Config("mixed"), nobody)
+    assert probes.enough() == NOTHING_MORE
+    probes.close()
