@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
-from workbench.bench.experiments.speed_experiment import InterleavedExperiment
+from workbench.bench.experiments.speed_experiment import InterleavedExperiment, Options
 from workbench.bench.measuring.config import config_of
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
-from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.measuring.stats import ratio
 from workbench.graph.model import Graph
 from workbench.graph.variants.fused import fuse
@@ -32,10 +31,9 @@ class FusedSpeedExperiment(InterleavedExperiment):
         graph: Graph,
         data: Data,
         region: str,
-        *,
-        measurement_config: MeasurementConfig | None = None,
+        **options: Unpack[Options],
     ) -> None:
-        super().__init__(graph, data, measurement_config=measurement_config)
+        super().__init__(graph, data, **options)
         self.region = region
 
     def entries(self) -> list[ConfigJobs]:

@@ -11,19 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, Unpack
 
 from workbench.bench.experiments.benchmark import Benchmark
 from workbench.bench.experiments.compared_program import ComparedProgram, Control, refusal
 from workbench.bench.experiments.speed_experiment import (
     INTERRUPTED,
+    Options,
     Outcome,
     SpeedExperiment,
     interrupted_rows,
 )
 from workbench.bench.measuring.measurement import Measurement
-from workbench.bench.measuring.measurement_config import MeasurementConfig
-from workbench.bench.measuring.page_cache import Cache
 from workbench.bench.measuring.pixels import LIMIT, PixelDifference
 from workbench.bench.measuring.worker_group import StopClock
 from workbench.bench.peers.factory import is_factory
@@ -72,11 +71,9 @@ class OperatorExperiment(SpeedExperiment):
         data: Data,
         devices: Sequence[DecodeDevice] = ("cpu", "mixed"),
         *,
-        measurement_config: MeasurementConfig | None = None,
-        cache: Cache = "warm",
-        name: str = "",
         peers: Sequence[str] = (),
         workers: Mapping[Whose, int] | None = None,
+        **options: Unpack[Options],
     ) -> None:
         """``peers`` are those of ``Benchmark``.
 
@@ -84,7 +81,7 @@ class OperatorExperiment(SpeedExperiment):
         of the whole graph found it; else DALI has the graph's, a peer as many as there are cores.
         Raises as ``Benchmark`` does, and EngineError for a graph without one decoder.
         """
-        super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
+        super().__init__(graph, data, **options)
         self.graphs = operator_graphs(self.graph, load_catalog())
         if not self.graphs:
             raise EngineError(

@@ -9,10 +9,11 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, Unpack, cast
 
 from workbench.bench.experiments.speed_experiment import (
     InterleavedExperiment,
+    Options,
     Outcome,
     Prepared,
     SpeedExperiment,
@@ -20,8 +21,6 @@ from workbench.bench.experiments.speed_experiment import (
 from workbench.bench.measuring.config import Config, config_of, sharded
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
-from workbench.bench.measuring.measurement_config import MeasurementConfig
-from workbench.bench.measuring.page_cache import Cache
 from workbench.catalog import Catalog
 from workbench.emit.templates.cores import cores_without_interrupts
 from workbench.engine.protocol.worker_progress import Progress
@@ -46,13 +45,10 @@ class ThreadScalingExperiment(InterleavedExperiment):
         data: Data,
         counts: Sequence[int] = (),
         device: DecodeDevice | None = None,
-        *,
-        measurement_config: MeasurementConfig | None = None,
-        cache: Cache = "warm",
-        name: str = "",
+        **options: Unpack[Options],
     ) -> None:
         """Without ``counts``: powers of two up to the cores of the machine."""
-        super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
+        super().__init__(graph, data, **options)
         self.counts = tuple(counts) or self.usual_counts()
         self.base = config_of(graph, device)
 
@@ -99,16 +95,14 @@ class ProcessScalingExperiment(SpeedExperiment):
         pipelines: Sequence[int] = (),
         *,
         affinity: Affinity = "none",
-        measurement_config: MeasurementConfig | None = None,
-        cache: Cache = "warm",
-        name: str = "",
+        **options: Unpack[Options],
     ) -> None:
         """Every count with each of ``pipelines``, the number of those that a process has.
 
         Without ``counts``: 1, 2, 4, ... up to as many as there are; without ``pipelines`` each
         has as many as the graph.
         """
-        super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
+        super().__init__(graph, data, **options)
         self.counts = tuple(counts) or tuple(2**p for p in range(8) if 2**p <= self.there())
         self.base = config_of(graph, self.device)
         self.pipelines = tuple(pipelines) or (self.base.pipelines,)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from workbench.arguments import TEXT, require_choice, require_kind
 from workbench.bench.measuring.config import (
@@ -64,6 +64,14 @@ class Prepared(NamedTuple):
     machine: Machine
     fingerprint: Fingerprint
     cache: CacheState
+
+
+class Options(TypedDict, total=False):
+    """What every experiment may be given by name, besides its own parameters."""
+
+    measurement_config: MeasurementConfig | None
+    cache: Cache
+    name: str
 
 
 class Outcome(NamedTuple):

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.bench import Measurement, Report
+from workbench.bench.measuring.config import Regime
 from workbench.bench.measuring.measurement import rate_figure, rate_unit
 from workbench.bench.measuring.measurement_config import low_precision_notice
-from workbench.bench.measuring.stats import ratio
+from workbench.bench.measuring.stats import Interval, ratio
 from workbench.bench.records.charts import kind_of
 from workbench.bench.records.report_text import quality_flags
 from workbench.ui.contract.speed_views import MeasuredOn, RatioEntry, SpeedBar, SpeedFact
@@ -180,22 +181,13 @@ def ratios(report: Report, source: str = "") -> list[RatioEntry]:
     rows = {row.name: row for row in report.measurements}
     found: list[RatioEntry] = []
     for one in report.ratios:
-        if rows[one.ours].unstable or rows[one.theirs].unstable:
+        ours, theirs = rows[one.ours], rows[one.theirs]
+        if ours.unstable or theirs.unstable:
             continue  # the bars say so: it gives no verdict
-        ours, theirs = rows[one.ours].config, rows[one.theirs].config
-        peer = theirs.program != "DALI"
-        names = ("DALI", theirs.program) if peer else ("Mixed", "CPU")
+        peer = theirs.config.program != "DALI"
+        first, second = ("DALI", theirs.config.program) if peer else ("Mixed", "CPU")
         where = f" ({source})" if source else ""
-        found.append(
-            {
-                "group": GROUPS[ours.regime],
-                "text": f"{names[0]} is {ratio_text(one.interval.median)} × {names[1]}{where}",
-                "median": one.interval.median,
-                "low": one.interval.low,
-                "high": one.interval.high,
-                "level": one.interval.level,
-            }
-        )
+        found.append(_ratio_entry(ours.regime, first, f"{second}{where}", one.interval))
     return found
 
 
@@ -207,28 +199,32 @@ def mixed_over_cpu_ratios(
     The two were measured apart, so the interval is that of ``stats.ratio``.
     """
 
-    def rows(of: Report, device: str) -> dict[str, Measurement]:
+    def rows(of: Report, device: str) -> dict[Regime, Measurement]:
         return {
             row.regime: row
             for row in of.measurements
             if row.rounds and row.device == device and row.config.program == "DALI"
         }
 
-    if rows(report, "mixed") or not rows(other, "mixed"):
-        return []
-    found: list[RatioEntry] = []
-    for regime, ours in rows(report, "cpu").items():
-        theirs = rows(other, "mixed").get(regime)
-        if theirs is not None:
-            gain = ratio(theirs.imgs_per_s, ours.imgs_per_s)
-            found.append(
-                {
-                    "group": GROUPS[regime],
-                    "text": f"Mixed ({names[1]}) is {ratio_text(gain.median)} × CPU ({names[0]})",
-                    "median": gain.median,
-                    "low": gain.low,
-                    "high": gain.high,
-                    "level": gain.level,
-                }
-            )
-    return found
+    theirs = {} if rows(report, "mixed") else rows(other, "mixed")
+    return [
+        _ratio_entry(
+            regime,
+            f"Mixed ({names[1]})",
+            f"CPU ({names[0]})",
+            ratio(theirs[regime].imgs_per_s, ours.imgs_per_s),
+        )
+        for regime, ours in rows(report, "cpu").items()
+        if regime in theirs
+    ]
+
+
+def _ratio_entry(regime: Regime, first: str, second: str, found: Interval) -> RatioEntry:
+    return {
+        "group": GROUPS[regime],
+        "text": f"{first} is {ratio_text(found.median)} × {second}",
+        "median": found.median,
+        "low": found.low,
+        "high": found.high,
+        "level": found.level,
+    }

@@ -11,34 +11,23 @@ from workbench.engine.resources.machine import Machine
 NOT_MEASURED = "not measured"
 GROUPS = {"decode": "Decode alone", "pipeline": "Whole pipeline"}
 KINDS = {
-    "bench": "CPU against mixed",
-    "stages": "where the time goes",
-    "optimise": "rewrites",
-    "sweep": "every setting",
-    "tune": "tuner",
-    "threads": "threads",
-    "pipelines": "pipelines",
-    "workers": "processes",
-    "operators": "operator by operator",
+    "bench": ("compare", "CPU against mixed"),
+    "stages": ("stages", "where the time goes"),
+    "optimise": ("rewrites", "rewrites"),
+    "sweep": ("tune", "every setting"),
+    "tune": ("tune", "tuner"),
+    "threads": ("scaling", "threads"),
+    "pipelines": ("scaling", "pipelines"),
+    "workers": ("scaling", "processes"),
+    "operators": ("peers", "operator by operator"),
 }
-PARTS = {
-    "stages": "stages",
-    "optimise": "rewrites",
-    "sweep": "tune",
-    "tune": "tune",
-    "threads": "scaling",
-    "operators": "peers",
-}
-"""Kind of a record -> the part of the panel that shows it; all others are not listed."""
+"""Kind of a record -> the part of the panel that shows it, and what it is called."""
 
 
 def part_of(report: Report) -> str:
     """The part of the panel that shows a record."""
-    if report.kind in ("pipelines", "workers"):
-        return "scaling"
-    if report.kind in PARTS:
-        return PARTS[report.kind]
-    return "peers" if with_peers(report) else "compare"
+    part, _ = KINDS.get(report.kind, ("compare", ""))
+    return "peers" if part == "compare" and with_peers(report) else part
 
 
 def with_peers(report: Report) -> bool:
@@ -50,7 +39,8 @@ def kind_words(report: Report) -> str:
     """What kind of run it was, in words."""
     if report.kind == "bench" and with_peers(report):
         return "peers"
-    return KINDS.get(report.kind, report.kind)
+    _, words = KINDS.get(report.kind, ("", report.kind))
+    return words
 
 
 def name_of(report: Report) -> str:
