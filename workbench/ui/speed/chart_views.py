@@ -56,6 +56,18 @@ def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
     }
 
 
+def as_partial(on: MeasuredOn, known: str) -> MeasuredOn:
+    """Marked as of a run that is not over; ``known`` says how much of it is known."""
+    words = f"Partial: {known}. It goes on."
+    return {**on, "partial": words, "quality_flags": [], "quick": ""}
+
+
+def rounds_words(report: Report) -> str:
+    """The number of rounds of the row that has most of them, in words: ``2 rounds``."""
+    rounds = max((len(row.rounds) for row in report.measurements), default=0)
+    return f"{rounds} round{'s' * (rounds != 1)}"
+
+
 def _data(report: Report) -> str:
     if report.files is None:
         return "files not counted"

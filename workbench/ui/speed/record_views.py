@@ -23,7 +23,14 @@ from workbench.ui.contract.speed_views import (
     ScalingView,
     StagesView,
 )
-from workbench.ui.speed.chart_views import bars, measured_on, mixed_over_cpu_ratios, ratios
+from workbench.ui.speed.chart_views import (
+    as_partial,
+    bars,
+    measured_on,
+    mixed_over_cpu_ratios,
+    ratios,
+    rounds_words,
+)
 from workbench.ui.speed.formatting import (
     kind_words,
     machine_words,
@@ -56,25 +63,15 @@ def view_of(key: str, report: Report, earlier: str = "", nodes: Sequence[str] = 
 def partial_view(report: Report, earlier: str = "", nodes: Sequence[str] = ()) -> Any:
     """The view of a run that goes on: the figures so far, marked, and no verdict."""
     view = view_of("", report, earlier, nodes)
-    return {
-        **view,
-        "on": [as_partial(view["on"][0], report)],
-        **({"ratios": []} if "ratios" in view else {}),
-    }
-
-
-def as_partial(on: MeasuredOn, report: Report) -> MeasuredOn:
-    """Marked as of a run that goes on, with what of it is known."""
     rows = report.measurements
-    rounds = max((len(row.rounds) for row in rows), default=0)
     known = sum(bool(row.rounds) for row in rows)
     some = (
         f"{known} of {len(rows)} rows have figures"
         if known < len(rows)
         else "every row has figures"
     )
-    words = f"Partial: {some}, of {rounds} round{'s' * (rounds != 1)} so far. It goes on."
-    return {**on, "partial": words, "quality_flags": [], "quick": ""}
+    on = as_partial(view["on"][0], f"{some}, of {rounds_words(report)} so far")
+    return {**view, "on": [on], **({"ratios": []} if "ratios" in view else {})}
 
 
 def compare_view(

@@ -16,7 +16,7 @@ from workbench.optimiser.difference import WorstSample
 from workbench.optimiser.proposal import difference_words
 from workbench.ui.contract.rewrite_views import RewriteEntry, RewritesView
 from workbench.ui.contract.speed_views import MeasuredOn
-from workbench.ui.speed.chart_views import measured_on
+from workbench.ui.speed.chart_views import as_partial, measured_on, rounds_words
 from workbench.ui.speed.formatting import ratio_text
 
 
@@ -48,18 +48,10 @@ def rewrites_so_far(report: Report, graph: Graph, earlier: str = "") -> Rewrites
     found = optimisation_of(graph, report)
     entries = [_entry(one, graph, {}, ()) for one in (*found.proposals, *found.rejected)]
     compared = sum(bool(one["pixels"] or one["rejected"]) for one in entries)
-    rounds = max((len(row.rounds) for row in report.measurements), default=0)
-    words = (
-        f"Partial: {rounds} round{'s' * (rounds != 1)} measured so far. It goes on."
-        if rounds
-        else f"Partial: {compared} of {len(entries)} rewrites compared. It goes on."
-    )
-    on: MeasuredOn = {
-        **measured_on("", report, earlier),
-        "partial": words,
-        "quality_flags": [],
-        "quick": "",
-    }
+    known = f"{compared} of {len(entries)} rewrites compared"
+    if any(row.rounds for row in report.measurements):
+        known = f"{rounds_words(report)} measured so far"
+    on = as_partial(measured_on("", report, earlier), known)
     return {"on": [on], "rewrites": entries, "control": "", "total": ""}
 
 
