@@ -9,8 +9,13 @@ from statistics import fmean
 from typing import Any
 
 from workbench.arguments import NAMES, TEXT, checked, require_choice, require_kind
-from workbench.bench.experiments.compared_program import ComparedProgram, Control, search_workers
-from workbench.bench.experiments.speed_experiment import INTERRUPTED, Outcome, SpeedExperiment
+from workbench.bench.experiments.compared_program import (
+    ComparedExperiment,
+    ComparedProgram,
+    Control,
+    search_workers,
+)
+from workbench.bench.experiments.speed_experiment import Outcome
 from workbench.bench.measuring.config import (
     REGIMES,
     Config,
@@ -30,7 +35,7 @@ from workbench.bench.records.context import gpu_command
 from workbench.bench.records.record import Report
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine.protocol.progress_bar import with_progress_bar
-from workbench.engine.protocol.worker_progress import Progress, WorkerProgress
+from workbench.engine.protocol.worker_progress import Progress
 from workbench.engine.resources.machine import Machine, describe_machine
 from workbench.errors import ArgumentError
 from workbench.graph.model import GRAPH, DecodeDevice, Graph
@@ -40,7 +45,7 @@ _SEARCH = 0.5
 """Share of the progress that the searches for workers are."""
 
 
-class Benchmark(SpeedExperiment):
+class Benchmark(ComparedExperiment):
     """imgs/s of the exported script, with CPU and with mixed decoding.
 
     ::
@@ -83,9 +88,7 @@ class Benchmark(SpeedExperiment):
         self.devices: tuple[DecodeDevice, ...] = _as_tuple(devices)
         self.regimes: tuple[Regime, ...] = _as_tuple(regimes)
         self.peers: tuple[str, ...] = _as_tuple(peers)
-        self._programs: list[ComparedProgram] = []
         self._searching: ComparedProgram | None = None
-        self._in_turns: list[ComparedProgram] = []
 
     def __repr__(self) -> str:
         what = f"{', '.join(self.devices)}; {', '.join((*self.regimes, *self.peers))}"
@@ -110,8 +113,8 @@ class Benchmark(SpeedExperiment):
         """Search the number of workers of each program, then measure all interleaved."""
         machine = self.prepared.machine
         facts: dict[str, Any] = {}
-        self._programs = self.programs(self.prepared.catalog, machine, facts)
-        searching = [one for one in self._programs if one.searches]
+        self._compared = self.programs(self.prepared.catalog, machine, facts)
+        searching = [one for one in self._compared if one.searches]
         for place, one in enumerate(searching):
             part = self.progress.part(
                 _SEARCH * place / len(searching), _SEARCH * (place + 1) / len(searching)
@@ -119,8 +122,13 @@ class Benchmark(SpeedExperiment):
             self._searching = one
             search_workers(self, one, machine.cores, part)
         self._searching = None
-        self._measure_in_turns(self.progress.part(_SEARCH, 0.99) if searching else self.progress)
-        rows = [one.row() for one in self._programs]
+        in_time = [one for one in self._compared if one.has_time]
+        self.measure_programs(
+            in_time,
+            self.progress.part(_SEARCH, 0.99) if searching else self.progress,
+            self._config_in_turns([one for one in in_time if one.entry is not None]),
+        )
+        rows = [one.row() for one in self._compared]
         extra: dict[str, Any] = {"peers": facts}
         for one in searching:
             if one.config.program in facts:
@@ -150,21 +158,12 @@ class Benchmark(SpeedExperiment):
         count = len(able) * self.measurement_config.processes
         return limit * (count + ({"cpu", "mixed"} <= set(able)))
 
-    def interrupted_report(self) -> Report | None:
-        """The rows of what was measured until then; None where nothing was."""
-        return self.report_so_far([one.row(INTERRUPTED) for one in self._programs])
-
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """What is known after a timed round, of a probe too."""
+        """Publish what is known after a timed round, of a probe too."""
         if self._searching is not None:
             self._searching.tried |= {row.threads: row for row in rows if row.rounds}
-        else:
-            for one, row in zip(self._in_turns, rows, strict=True):
-                one.measured = row
-        self._publish()
-
-    def _publish(self) -> None:
-        self.publish_rows([one.row("so far") for one in self._programs])
+            rows = ()
+        super().on_rows(rows)
 
     def programs(
         self, catalog: Catalog, machine: Machine, facts: dict[str, Any]
@@ -203,15 +202,11 @@ class Benchmark(SpeedExperiment):
         limit = self.measurement_config.limit
         return math.inf if limit is None or not self.peers else limit
 
-    def _measure_in_turns(self, progress: WorkerProgress) -> None:
-        """Of all that have time left for it."""
-        found = [(one, one.entry) for one in self._programs if one.has_time]
-        self._in_turns = [one for one, entry in found if entry is not None]
-        entries = [entry for _, entry in found if entry is not None]
-        how = self.measurement_config
-        if entries and math.isfinite(self._seconds):
-            how = replace(how, limit=fmean(one.left for one in self._in_turns))
-        self.on_rows(self.measure(entries, progress, how))
+    def _config_in_turns(self, able: Sequence[ComparedProgram]) -> MeasurementConfig:
+        """With what these have left as the limit, where the time of each is limited."""
+        if not able or math.isinf(self._seconds):
+            return self.measurement_config
+        return replace(self.measurement_config, limit=fmean(one.left for one in able))
 
 
 def _as_tuple(given: Any) -> tuple[Any, ...]:

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from workbench.bench.experiments.speed_experiment import SpeedExperiment
+from workbench.bench.experiments.speed_experiment import (
+    INTERRUPTED,
+    SpeedExperiment,
+    interrupted_rows,
+)
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.deadline import Deadline, least_seconds, start_seconds
 from workbench.bench.measuring.interleaved import NOT_YET, TIME_UP, ConfigJobs, without_traceback
 from workbench.bench.measuring.measurement import BY_ITSELF, Measurement
-from workbench.bench.measuring.measurement_config import PROBE_CONFIG
+from workbench.bench.measuring.measurement_config import PROBE_CONFIG, MeasurementConfig
 from workbench.bench.measuring.worker_group import KeptWorker
+from workbench.bench.records.record import Report
 from workbench.engine.protocol.worker_progress import WorkerProgress
 from workbench.errors import CancelledError, EngineError
 
@@ -133,6 +138,43 @@ class Control(ComparedProgram):
         if self.of is not None and self.of.reason:
             return Measurement(self.config, reason=self.of.reason)
         return ComparedProgram.row(self, why)
+
+
+class ComparedExperiment(SpeedExperiment):
+    """An experiment whose record has a row for each of some programs, in their order."""
+
+    _compared: Sequence[ComparedProgram] = ()
+    """All programs."""
+    _in_turns: Sequence[ComparedProgram] = ()
+    """Those that are measured interleaved now."""
+
+    def besides(self, rows: Sequence[Measurement]) -> dict[str, Any]:
+        """What the record says besides the rows of the programs."""
+        return {}
+
+    def measure_programs(
+        self,
+        programs: Sequence[ComparedProgram],
+        progress: WorkerProgress,
+        measurement_config: MeasurementConfig | None = None,
+    ) -> None:
+        """Measure interleaved those of the programs that can be measured."""
+        found = [(one, one.entry) for one in programs]
+        self._in_turns = [one for one, entry in found if entry is not None]
+        entries = [entry for _, entry in found if entry is not None]
+        self.on_rows(self.measure(entries, progress, measurement_config))
+
+    def on_rows(self, rows: tuple[Measurement, ...]) -> None:
+        """Publish the rows of all programs after a timed round of some."""
+        for one, row in zip(self._in_turns, rows, strict=True):
+            one.measured = row
+        known = [one.row("so far") for one in self._compared]
+        self.publish_rows(known, **self.besides(known))
+
+    def interrupted_report(self) -> Report | None:
+        """The rows of what was measured until then; None where nothing was."""
+        rows = interrupted_rows([one.row(INTERRUPTED) for one in self._compared])
+        return self.report_so_far(rows, **self.besides(rows))
 
 
 def search_workers(

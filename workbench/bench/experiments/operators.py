@@ -14,13 +14,15 @@ from itertools import groupby
 from typing import Any, Unpack
 
 from workbench.bench.experiments.benchmark import Benchmark
-from workbench.bench.experiments.compared_program import ComparedProgram, Control, refusal
+from workbench.bench.experiments.compared_program import (
+    ComparedExperiment,
+    ComparedProgram,
+    Control,
+    refusal,
+)
 from workbench.bench.experiments.speed_experiment import (
-    INTERRUPTED,
     Options,
     Outcome,
-    SpeedExperiment,
-    interrupted_rows,
 )
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.pixels import LIMIT, PixelDifference
@@ -60,7 +62,7 @@ class _Alone:
         return self.compared.config.program, self.compared.config.device
 
 
-class OperatorExperiment(SpeedExperiment):
+class OperatorExperiment(ComparedExperiment):
     """imgs/s of each operator by itself, and what it adds to the time of an image."""
 
     kind = "operators"
@@ -96,7 +98,6 @@ class OperatorExperiment(SpeedExperiment):
             run.stop = self.stop
         self.workers = workers or {}
         self._alone: list[_Alone] = []
-        self._in_turns: list[_Alone] = []
         self._pixels: dict[str, dict[str, Any]] = {}
 
     def measure_all(self) -> Outcome:
@@ -107,13 +108,14 @@ class OperatorExperiment(SpeedExperiment):
         for run in self._runs.values():
             run.data, run.prepared = self.data, self.prepared
         self._alone = self._all(self.prepared.catalog, self.prepared.machine)
+        self._compared = [one.compared for one in self._alone]
         programs = [list(some) for _, some in groupby(self._alone, lambda one: one.whose)]
         for place, some in enumerate(programs):
             part = self.progress.part(place / len(programs), (place + 1) / len(programs))
             self._check(some, part)
-            self._measure_in_turns(some, part)
-        rows = [one.compared.row() for one in self._alone]
-        return Outcome(rows, self._extra(rows))
+            self.measure_programs([one.compared for one in some], part)
+        rows = [one.row() for one in self._compared]
+        return Outcome(rows, self.besides(rows))
 
     def longest(self) -> float | None:
         """Seconds that ``run`` takes at most once the data are read; None without a limit."""
@@ -124,18 +126,6 @@ class OperatorExperiment(SpeedExperiment):
         checked = {one.whose for one in able if one.compared.check is not None}
         count = len(able) * self.measurement_config.processes + len(checked)
         return self._seconds * count
-
-    def interrupted_report(self) -> Report | None:
-        """The rows of what was measured until then; None where nothing was."""
-        rows = interrupted_rows([one.compared.row(INTERRUPTED) for one in self._alone])
-        return self.report_so_far(rows, **self._extra(rows))
-
-    def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """What is known after a timed round."""
-        for one, row in zip(self._in_turns, rows, strict=True):
-            one.compared.measured = row
-        known = [one.compared.row() for one in self._alone]
-        self.publish_rows(known, **self._extra(known))
 
     @property
     def _seconds(self) -> float:
@@ -182,13 +172,8 @@ class OperatorExperiment(SpeedExperiment):
                 except EngineError as error:
                     one.compared.reason = refusal(error)
 
-    def _measure_in_turns(self, alone: Sequence[_Alone], progress: WorkerProgress) -> None:
-        """Of all the operators of a program."""
-        entries = [(one, one.compared.entry) for one in alone]
-        self._in_turns = [one for one, entry in entries if entry is not None]
-        self.on_rows(self.measure([entry for _, entry in entries if entry is not None], progress))
-
-    def _extra(self, rows: Sequence[Measurement]) -> dict[str, Any]:
+    def besides(self, rows: Sequence[Measurement]) -> dict[str, Any]:
+        """The cost of each operator, and the pixels of each peer beside DALI's."""
         known = {(one.node, *one.whose): row for one, row in zip(self._alone, rows, strict=True)}
         costs = []
         for one, row in zip(self._alone, rows, strict=True):
