@@ -72,6 +72,13 @@ def short(graph: Graph, data: Path, *devices: str, **options: object) -> Benchma
     return Benchmark(graph, str(data), devices or ("cpu",), measurement_config=SHORT, **options)  # type: ignore[arg-type]
 
 
+def some_of(photos: Path, count: int, folder: Path) -> Path:
+    folder.mkdir()
+    for path in list(photos.rglob("*.jpg"))[:count]:
+        (folder / path.name).write_bytes(path.read_bytes())
+    return folder
+
+
 def test_a_run_on_the_cpu(graph: Graph, photos: Path, pids: set[int]) -> None:
     heard: list[tuple[float, str]] = []
     report = short(graph, photos).run(lambda share, text: heard.append((share, text)))
@@ -193,10 +200,8 @@ def test_nothing_but_bad_files_is_an_error(graph: Graph, photos: Path, tmp_path:
 
 
 def test_fewer_images_than_a_batch_are_noted(graph: Graph, photos: Path, tmp_path: Path) -> None:
-    (tmp_path / "few").mkdir()
-    for path in list(photos.rglob("*.jpg"))[:3]:
-        (tmp_path / "few" / path.name).write_bytes(path.read_bytes())
-    row = only(short(graph, tmp_path / "few").run())
+    few = some_of(photos, 3, tmp_path / "few")
+    row = only(short(graph, few).run())
     assert row.median
     assert row.notes == ("3 files, fewer than a batch of 4: files repeat within a batch",)
 
@@ -270,10 +275,8 @@ def test_cancelled_before_it_began(graph: Graph, photos: Path) -> None:
 def test_a_cold_round_that_reads_files_twice_is_flagged(
     graph: Graph, photos: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "few").mkdir()
-    for path in list(photos.rglob("*.jpg"))[:5]:
-        (tmp_path / "few" / path.name).write_bytes(path.read_bytes())
-    report = short(graph, tmp_path / "few", cache="cold").run()
+    few = some_of(photos, 5, tmp_path / "few")
+    report = short(graph, few, cache="cold").run()
     assert report.cache is not None
     assert report.cache.state == "cold"
     assert "not cold throughout: a round reads the 5 files more than once" in only(report).flags
@@ -285,12 +288,10 @@ def test_the_git_state_is_a_commit_or_not_measured() -> None:
 
 
 def test_a_padded_shard_counts_its_real_samples(graph: Graph, photos: Path, tmp_path: Path) -> None:
-    (tmp_path / "few").mkdir()
-    for path in list(photos.rglob("*.jpg"))[:5]:
-        (tmp_path / "few" / path.name).write_bytes(path.read_bytes())
+    few = some_of(photos, 5, tmp_path / "few")
     reader = graph.node("reader")
     padded = graph.replace_node(replace(reader, args={**reader.args, "pad_last_batch": True}))
-    row = only(short(padded, tmp_path / "few").run())
+    row = only(short(padded, few).run())
     samples = sum(one.samples for one in row.rounds)
     batches = sum(one.batches for one in row.rounds)
     assert abs(samples - 2.5 * batches) <= 1.5 * len(row.rounds), "4 and 1, not 4 and 4"

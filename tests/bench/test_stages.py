@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -101,16 +103,26 @@ def steps() -> list[tuple[Node, str, str]]:
 
 
 def rows(*rates: float) -> list[Measurement]:
+    """What was measured, by default of stages that take 1, 49, 30 and 20 ms of a batch of 100."""
+    rates = rates or (100_000, 2000, 1250, 1000, 1000, 2500)
     names = ["up to reader", "up to decode", "up to crop", "up to normalize", WHOLE, CEILING]
     return [measured(rate, name) for name, rate in zip(names, rates, strict=True)]
 
 
+BATCH_OF_100 = with_settings(load_recipe("imagenet-train"), batch_size=100)
+
+
+def verdict(
+    measured: Sequence[Measurement],
+    alone: Mapping[str, float] = MappingProxyType({}),
+    graph: Graph = BATCH_OF_100,
+    stages: Sequence[tuple[Node, str, str]] = (),
+) -> StageReport:
+    return make_stage_report(stages or steps(), measured, alone, graph, MACHINE)
+
+
 def test_stages_add_up_and_the_remainder_is_shown() -> None:
-    graph = with_settings(load_recipe("imagenet-train"), batch_size=100)
-    found = make_stage_report(
-        steps(), rows(100_000, 2000, 1250, 1000, 1000, 2500),
-        {"decode": 45.0, "crop": 35.0, "normalize": 25.0}, graph, MACHINE,
-    )  # fmt: skip
+    found = verdict(rows(), {"decode": 45.0, "crop": 35.0, "normalize": 25.0})
     assert found.total == pytest.approx(100)
     assert [round(stage.adds or 0) for stage in found.stages] == [1, 49, 30, 20]
     assert sum(stage.adds or 0 for stage in found.stages) == pytest.approx(found.total)
@@ -138,9 +150,7 @@ def test_a_decoder_that_works_while_files_are_read_is_the_bottleneck() -> None:
     graph = with_settings(load_recipe("imagenet-train"), batch_size=100, device="mixed")
     made = [(node, kind, "cpu" if kind == "read" else "mixed") for node, kind, _ in steps()]
     rates = rows(80_000, 43_500, 43_000, 42_000, 42_000, 80_000)
-    found = make_stage_report(
-        made, rates, {"decode": 2.2, "crop": 0.2, "normalize": 0.1}, graph, MACHINE
-    )
+    found = verdict(rates, {"decode": 2.2, "crop": 0.2, "normalize": 0.1}, graph, made)
     adds = {stage.stage: stage.adds or 0.0 for stage in found.stages}
     assert adds["reader"] > adds["decode"], "it adds only what it takes longer than the reader"
     assert found.bottleneck == "decode"
@@ -148,46 +158,31 @@ def test_a_decoder_that_works_while_files_are_read_is_the_bottleneck() -> None:
     assert "hw_decoder_load 1.0" in found.advice
     full = {**graph.node("decode").args, "hw_decoder_load": 1.0}
     loaded = graph.replace_node(replace(graph.node("decode"), args=full))
-    found = make_stage_report(
-        made, rates, {"decode": 2.2, "crop": 0.2, "normalize": 0.1}, loaded, MACHINE
-    )
+    found = verdict(rates, {"decode": 2.2, "crop": 0.2, "normalize": 0.1}, loaded, made)
     assert "hw_decoder_load" not in found.advice, "it is so already"
-    lone = make_stage_report(
-        made, rates, {"decode": 1.0, "crop": 0.2, "normalize": 0.1}, graph, MACHINE
-    )
+    lone = verdict(rates, {"decode": 1.0, "crop": 0.2, "normalize": 0.1}, graph, made)
     assert lone.bottleneck == "reader", "where the decoder waits for it"
-    cpu = make_stage_report(
-        steps(), rates, {"decode": 2.2, "crop": 0.2, "normalize": 0.1}, graph, MACHINE
-    )
+    cpu = verdict(rates, {"decode": 2.2, "crop": 0.2, "normalize": 0.1}, graph)
     assert cpu.bottleneck == "reader", "on the CPU stages share the cores"
-    late = make_stage_report(
-        made, rates, {"decode": 9.9, "crop": 0.2, "normalize": 0.1}, graph, MACHINE
-    )
+    late = verdict(rates, {"decode": 9.9, "crop": 0.2, "normalize": 0.1}, graph, made)
     assert "97% of a batch's time" in late.advice, "no longer than the prefix up to it"
 
 
 def test_no_verdict_where_a_stage_seems_to_cost_less_than_nothing() -> None:
-    graph = with_settings(load_recipe("imagenet-train"), batch_size=100)
-    found = make_stage_report(
-        steps(), rows(100_000, 5000, 1000, 1250, 1250, 2500), {}, graph, MACHINE
-    )
+    found = verdict(rows(100_000, 5000, 1000, 1250, 1250, 2500))
     assert [round(stage.adds or 0) for stage in found.stages] == [1, 19, 80, -20]
     assert [stage.is_nonnegative for stage in found.stages] == [True, True, True, False]
     assert found.bottleneck == ""
     assert found.advice == f"Unstable: normalize seems to cost less than nothing. {AGAIN}"
-    found = make_stage_report(
-        steps(), rows(100_000, 5000, 1000, 1010, 1010, 2500), {}, graph, MACHINE
-    )
+    found = verdict(rows(100_000, 5000, 1000, 1010, 1010, 2500))
     assert found.bottleneck == "crop", "1 % is no reason"
 
 
 def test_no_verdict_where_a_stage_costs_something_else_alone() -> None:
     """As once seen: 57 % in the pipeline for an operator that takes 8 ms alone, the blur 622."""
-    graph = with_settings(load_recipe("imagenet-train"), batch_size=100)
-    found = make_stage_report(
-        steps(), rows(100_000, 2000, 1700, 500, 500, 2500),
-        {"decode": 45.0, "crop": 622.0, "normalize": 8.0}, graph, MACHINE,
-    )  # fmt: skip
+    found = verdict(
+        rows(100_000, 2000, 1700, 500, 500, 2500), {"decode": 45.0, "crop": 622.0, "normalize": 8.0}
+    )
     assert found.bottleneck == ""
     assert found.critical is None
     assert found.advice == (
@@ -197,10 +192,9 @@ def test_no_verdict_where_a_stage_costs_something_else_alone() -> None:
 
 
 def test_no_verdict_where_rounds_do_not_repeat() -> None:
-    graph = with_settings(load_recipe("imagenet-train"), batch_size=100)
-    made = rows(100_000, 2000, 1250, 1000, 1000, 2500)
+    made = rows()
     made[2] = replace(made[2], rounds=rounds(900, 1250, 1900, 1250))
-    found = make_stage_report(steps(), made, {}, graph, MACHINE)
+    found = verdict(made)
     assert found.bottleneck == ""
     assert found.advice.startswith("Unstable: what crop adds is known to ±")
     assert found.advice.endswith(f"of a batch's time only, and ±10% are the limit. {AGAIN}")
@@ -209,20 +203,18 @@ def test_no_verdict_where_rounds_do_not_repeat() -> None:
 
 
 def test_a_cached_batch_is_never_told_to_be_slower() -> None:
-    graph = with_settings(load_recipe("imagenet-train"), batch_size=100)
     alone = {"decode": 45.0, "crop": 35.0, "normalize": 25.0}
     made = rows(100_000, 2000, 1250, 1000, 1000, 990)
-    assert make_stage_report(steps(), made, alone, graph, MACHINE).gain == 1.0
+    assert verdict(made, alone).gain == 1.0
 
 
 def test_a_stage_has_the_interval_of_rounds_side_by_side() -> None:
     """Both prefixes slow down and speed up at once: what lies between them hardly does."""
-    graph = with_settings(load_recipe("imagenet-train"), batch_size=100)
     slow = (1.0, 2.0, 1.5)
-    made = rows(100_000, 2000, 1250, 1000, 1000, 2500)
+    made = rows()
     made[1] = replace(made[1], rounds=rounds(*(100_000 / (50 * by) for by in slow)))
     made[2] = replace(made[2], rounds=rounds(*(100_000 / (50 * by + 30) for by in slow)))
-    found = make_stage_report(steps(), made, {}, graph, MACHINE).stages[2]
+    found = verdict(made).stages[2]
     assert found.adds == pytest.approx(30, abs=0.5)
     assert found.low is not None
     assert found.high is not None
@@ -230,8 +222,7 @@ def test_a_stage_has_the_interval_of_rounds_side_by_side() -> None:
 
 
 def test_a_stage_names_its_operator_where_that_is_another() -> None:
-    graph = with_settings(load_recipe("imagenet-train"), batch_size=100)
-    found = make_stage_report(steps(), rows(9999, 2000, 1250, 1000, 1000, 2500), {}, graph, MACHINE)
+    found = verdict(rows())
     assert [stage.title for stage in found.stages] == [
         *("reader (readers.file)", "decode (decoders.image)", "crop (random_resized_crop)"),
         "normalize (crop_mirror_normalize)",
@@ -246,18 +237,14 @@ def test_a_stage_names_its_operator_where_that_is_another() -> None:
 
 
 def test_what_could_not_be_timed_alone_leaves_no_remainder() -> None:
-    graph = with_settings(load_recipe("imagenet-train"), batch_size=100)
-    found = make_stage_report(
-        steps(), rows(9999, 2000, 1250, 1000, 1000, 2500), {"crop": 1.0}, graph, MACHINE
-    )
+    found = verdict(rows(), {"crop": 1.0})
     assert found.remainder is None
 
 
 def test_a_prefix_that_failed_leaves_a_gap() -> None:
-    graph = with_settings(load_recipe("imagenet-train"), batch_size=100)
-    made = rows(100_000, 2000, 1250, 1000, 1000, 2500)
+    made = rows()
     made[1] = Measurement(Config(), reason="not measured: x", label="up to decode")
-    found = make_stage_report(steps(), made, {}, graph, MACHINE)
+    found = verdict(made)
     assert [stage.adds is None for stage in found.stages] == [False, True, True, False]
 
 
@@ -278,7 +265,7 @@ def test_advice_fits_the_bottleneck(stage: int, device: str, words: str) -> None
     for number in range(4):
         spent += 80.0 if number == stage else 5.0
         rates.append(100_000 / spent)
-    found = make_stage_report(made, rows(*rates, rates[-1], 1.0), {}, graph, MACHINE)
+    found = verdict(rows(*rates, rates[-1], 1.0), graph=graph, stages=made)
     assert found.bottleneck == made[stage][0].id
     assert words in found.advice
 
