@@ -159,11 +159,10 @@ class HeatCell:
 class HeatPanel:
     """Threads (rows) by batch size (columns) where the other knobs have one value each.
 
-    ``prefetch`` is one of these; ``rare`` says that the search mostly has no use for the others.
+    ``rare`` says that the search mostly has no use for these values.
     """
 
     title: str
-    prefetch: int
     rare: bool
     threads: tuple[int, ...]
     batches: tuple[int, ...]
@@ -301,7 +300,7 @@ def heat_map(report: Report, best: Measurement | None) -> HeatMap:
         ]
         rare = executor != "dynamic" or unmapped != grid.dont_use_mmap[-1]
         title = ", ".join(filter(None, parts))
-        panels.append(HeatPanel(title, prefetch, rare, grid.threads, grid.batch_size, tuple(cells)))
+        panels.append(HeatPanel(title, rare, grid.threads, grid.batch_size, tuple(cells)))
     words = _title(report)
     if best is not None:
         figure = rate_figure(best.rate, report.frames)
