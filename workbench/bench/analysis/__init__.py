@@ -1,1 +1,1 @@
-"""What figures mean: stages, headroom, and the search of the tuner. Pure functions."""
+"""The grid of settings that are tried, and the search of the tuner. Pure functions."""
