@@ -49,7 +49,7 @@ from workbench.engine import Engine
 from workbench.engine.resources.machine import usable_cores
 from workbench.errors import EngineError
 from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
-from workbench.graph.control_flow.regions import wrap_in_region
+from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.graph.model.node_order import ancestors
 from workbench.sources import open_datasets
 

@@ -270,7 +270,7 @@ def decoders(run: Run) -> None:
 
 def peer(run: Run) -> None:
     machine = describe_machine()
-    (found,) = compared_peers(run, ["OpenCV"], ("cpu",), load_catalog(), machine, {})
+    (found,) = compared_peers(run, ["Albumentations"], ("cpu",), load_catalog(), machine, {})
     search_workers(run, found, machine.cores, run.progress)
     assert "SIGSTOP" in found.reason
 
