@@ -276,16 +276,33 @@ def _of_the_only_shard(function: Callable[..., Any], script: ScriptResult) -> di
     """The arguments with which an exported program calls its pipeline, if there is one shard."""
     from nvidia.dali.pipeline import Pipeline
 
-    one: dict[str, Any] = {"shard_id": 0, "num_shards": 1}
-    given = dict(one)
-    for node in (node for tree in script.trees.values() for node in ast.walk(tree)):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == function.__name__:
-            for keyword in node.keywords:
-                if keyword.arg in parameters_of(Pipeline.__init__):
+    own, one = list(parameters_of(function)), {"shard_id": 0, "num_shards": 1}
+    given: dict[str, Any] = dict(one)
+    known = {*own, *parameters_of(Pipeline.__init__)}
+    nodes = [node for tree in script.trees.values() for node in ast.walk(tree)]
+    for outer in (node for node in nodes if isinstance(node, ast.FunctionDef)):
+        arguments = outer.args.args[::-1], outer.args.defaults[::-1]
+        defaults = {arg.arg: each for arg, each in zip(*arguments, strict=False)}
+        pairs = zip(outer.args.kwonlyargs, outer.args.kw_defaults, strict=True)
+        defaults |= {arg.arg: each for arg, each in pairs if each is not None}
+        scope: dict[str, Any] = {}
+        for name, each in defaults.items():
+            with suppress(Exception):
+                scope[name] = _evaluated(each, script, {})
+        for node in ast.walk(outer):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == function.__name__:
+                passed = dict(zip(own, node.args, strict=False))
+                passed |= {each.arg: each.value for each in node.keywords if each.arg}
+                for name in passed.keys() & known - one.keys():
                     with suppress(Exception):  # it is computed from what only a loader knows
-                        code = compile(ast.Expression(keyword.value), script.file, "eval")
-                        given.setdefault(keyword.arg, eval(code, {}, one))
+                        value = _evaluated(passed[name], script, {**scope, **one})
+                        given.setdefault(name, value)
     return given
+
+
+def _evaluated(node: ast.expr, script: ScriptResult, names: dict[str, Any]) -> Any:
+    code = compile(ast.Expression(node), script.file, "eval")
+    return eval(code, dict(vars(script.module)), names)
 
 
 def _datasets(script: ScriptResult, parameters: Sequence[str]) -> dict[str, SourceKind]:
