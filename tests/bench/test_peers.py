@@ -232,10 +232,9 @@ def test_a_factory_is_measured_beside_dali(
     (words,) = pixel_words(report.extra)
     assert words.startswith(f"Pixels of {name} and of DALI on the CPU: not compared")
     alone = OperatorExperiment(graph, str(photos), ("cpu",), peers=(name,))
-    catalog, machine, found, _ = alone.prepare()
-    reasons = {
-        one.compared.reason for one in alone._all(catalog, machine, found) if one.whose[0] == name
-    }
+    prepared = alone.prepare()
+    every = alone._all(prepared.catalog, prepared.machine)
+    reasons = {one.compared.reason for one in every if one.whose[0] == name}
     assert reasons == {"not measured: it does its own work, not that of one operator"}
 
 

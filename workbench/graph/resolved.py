@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from workbench.catalog.spec import SHOWN_KINDS, Catalog, Device, OpSpec, PortKind
-from workbench.graph.checks.check import require_sound
-from workbench.graph.checks.check_warnings import check_warnings
+from workbench.graph.checks.check import check_graph, require_sound, stopping_faults
+from workbench.graph.checks.check_warnings import active_warnings
 from workbench.graph.execution.active import active_graph
 from workbench.graph.model import DecodeDevice, Graph, Node, Port
 from workbench.graph.model.faults import Fault
@@ -54,8 +54,26 @@ class ResolvedGraph:
 
     @cached_property
     def warnings(self) -> tuple[Fault, ...]:
-        """Warnings: they do not stop a run."""
-        return tuple(check_warnings(self.graph, self.catalog, self.facts))
+        """Warnings of a graph that runs: they do not stop a run."""
+        return active_warnings(self.graph, self.catalog, self.facts)
+
+    @cached_property
+    def running(self) -> ResolvedGraph:
+        """What of the graph runs: without muted and loose nodes. It may have faults."""
+        return self.of(active_graph(self.graph, self.catalog))
+
+    @cached_property
+    def stopping_faults(self) -> tuple[Fault, ...]:
+        """The faults because of which the graph cannot run: not those of loose nodes."""
+        return stopping_faults(self.graph, self.catalog)
+
+    @cached_property
+    def loose_faults(self) -> tuple[Fault, ...]:
+        """The faults of nodes that no output depends on: they stop nothing."""
+        if self.running.graph is self.graph:
+            return ()
+        every = check_graph(self.graph, self.catalog)
+        return tuple(fault for fault in every if fault not in self.stopping_faults)
 
     @cached_property
     def images(self) -> Mapping[str, Port]:

@@ -11,7 +11,7 @@ from tests.helpers import CATALOG, CHAINS, GRAPHS, with_args, with_nodes
 from tests.region_graphs import branching_graph
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph, load_recipe
-from workbench.graph.checks.check import loose_faults, stopping_faults
+from workbench.graph.checks.check import stopping_faults
 from workbench.graph.edits.fragment import copy_fragment, duplicate, paste_fragment
 from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.execution.active import (
@@ -22,6 +22,7 @@ from workbench.graph.execution.active import (
     without_loose,
 )
 from workbench.graph.fixes import fixes
+from workbench.graph.resolved import ResolvedGraph
 
 JITTER = load_recipe("rotate-jitter")
 
@@ -62,7 +63,7 @@ def test_what_runs_of_what_runs_is_itself(graph: Graph) -> None:
     active = active_graph(graph, CATALOG)
     assert active_graph(active, CATALOG) is active
     assert not loose_nodes(active)
-    assert not loose_faults(active, CATALOG)
+    assert not ResolvedGraph(active, CATALOG).loose_faults
 
 
 def test_a_muted_node_passes_on_what_it_takes() -> None:
@@ -111,7 +112,7 @@ def test_a_loose_node_stops_nothing_whatever_its_fault() -> None:
     blur = Node("blur", "gaussian_blur", {"sigma": "wide"})
     graph = with_nodes(JITTER, blur)
     assert loose_nodes(graph) == {"blur"}
-    assert {fault.node for fault in loose_faults(graph, CATALOG)} == {"blur"}
+    assert {fault.node for fault in ResolvedGraph(graph, CATALOG).loose_faults} == {"blur"}
     assert stopping_faults(graph, CATALOG) == ()
     assert emit_script(graph, CATALOG) == emit_script(JITTER, CATALOG)
 
@@ -120,7 +121,7 @@ def test_a_loose_circle_stops_nothing() -> None:
     one = Node("one", "flip", inputs={"data": Port("two", "output")})
     two = Node("two", "flip", inputs={"data": Port("one", "output")})
     graph = with_nodes(JITTER, one, two)
-    assert "cycle" in {fault.code for fault in loose_faults(graph, CATALOG)}
+    assert "cycle" in {fault.code for fault in ResolvedGraph(graph, CATALOG).loose_faults}
     assert stopping_faults(graph, CATALOG) == ()
 
 

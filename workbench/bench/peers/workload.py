@@ -62,7 +62,7 @@ def sample_files(data: Datasets) -> list[str]:
     """The files of the data. Raises DataError if its samples are not files."""
     for dataset in data.values():
         kind = load_source(dataset.kind)
-        if kind.holder is not None:
+        if not kind.in_files:
             raise DataError(
                 f"{dataset} is a {kind.about}: the other libraries are compared on files. Give a "
                 "folder of images."

@@ -15,12 +15,10 @@ from workbench.graph.annotations.followers import follows, path_of
 from workbench.graph.annotations.geometry import GeometryPath, GeometryStep
 from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.model.identity_cache import identity_cached
 
 _THROUGH = "through_"
 
 
-@identity_cached
 def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
     """The graph in which each follower also takes in what tells how its target moves.
 

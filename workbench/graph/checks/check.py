@@ -31,7 +31,6 @@ __all__ = [
     "LARGEST_SEED",
     "Fault",
     "check_graph",
-    "loose_faults",
     "require_sound",
     "stopping_faults",
 ]
@@ -48,25 +47,13 @@ def check_graph(graph: Graph, catalog: Catalog | None = None) -> Faults:
 
         assert not wb.check_graph(graph)
     """
-    return _all_faults(graph, load_catalog() if catalog is None else catalog)
-
-
-@identity_cached
-def _all_faults(graph: Graph, catalog: Catalog) -> Faults:
+    catalog = load_catalog() if catalog is None else catalog
     return Faults(_explained(_faults_of(without_muted(graph, catalog), catalog), graph, catalog))
 
 
-@identity_cached
 def stopping_faults(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
     """The faults because of which a graph cannot run: not those of nodes that are loose."""
     return _explained(_faults_of(active_graph(graph, catalog), catalog), graph, catalog)
-
-
-@identity_cached
-def loose_faults(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
-    """The faults of nodes that no output depends on: they stop nothing."""
-    stopping = stopping_faults(graph, catalog)
-    return tuple(fault for fault in check_graph(graph, catalog) if fault not in stopping)
 
 
 def _explained(faults: tuple[Fault, ...], graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:

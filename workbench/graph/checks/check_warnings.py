@@ -50,8 +50,11 @@ def check_warnings(
         print(wb.check_warnings(graph))
     """
     catalog = load_catalog() if catalog is None else catalog
-    active = active_graph(graph, catalog)
-    facts = facts or {}
+    return active_warnings(active_graph(graph, catalog), catalog, facts or {})
+
+
+def active_warnings(active: Graph, catalog: Catalog, facts: Mapping[str, DataFacts]) -> Faults:
+    """``check_warnings`` of the part of a graph that runs."""
     return Faults(
         (
             *_covered(active, catalog),

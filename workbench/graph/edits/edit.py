@@ -18,7 +18,6 @@ from workbench.errors import GraphEditError
 from workbench.graph.edits.generators import draw_args, draw_refusal, generators_for
 from workbench.graph.model import Graph, Node, Port, Source, is_name
 from workbench.graph.model.bounds import LARGEST_SEED, USUAL_SEEDS
-from workbench.graph.model.identity_cache import identity_cached
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import output_ports
 from workbench.graph.model.scoped import scoped
@@ -340,7 +339,6 @@ def set_setting(graph: Graph, **settings: Any) -> Graph:
     return replace(graph, settings=replace(graph.settings, **settings))
 
 
-@identity_cached
 def free_seed(graph: Graph) -> int:
     """A seed that no node has: one above the largest in use.
 

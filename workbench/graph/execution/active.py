@@ -14,10 +14,8 @@ from workbench.catalog.spec import Catalog
 from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.model import Body, Graph, Node, Port, Source
 from workbench.graph.model.frozen import FrozenDict
-from workbench.graph.model.identity_cache import identity_cached
 
 
-@identity_cached
 def active_graph(graph: Graph, catalog: Catalog) -> Graph:
     """The part of a graph that runs, is emitted and measured; the graph itself where that is all.
 
@@ -31,7 +29,6 @@ def active_graph(graph: Graph, catalog: Catalog) -> Graph:
     return with_dependencies(without_loose(without_muted(graph, catalog)), catalog)
 
 
-@identity_cached
 def without_muted(graph: Graph, catalog: Catalog) -> Graph:
     """The graph with its muted nodes removed; outputs that nothing gives any more stay named."""
     muted = muted_nodes(graph)
@@ -41,7 +38,6 @@ def without_muted(graph: Graph, catalog: Catalog) -> Graph:
     return _with_lost_outputs(graph, bypassed)
 
 
-@identity_cached
 def without_loose(graph: Graph) -> Graph:
     """The graph without its loose nodes. Where no output depends on a source, all of these stay."""
     nodes = _reached(graph.nodes, graph.outputs.values())

@@ -13,7 +13,6 @@ from dataclasses import replace
 from workbench.catalog.spec import Catalog, Value
 from workbench.graph.model import Graph, Source
 from workbench.graph.model.faults import Fault
-from workbench.graph.model.identity_cache import identity_cached
 from workbench.graph.types.devices import device_of, infer_devices
 
 SHARD_SEED = 100_000
@@ -23,7 +22,6 @@ _WHOLE = {"shard_id": 0, "num_shards": 1}
 _EPOCH_SEED = "shuffle_after_epoch_seed"
 
 
-@identity_cached
 def single_pipelines(graph: Graph) -> tuple[Graph, ...]:
     """For each of the pipelines the graph that runs as it alone; the graph itself where it is one.
 

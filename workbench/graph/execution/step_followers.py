@@ -10,10 +10,8 @@ from workbench.graph.annotations.followers import follows, path_of
 from workbench.graph.edits.edit import free_id
 from workbench.graph.execution.active import without_loose, without_muted
 from workbench.graph.model import Graph
-from workbench.graph.model.identity_cache import identity_cached
 
 
-@identity_cached
 def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
     """What of a graph runs, with each target of a follower on every image that this came through.
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 from workbench.graph.model import Graph, Node, Port, region_of
-from workbench.graph.model.identity_cache import identity_cached
 
 
-@identity_cached
 def topological(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
     """The graph's own nodes with every source before its consumers, and those on a cycle.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from workbench.engine.resources.process_memory import MemoryUse
 from workbench.engine.run.worker import Worker, memory_use
 from workbench.errors import GraphError
 from workbench.figures import plot_pictures
-from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.model import Port
 from workbench.graph.model.faults import Fault
 from workbench.preview.facts.augmentations import (
@@ -227,7 +226,7 @@ def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
     mime = _mime(request, math.prod(grid.extent))
     plan = run.result.plan
     known = {name: data_facts(each, plan.version) for name, each in plan.data.items()}
-    warnings = tuple(check_warnings(run.graph, run.resolved.catalog, known))
+    warnings = replace(run.resolved, facts=known).warnings
     return PreviewResult(
         image=_picture(worker, run, groups, mime),
         mime=mime,

@@ -13,9 +13,8 @@ from workbench.emit.script import script_of
 from workbench.engine.resources.machine import Machine
 from workbench.engine.resources.missing_gpu import gpu_faults, on_cpu
 from workbench.errors import OUTSIDE, DataError, WorkbenchError, WorkerLostError
-from workbench.graph.checks.check import Fault, loose_faults, stopping_faults
+from workbench.graph.checks.check import Fault
 from workbench.graph.edits.edit import chain, is_movable, set_arg
-from workbench.graph.execution.active import active_graph
 from workbench.graph.fixes import Fix, fixes
 from workbench.graph.model import Graph, Port, region_of
 from workbench.graph.model.faults import DATA_WARNINGS
@@ -256,8 +255,8 @@ def check_before_run(
     graph: Graph, catalog: Catalog, machine: Machine, roots: Roots | None = None
 ) -> Checked:
     """Every fault of a graph, the lack of a GPU and files outside the roots included."""
-    faults, loose = stopping_faults(graph, catalog), loose_faults(graph, catalog)
-    running = ResolvedGraph(active_graph(graph, catalog), catalog)
+    whole = ResolvedGraph(graph, catalog)
+    faults, loose, running = whole.stopping_faults, whole.loose_faults, whole.running
     if roots is not None:
         faults = (*faults, *root_faults(running.graph, roots))
     source = None if faults else script_of(running)
@@ -266,7 +265,6 @@ def check_before_run(
         faults = (Fault("", "device", reason, "Choose CPU to preview here."),)
     elif source:
         faults = tuple(gpu_faults(running, machine))
-    whole = running.of(graph)
     types = {**whole.types, **running.types}
     flows = {port: type_text(flow) for port, flow in types.items()}
     fixed = min(MOST_FIXED, MOST_TRIED // max(1, len(graph.nodes)))
