@@ -270,7 +270,12 @@ def decoders(run: Run) -> None:
 
 def peer(run: Run) -> None:
     machine = describe_machine()
-    (found,) = compared_peers(run, ["Albumentations"], ("cpu",), load_catalog(), machine, {})
+    Path("own_peer.py").write_text(
+        "def batches(files, batch_size, threads):\n"
+        "    while True:\n"
+        "        yield [files[:batch_size]]\n"
+    )
+    (found,) = compared_peers(run, ["own_peer:batches"], ("cpu",), load_catalog(), machine, {})
     search_workers(run, found, machine.cores, run.progress)
     assert "SIGSTOP" in found.reason
 
@@ -290,8 +295,9 @@ def stop_a_new_worker(known: set[int]) -> Callable[[], bool]:
 @pytest.mark.usefixtures("started_workers")  # known by their command
 @pytest.mark.parametrize("work", [alone, decoders, peer])
 def test_a_stopped_worker_is_told_of(
-    work: Callable[[Run], Any], photos: Path, monkeypatch: pytest.MonkeyPatch
+    work: Callable[[Run], Any], photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(heartbeat, "SILENCE_SHOWN", 0.3)
     monkeypatch.setattr(heartbeat, "STOPPED_LIMIT", 1.3)
     heard: list[tuple[float, str]] = []
