@@ -1,4 +1,4 @@
-"""What a graph can be exported to: a module for each target.
+"""What a graph can be exported to: a module for each target, with its own text.
 
 Each module has a ``TARGET``; the module's name is the target's. ``emit.templates`` holds what
 several targets share.

@@ -1,1 +1,1 @@
-"""Pipelines of a script or notebook, found and traced without building or running them."""
+"""Pipelines of a script, found and traced without a build or run; what ``--arg`` gives them."""
