@@ -61,6 +61,12 @@ def test_a_configuration_has_given_settings_and_defaults_of_the_command_line() -
         ("pipe(128, turn=0)", {"size": 224}),
         ("pipe(turn=load())", {"turn": 0}),
         ("other.pipe(128)", {}),
+        ("import lib; lib.pipe(128)", {"size": 224}),
+        ("import own.lib as lib; lib.pipe(224, 3)", {"turn": 0}),
+        ("from lib import pipe as make; make(128)", {"size": 224}),
+        ("pipe(*sizes)", {"size": 224, "turn": 0}),
+        ("pipe(224, *sizes)", {"turn": 0}),
+        ("pipe(turn=0, **options)", {"size": 224}),
     ],
 )
 def test_a_default_that_a_call_of_the_script_replaces_is_assumed(

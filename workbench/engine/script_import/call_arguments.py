@@ -10,6 +10,7 @@ import ast
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from workbench.engine.script_import.stand_ins import Settings, StandIns
@@ -99,20 +100,43 @@ class _Settings:
 def _overridden_defaults(
     maker: Callable[..., Any], given: Mapping[str, Any], trees: Iterable[ast.Module]
 ) -> dict[str, Any]:
-    """Defaults of parameters for which a call in the script passes another value."""
+    """Defaults of parameters for which a call in the script passes, or may pass, another value.
+
+    A call with ``*args`` or ``**options`` may pass any that it does not name.
+    """
     parameters = parameters_of(maker)
+    defaults = {
+        name: parameter.default
+        for name, parameter in parameters.items()
+        if parameter.default is not parameter.empty and name not in given
+    }
     found = {}
-    for node in (node for tree in trees for node in ast.walk(tree)):
-        if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != maker.__name__:
-            continue
-        passed = dict(zip(parameters, node.args, strict=False))
+    for node in _calls_of(getattr(maker, "__name__", ""), trees):
+        plain = list(takewhile(lambda each: not isinstance(each, ast.Starred), node.args))
+        passed = dict(zip(parameters, plain, strict=False))
         passed |= {each.arg: each.value for each in node.keywords if each.arg}
-        for name, value in passed.items():
-            default = getattr(parameters.get(name), "default", inspect.Parameter.empty)
-            is_default = default is inspect.Parameter.empty or ast.unparse(value) == repr(default)
-            if name not in given and not is_default:
+        unpacks = len(plain) < len(node.args) or any(each.arg is None for each in node.keywords)
+        for name, default in defaults.items():
+            is_other = ast.unparse(passed[name]) != repr(default) if name in passed else unpacks
+            if is_other:
                 found[name] = default
     return found
+
+
+def _calls_of(function: str, trees: Iterable[ast.Module]) -> Iterator[ast.Call]:
+    """Calls of a function in these files, also as an attribute of a module or under an alias."""
+    for tree in trees:
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        aliases = [alias for node in imports for alias in node.names]
+        names = {function} | {each.asname for each in aliases if each.name == function}
+        modules = {each.asname or each.name.partition(".")[0] for each in aliases}
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(func=ast.Name(id=name)) if name in names:
+                    yield node
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)):
+                    if attr == function and name in modules:
+                        yield node
 
 
 def written(value: Any) -> str:
