@@ -114,6 +114,8 @@ def remedy(*codes: FaultCode) -> Callable[[Remedies], Remedies]:
     """Register a function that offers remedies for faults of these codes."""
 
     def register(function: Remedies) -> Remedies:
+        if twice := REMEDIES.keys() & codes:
+            raise RuntimeError(f"Two functions offer remedies for {', '.join(sorted(twice))}.")
         REMEDIES.update(dict.fromkeys(codes, function))
         return function
 

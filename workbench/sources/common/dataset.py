@@ -94,7 +94,10 @@ def _modules() -> Mapping[str, str]:
     """The module of each kind, by its name: those of ``kinds`` that have no underscore."""
     found = walk_packages(kinds.__path__, f"{kinds.__name__}.")
     paths = [info.name for info in found if not info.ispkg and "._" not in info.name]
-    return {path.rpartition(".")[2]: path for path in paths}
+    modules = {path.rpartition(".")[2]: path for path in paths}
+    if len(modules) < len(paths):
+        raise RuntimeError(f"Two kinds of source share a name: {', '.join(sorted(paths))}.")
+    return modules
 
 
 @cache

@@ -11,6 +11,7 @@ from workbench.bench.measuring.stats import paired_ratio
 from workbench.bench.records.charts import best_measurement, heat_map
 from workbench.errors import EngineError
 from workbench.ui.contract.speed_views import HeatCell, HeatPanel, MeasuredOn, TuneView
+from workbench.ui.speed.chart_views import as_partial
 
 OWN = "as it is"
 """The label that the tuner gives to the graph's own settings."""
@@ -33,8 +34,7 @@ def running_view(on: MeasuredOn, report: Report, own: Config, now: Config | None
     view = _view(on, report, own, best, now)
     count = len(Grid.from_json(report.extra["grid"]))
     tried = f"{len(report.measurements)} of {count} settings tried so far"
-    partial = f"Partial: {tried}. It goes on."
-    return {**view, "on": [{**on, "partial": partial}], "tried": tried, "running": True}
+    return {**view, "on": [as_partial(on, tried)], "tried": tried, "running": True}
 
 
 def _view(
@@ -62,7 +62,7 @@ def _view(
         "low": found.low if found else 0.0,
         "high": found.high if found else 0.0,
         "gain": _gain(report, best),
-        "tried": _tried(report, grid),
+        "tried": _tried(report, grid, best),
         "notes": [
             *(words for words in (told.get("headroom"), told.get("stopped")) if words),
             *map(describe_ineffective, idle),
@@ -78,7 +78,7 @@ def _panels(
     report: Report, best: Measurement | None, own: Config | None, now: Config | None
 ) -> list[HeatPanel]:
     """The panels of the heat map; rare ones only where something was tried."""
-    marked = {name: config and knobs_of(config) for name, config in (("own", own), ("now", now))}
+    own_knobs, running_knobs = own and knobs_of(own), now and knobs_of(now)
     panels: list[HeatPanel] = []
     for panel in heat_map(report, best).panels:
         cells: list[HeatCell] = [
@@ -88,8 +88,8 @@ def _panels(
                 "rate": cell.rate,
                 "reason": cell.reason,
                 "best": cell.best,
-                "own": cell.knobs == marked["own"],
-                "now": cell.knobs == marked["now"],
+                "own": cell.knobs == own_knobs,
+                "now": cell.knobs == running_knobs,
             }
             for cell in panel.cells
         ]
@@ -122,13 +122,13 @@ def _gain(report: Report, best: Measurement | None) -> str:
     )
 
 
-def _tried(report: Report, grid: Grid) -> str:
+def _tried(report: Report, grid: Grid, best: Measurement | None) -> str:
     if report.extra.get("interrupted"):
         return f"interrupted: {len(report.measurements)} of {len(grid)} settings tried"
     if told := report.extra.get("tune"):
-        best = best_measurement(report)
         tried = f"{told['probes']} of {told['grid']} settings tried in {told['seconds']:.0f} s"
-        return f"{tried}; the best{long_words(best)}" if long_words(best) else tried
+        long = long_words(best) if best else ""
+        return f"{tried}; the best{long}" if long else tried
     seconds = report.extra.get("sweep", {}).get("seconds")
     took = "" if seconds is None else f" in {seconds:.0f} s"
     return f"all {len(grid)} settings tried{took}"
