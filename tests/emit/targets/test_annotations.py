@@ -29,6 +29,8 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.samples.shapes import CLASSES, SCENES
 from workbench.sources import list_samples, open_dataset
 
+LABELS = Port("reader", "labels")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -66,6 +68,41 @@ def test_detection_form_has_corners_in_pixels(
         np.testing.assert_allclose(one["boxes"], other["boxes"], atol=1e-3)
         assert one["labels"].tolist() == other["labels"].tolist()
         assert str(one["labels"].dtype) == "torch.int64"
+
+
+def of_centres(graph: Graph) -> tuple[Graph, Port]:
+    """The reader's boxes (left, top, width, height) by their centres."""
+    boxes, port = Port("reader", "boxes"), lambda name: Port(name, "output")
+    nodes = (
+        Node("size", "subscript", {"index": ":, 2:4"}, {"data": boxes}),
+        Node("low", "subscript", {"index": ":, 0:2"}, {"data": boxes}),
+        Node("half", "math.mul", {"right": 0.5}, {"data": port("size")}),
+        Node("centre", "math.add", {}, {"data": port("low"), "right": port("half")}),
+        Node("joined", "cat", {"axis": 1}, {"input_0": port("centre"), "input_1": port("size")}),
+    )
+    return with_nodes(graph, *nodes), port("joined")
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_detection_form_has_corners_of_boxes_by_their_centres(
+    folder: Path, tmp_path: Path, relative: bool
+) -> None:
+    found = []
+    for centres in (False, True):
+        graph = with_reader(coco_start(folder), ltrb=False, ratio=relative)
+        graph, boxes = of_centres(graph) if centres else (graph, Port("reader", "boxes"))
+        inputs = {"boxes": boxes, "image": Port("decode", "output"), "labels": LABELS}
+        corners = "cxcywh" if centres else "xywh"
+        args: dict[str, Value] = {"format": f"{'relative' if relative else 'absolute'} {corners}"}
+        outputs = {"images": Port("decode", "output")}
+        outputs |= {name: Port("moved", name) for name in ("boxes", "labels")}
+        graph = with_nodes(graph, Node("moved", "follow_boxes", args, inputs))
+        module = loader_of(replace(graph, outputs=outputs), tmp_path, "training")
+        (batch,) = module.Loader(module.build_pipeline())
+        found.append([target["boxes"] for target in module.detection_form(batch)[1]])
+    assert sum(map(len, found[0]))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-3)
 
 
 def test_the_program_trains_a_detection_model(

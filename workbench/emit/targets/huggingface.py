@@ -87,7 +87,7 @@ def emit_huggingface(resolved: ResolvedGraph) -> Mapping[str, Code]:
     lines = [line for name in module.outputs for line in _conversion(module, name)]
     fields = {
         "squeeze": "".join(f"{' ' * 12}{line}\n" for line in lines),
-        "example": "".join(f', {name}="DIR"' for name in module.parts.parameters),
+        "example": "".join(f', {each.name}="DIR"' for each in module.parts.parameters),
     }
     given = module.parts.parameters
     if given:
@@ -111,7 +111,7 @@ def _conversion(module: Module, name: str) -> list[str]:
     given, flow = f'batch["{name}"]', module.outputs[name]
     if name in module.labels:
         return [f"{given} = {given}.squeeze(-1).long()"]
-    text = model_input(name, flow)
+    text = model_input(given, flow)
     if flow.kind != "image" or text == given:
         return []
     return [f"images = {given}", f"{given} = {text.replace(given, 'images')}"]

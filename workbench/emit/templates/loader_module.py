@@ -25,6 +25,7 @@ from workbench.emit.templates.ragged_boxes import (
     ragged_fields,
     ragged_template,
 )
+from workbench.emit.templates.rendering import render_program
 from workbench.emit.templates.template_parts import (
     TemplateParts,
     fill_template,
@@ -120,25 +121,6 @@ ${{several_seed}}        )
 '''
 """``build_pipelines``, for several pipelines side by side."""
 
-RESUMABLE_SEVERAL = (
-    BUILD_SEVERAL.replace(
-        ") -> list",
-        "    resumable: bool = False,\n    checkpoint: dict[str, Any] | None = None,\n) -> list",
-    )
-    .replace(
-        "GPU.\n",
-        f"GPU.\n{_RESUMABLE_DOC}",
-    )
-    .replace(
-        "    pipes = []\n",
-        '    saved = checkpoint["pipelines"] if checkpoint else PIPELINES * [None]\n'
-        "    pipes = []\n",
-    )
-    .replace("$prefetch,\n", f"$prefetch,\n            {_KEPT}")
-    .replace("        )\n", "            checkpoint=saved[len(pipes)],\n        )\n")
-)
-"""The same, resuming from a checkpoint of the loader."""
-
 BATCH_SIZES = '''\
 def batch_sizes(meta: dict[str, int], epoch: int, batch_size: int) -> list[int]:
     """Return the number of samples in each batch of one epoch of a reader's shard.
@@ -233,104 +215,6 @@ $squeeze            yield {{name: values[: sizes[number]] for name, values in ba
 '''
 """A loader over DALI's PyTorch iterator."""
 
-LOADER_SEVERAL = f'''\
-{BATCH_SIZES}class Loader:
-    """Batches as dictionaries of tensors: $listed.
-
-    One pass is one epoch of the shard: every sample once, the last batch of each pipeline as
-    short as it comes. The pipelines take turns, and while one outputs a batch the others work
-    on their next ones. Every rank has the same number of batches, and none is empty: see
-    ``batch_sizes``. ``last_batch`` can repeat the last sample (FILL) or drop a short batch
-    (DROP) instead.
-{_LEFT_EARLY}$labels_doc    """
-
-    def __init__(
-        self,
-        pipes: Sequence[Pipeline],
-        last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL,
-        checkpoint: dict[str, Any] | None = None,
-        restart: bool = False,
-    ) -> None:
-        self.partial, self.restart = last_batch == LastBatchPolicy.PARTIAL, restart
-        self.metas = [pipe.reader_meta("$reader") for pipe in pipes]
-        self.batch_size = pipes[0].max_batch_size
-        self.iterators = [
-            $iterator(
-                [pipe],
-                OUTPUTS,
-$several_types                reader_name="$reader",  # it knows how long an epoch is
-                last_batch_policy={_POLICY},
-                auto_reset=True,
-            )
-            for pipe in pipes
-        ]
-        self.epoch = checkpoint["epoch"] if checkpoint else 0
-        self.given = checkpoint["given"] if checkpoint else 0  # batches of this epoch
-        self.newest: object = None
-
-    def sizes(self) -> list[list[int]]:
-        """Return the number of samples in each batch of each pipeline in this epoch."""
-        if not self.partial:
-            return [[self.batch_size] * len(batches) for batches in self.iterators]
-        return [batch_sizes(meta, self.epoch, self.batch_size) for meta in self.metas]
-
-    def __len__(self) -> int:
-        return sum(map(len, self.sizes()))
-
-    def __iter__(self) -> Iterator[dict[str, Tensor]]:
-        self.newest = current = object()
-        if self.restart and self.given:
-            for _ in self.rest(current):
-                pass
-        yield from self.rest(current)
-
-    def rest(self, current: object) -> Iterator[dict[str, Tensor]]:
-        """Yield the batches of this epoch that have not been output yet."""
-        sizes = self.sizes()
-        order = [
-            (turn, run)
-            for run in range(max(map(len, sizes)))
-            for turn in range(len(sizes))
-            if run < len(sizes[turn])
-        ]
-        for turn, run in order[self.given :]:
-{_REPLACED}            (batch,) = next(self.iterators[turn])
-            if run + 1 == len(sizes[turn]):
-                while next(self.iterators[turn], None):
-                    pass  # its epoch is over: it begins the next
-            self.given += 1
-            if self.given == len(order):  # a consumer may stop here
-                self.epoch, self.given = self.epoch + 1, 0
-$squeeze            yield {{name: values[: sizes[turn][run]] for name, values in batch.items()}}
-
-    def checkpoint(self) -> dict[str, Any]:
-        """Return the state of the loader of resumable pipelines."""
-        saved = [batches.checkpoints()[0] for batches in self.iterators]
-        return {{"epoch": self.epoch, "given": self.given, "pipelines": saved}}
-'''
-"""The same over several pipelines, which take turns."""
-
-
-def side_by_side(template: str, checkpoint: str = "") -> str:
-    """A template of ``RESUMABLE_BUILD`` and ``LOADER`` for several pipelines.
-
-    ``checkpoint`` is the expression of the loader's checkpoint, in a template that builds a loader.
-    """
-    template = replaced(
-        with_cores(template),
-        ("import Iterator\n", "import Iterator, Sequence\n"),
-        (RESUMABLE_BUILD, RESUMABLE_SEVERAL),
-        (LOADER, LOADER_SEVERAL),
-    )
-    if not checkpoint:
-        return template
-    return replaced(
-        template,
-        ("pipe = build_pipeline(", "pipes = build_pipelines("),
-        ("Loader(pipe, last_batch)", f"Loader(pipes, last_batch, {checkpoint})"),
-        ('NUM_THREADS, help="per rank"', 'NUM_THREADS, help="of each"'),
-    )
-
 
 def with_cores(template: str) -> str:
     """A template with what ``cores_without_interrupts`` needs to be imported."""
@@ -371,6 +255,24 @@ class Module:
     def labels(self) -> list[str]:
         """The outputs that are class numbers."""
         return class_numbers(self.outputs)
+
+    def render(self, template: str, **more: object) -> Code:
+        """A template of a loader, with ``more`` values of its own."""
+        names = ", ".join(f"``{name}``" for name in self.outputs)
+        fixed = [node.op for node in self.nodes if node.op in NO_CHECKPOINT]
+        always = shuffles_after_epoch(self.nodes)
+        return render_program(
+            template,
+            self.parts,
+            outputs=[*self.outputs],
+            listed=names if len(names) < 40 else f"the {len(self.outputs)} of ``OUTPUTS``",
+            labels=self.labels,
+            lists=self.lists,
+            reader=first_reader(self.nodes).id,
+            checkpointing="True" if always else "resumable or checkpoint is not None",
+            cannot_checkpoint=fixed[0] if fixed else "",
+            **more,
+        )
 
     def fill(self, template: str, **more: str) -> Code:
         """The template with the fields of the parts and those that sharded targets share."""
@@ -432,14 +334,6 @@ def torch_module(
     module = sharded_module(resolved, target, ragged=True, validation=validation)
     require_signed(resolved.graph, module.outputs, target)
     return module
-
-
-def squeezed_labels(module: Module) -> str:
-    """The lines of PyTorch's ``LOADER`` that make class numbers of what DALI gives."""
-    return "".join(
-        f'{" " * 12}batch["{name}"] = batch["{name}"].squeeze(-1).long()\n'
-        for name in module.labels
-    )
 
 
 def quoted_list(names: Sequence[str] | Outputs) -> str:

@@ -11,9 +11,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import indent
+from typing import Any
 
 from workbench.emit.core.outputs import Outputs, outputs_of_kind, ragged_outputs
-from workbench.emit.core.python import call, constant
+from workbench.emit.core.python import constant
 from workbench.errors import GraphExportError
 from workbench.graph.annotations.formats import box_format, is_relative
 from workbench.graph.model import Graph, Port
@@ -122,8 +123,8 @@ def ragged_fields(outputs: Outputs, lists: Sequence[str]) -> Mapping[str, str]:
     }
 
 
-def detection_function(found: Detection, outputs: Outputs) -> str:
-    """The function that gives torchvision's form of a batch, with two empty lines after it."""
+def detection_fields(found: Detection, outputs: Outputs) -> dict[str, Any]:
+    """What the macro ``detection_form`` of ``_training.py.j2`` is told of a detection."""
     flow = outputs[found.image]
     image = "image"
     if flow.axes == "HWC":
@@ -132,76 +133,21 @@ def detection_function(found: Detection, outputs: Outputs) -> str:
         image += ".float()"
     if flow.dtype == "UINT8":
         image += " / 255"
-    lines = []
-    if found.format.startswith("relative"):
-        lines += [
-            "height, width = image.shape[-2:]",
-            "boxes = boxes * boxes.new_tensor([width, height, width, height])",
-        ]
-    if found.format.endswith(" cxcywh"):
-        lines.append("boxes[:, :2] -= boxes[:, 2:] / 2")
-    if found.format.endswith("xywh"):
-        lines.append("boxes = torch.cat([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], dim=1)")
-    body = "".join(f"        {line}\n" for line in lines)
-    fed, names, mask = f'batch["{found.boxes}"], batch["{found.labels}"]', "boxes, labels", ""
-    if found.masks:
-        fed += "".join(f', batch["{each}"]' for each in found.masks)
-        names += ", polygons, vertices"
-        if len(found.masks) == 3:
-            names += ", places"
-        else:
-            body += "        places = torch.arange(len(boxes), device=boxes.device)\n"
-        body += "        masks = instance_masks(polygons, vertices, places, image.shape[-2:])\n"
-        mask = ', "masks": masks'
-    if "image" in body:
-        fed, names = f"images, {fed}", f"image, {names}"
-    pairs = call("pairs", "zip", [*fed.split(", "), "strict=True"])
-    form = f'"boxes": boxes, "labels": labels.long(){mask}'
-    return (_INSTANCE_MASKS if found.masks else "") + (
-        "def detection_form(\n"
-        "    batch: dict[str, Any],\n"
-        ") -> tuple[list[Tensor], list[dict[str, Tensor]]]:\n"
-        '    """Images and targets as torchvision\'s detection models take them.\n\n'
-        "    Images are floats (C, H, W); boxes (N, 4) are corners in pixels, labels (N,) int64.\n"
-        '    """\n'
-        f'    images = [{image} for image in batch["{found.image}"]]\n'
-        "    targets = []\n"
-        + "".join(f"{line}\n" for line in pairs)
-        + f"    for {names} in pairs:\n"
-        f"{body}"
-        f"        targets.append({{{form}}})\n"
-        "    return images, targets\n\n\n"
-    )
-
-
-_INSTANCE_MASKS = '''\
-def instance_masks(
-    polygons: Tensor, vertices: Tensor, places: Tensor, size: tuple[int, int]
-) -> Tensor:
-    """Masks (N, H, W) of what the polygons of each box enclose, by the centres of pixels."""
-    height, width = size
-    masks = torch.zeros(len(places), height, width, dtype=torch.uint8)
-    x, y = torch.arange(width) + 0.5, torch.arange(height) + 0.5
-    for instance, first, end in polygons.tolist():
-        inside = torch.zeros(height, width, dtype=torch.bool)
-        corners = vertices[first:end].tolist()
-        for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
-            if y0 != y1:
-                rows = (y0 <= y) != (y1 <= y)
-                edge = x0 + (y - y0) * (x1 - x0) / (y1 - y0)
-                inside ^= rows[:, None] & (x[None] < edge[:, None])
-        masks[places.cpu() == instance] |= inside.byte()
-    return masks.to(places.device)
-
-
-'''
-
-DETECTION_LOSS = (
-    "The sum of a detection model's losses, times the number of images.",
-    [
-        "    images, targets = detection_form(batch)",
-        "    losses: dict[str, Tensor] = model(images, targets)",
-        "    return torch.stack([*losses.values()]).sum() * len(images)",
-    ],
-)
-"""Docstring and body of the loss of torchvision's detection models."""
+    masks = found.masks or ()
+    read = {"boxes": found.boxes, "labels": found.labels}
+    read |= dict(zip(("polygons", "vertices", "places"), masks, strict=False))
+    relative = found.format.startswith("relative")
+    if relative or masks:  # an image's size is asked
+        fed = {"image": "images", **{name: f'batch["{each}"]' for name, each in read.items()}}
+    else:
+        fed = {name: f'batch["{each}"]' for name, each in read.items()}
+    return {
+        "image": image,
+        "images": found.image,
+        "names": [*fed],
+        "read": [*fed.values(), "strict=True"],
+        "relative": relative,
+        "centred": found.format.endswith(" cxcywh"),
+        "sized": not found.format.endswith(" ltrb"),
+        "masks": bool(masks),
+    }

@@ -35,15 +35,27 @@ from workbench.sources import SourceKind
 
 
 @dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of the program that says where data lie."""
+
+    name: str
+    about: str
+    """Of which kind they are, in a few words."""
+    metavar: str
+    in_memory: bool
+    """Whether it names a Python function, not a path."""
+
+
+@dataclass(frozen=True, slots=True)
 class TemplateParts:
-    """Text of an exported module; each field ends without a line break unless it says so."""
+    """What every template is given; a text ends without a line break unless it says so."""
 
     title: str
     """The graph's name and description, wrapped and safe inside a docstring."""
     constants: str
     finder: str
     """The functions that find the data, each with two empty lines after it."""
-    parameters: Mapping[str, SourceKind]
+    parameters: Sequence[Parameter]
     """What says where the data lie; none where the graph names its files."""
     definition: str
     """The pipeline function (or what a target makes of it)."""
@@ -51,6 +63,20 @@ class TemplateParts:
     """Its name."""
     lines: Mapping[str, range]
     """For each node its lines in ``definition``, from 0."""
+    pipeline_imports: Sequence[str]
+    """The lines that import what the pipeline function needs, besides ``fn``."""
+    finder_imports: Sequence[str]
+    """The same for ``finder``."""
+    pipeline_seeded: bool
+    """Whether the pipeline itself is given a seed: what draws without one gets its own from it."""
+    pipeline_arguments: Sequence[str]
+    """What readers in Python need of the pipeline."""
+    needs_gpu: bool
+    """Whether it runs on a GPU also where it decodes on the CPU."""
+    several: bool
+    """Whether several pipelines run side by side."""
+    shard_seed: str
+    """How far the seeds of two shards are apart."""
     imports: str
     """What to import from ``nvidia.dali`` besides ``fn`` and ``pipeline_def``."""
     plugins: Sequence[str]
@@ -86,6 +112,7 @@ class TemplateParts:
     """The constants that stand for values of nodes."""
 
 
+_TYPES = "from nvidia.dali import types"
 _SHARD = "shard_id: int, num_shards: int"
 SHARD = "One shard, padded at its end: no epoch reaches into the next one."
 """What a pipeline of one shard says of itself, by which an import knows that the graph does not."""
@@ -219,9 +246,23 @@ def make_parts(
         **(more or {}),
     }
     conditional = needs_conditionals(emitter.ordered)
+    plugins = plugin_imports(emitter.every_node())
     imports = policy_imports(emitter.every_node(), emitter.catalog)
     needs_gpu = any(node.device in ("gpu", "mixed") for node in emitter.every_node())
     uses_any = any("Any]" in kind.find_source for kind in found) or clip_names(emitter.every_node())
+    uses_math = any(map(emitter.calls_math, emitter.every_node()))
+    pipeline_imports = [*imports, *plugins]
+    if any("types." in text for text in definition):
+        pipeline_imports.append(_TYPES)
+    if uses_math:
+        pipeline_imports.append("from nvidia.dali import math")
+    finder_imports = [f"import {module}" for module in modules]
+    if uses_any:
+        finder_imports.append("from typing import Any")
+    if conditional and found:
+        finder_imports.append("from nvidia.dali.pipeline import do_not_convert")
+    if any("types." in kind.find_source for kind in kinds):
+        finder_imports.append(_TYPES)
     return TemplateParts(
         title=docstring_title(graph)
         + warning_lines(emitter.resolved)
@@ -231,11 +272,21 @@ def make_parts(
             line for name, text in constants.items() for line in constant(name, text)
         ),
         finder="".join(f"{_finder(kind, conditional)}\n\n" for kind in found) + emitter.functions(),
-        parameters=given,
+        parameters=[
+            Parameter(name, kind.about, kind.metavar, kind.in_memory)
+            for name, kind in given.items()
+        ],
         definition="\n".join(definition),
         function=function,
         lines=lines,
-        plugins=plugin_imports(emitter.every_node()),
+        pipeline_imports=pipeline_imports,
+        finder_imports=finder_imports,
+        pipeline_seeded=bool(imports) or not emitter.seed_name,
+        pipeline_arguments=[each for kind in kinds for each in kind.pipeline_arguments],
+        needs_gpu=needs_gpu,
+        several=settings.pipelines > 1,
+        shard_seed=f"{SHARD_SEED:_}",
+        plugins=plugins,
         policies="".join(f"{line}\n" for line in imports),
         not_converted=", do_not_convert" if conditional and found else "",
         pipeline_seed=(f"{INDENT * 2}seed=seed,\n" if imports or not emitter.seed_name else "")
@@ -339,12 +390,12 @@ def _for_each_parameter(found: re.Match[str], parts: TemplateParts) -> str:
         _in_two(
             re.sub(
                 r"\bdata\b",
-                name,
-                text.replace("folder of images", kind.about).replace("DIR", kind.metavar),
+                each.name,
+                text.replace("folder of images", each.about).replace("DIR", each.metavar),
             )
         )
-        for name, kind in parts.parameters.items()
-        if not kind.in_memory or "abspath" not in text  # module:factory is no path
+        for each in parts.parameters
+        if not each.in_memory or "abspath" not in text  # module:factory is no path
     )
 
 

@@ -3,79 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 from workbench.emit.core.outputs import class_shares, outputs_of_kind, require_images
-from workbench.emit.templates.loader_module import Module, squeezed_labels
-from workbench.emit.templates.ragged_boxes import DETECTION_LOSS, detection_function, find_detection
+from workbench.emit.templates.loader_module import Module
+from workbench.emit.templates.ragged_boxes import detection_fields, find_detection
 from workbench.errors import GraphExportError
 from workbench.graph.model import Source
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.tensor_type import TensorType
 
-_CLASSIFIER = (
-    "nn.Sequential(",
-    "    nn.BatchNorm2d(CHANNELS, affine=False),  # the data may have any range",
-    "    nn.Conv2d(CHANNELS, 32, kernel_size=7, stride=4),",
-    "    nn.ReLU(),",
-    "    nn.AdaptiveAvgPool2d(1),",
-    "    nn.Flatten(),",
-    "    nn.Linear(32, CLASSES),",
-    ")",
-)
-_PIXELWISE = (
-    "nn.Sequential(",
-    "    nn.BatchNorm2d(CHANNELS, affine=False),  # the data may have any range",
-    "    nn.Conv2d(CHANNELS, 32, kernel_size=7, padding=3),",
-    "    nn.ReLU(),",
-    "    nn.Conv2d(32, CLASSES, kernel_size=1),",
-    ")",
-)
 _BOUNDED = ("UINT8", "FLOAT")
 """Pictures of bytes are divided by 255; floats are taken to be normalised."""
-_DETECTOR = (
-    "detection.fasterrcnn_mobilenet_v3_large_320_fpn(",
-    "    weights=None,",
-    "    weights_backbone=None,",
-    "    num_classes=CLASSES + 1,  # 0 is the background",
-    ")",
-)
-_FEATURES = "128"
-"""Of a view, in SimCLR's projection (arXiv 2002.05709)."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """What is learned."""
-
-    doc: str
-    loss: Sequence[str]
-    model: Sequence[str]
-    classes: int | None = None
-    """How many there are by default; None where the model knows none."""
-
-
-def training_fields(module: Module, target: str, *, classes: str, indent: str) -> dict[str, str]:
-    """What a loop, a model and its loss ask for. Raises GraphExportError where nothing is learned.
-
-    ``classes`` is the expression of their number, ``indent`` stands before the model's lines.
-    """
+def training_fields(module: Module, target: str) -> dict[str, Any]:
+    """The values of ``_training.py.j2``. Raises GraphExportError where nothing is learned."""
     found = find_detection(module.graph, module.outputs)
-    task = _detection() if found else _task(module, require_images_of(module, target))
-    model = "\n".join(task.model)
-    if found and found.masks:
-        model = model.replace("fasterrcnn_mobilenet_v3_large_320_fpn", "maskrcnn_resnet50_fpn")
-    model = model.replace("CLASSES", classes if task.classes else _FEATURES)
-    option = f'    parser.add_argument("--classes", type=int, default={task.classes})\n'
+    if found:
+        task = {"task": "detection", "classes": 80}  # COCO's
+        return {**task, "detection": detection_fields(found, module.outputs)}
+    images = require_images_of(module, target)
+    first = module.outputs[images[0]]
     return {
-        "squeeze": squeezed_labels(module),
-        "detection": detection_function(found, module.outputs) if found else "",
-        "model": model.replace("\n", f"\n{indent}"),
-        "model_import": f"{indent}from torchvision.models import detection\n\n" if found else "",
-        "also": ", torchvision" if found else "",
-        "loss_doc": task.doc,
-        "class_option": option if task.classes else "",
-        "loss": "\n".join(task.loss),
+        **_task(module, images),
+        "inputs": [model_input(f'batch["{name}"]', module.outputs[name]) for name in images],
+        "channels": first.channels,
+        "normalise": first.dtype not in _BOUNDED,
     }
 
 
@@ -90,42 +45,16 @@ def require_images_of(module: Module, target: str) -> list[str]:
     return [name for name in pictures if form(name) == form(pictures[0])]
 
 
-def _detection() -> _Task:
-    doc, loss = DETECTION_LOSS
-    return _Task(doc, loss, _DETECTOR, classes=80)  # COCO's
-
-
-def _task(module: Module, images: list[str]) -> _Task:
+def _task(module: Module, images: list[str]) -> dict[str, Any]:
     """What the outputs other than the image, or two views of one, say is learned."""
-    first = module.outputs[images[0]]
-    fed = [model_input(name, module.outputs[name]) for name in images]
     if len(images) == 1 and (masks := _masks_of(module, images[0])):
-        body = [
-            f"    scores = model({fed[0]})",
-            f"    classes = {_mask_classes(masks, module.outputs[masks])}",
-            '    losses = F.cross_entropy(scores, classes, reduction="none")',
-            "    return losses.flatten(1).mean(dim=1).sum()",
-        ]
-        doc = "Cross entropy, the mean over the pixels of an image, summed over the batch."
-        return _Task(doc, body, _network(_PIXELWISE, first), classes=81)  # COCO's, and none
+        target = _mask_classes(masks, module.outputs[masks])
+        return {"task": "mask", "target": target, "classes": 81}  # COCO's, and none
     if len(images) == 1 and (labels := module.labels or class_shares(module.outputs)):
-        body = [
-            f"    scores = model({fed[0]})",
-            f'    return F.cross_entropy(scores, batch["{labels[0]}"], reduction="sum")',
-        ]
-        doc = "Cross entropy summed over the batch."
-        return _Task(doc, body, _network(_CLASSIFIER, first), classes=_class_count(module))
+        count = _class_count(module)
+        return {"task": "class", "target": f'batch["{labels[0]}"]', "classes": count}
     if len(images) == 2 and _are_views(module, images):
-        doc = "NT-Xent of SimCLR summed over the batch: each view finds the other of its photo."
-        body = [
-            f"    first = model({fed[0]})",
-            f"    second = model({fed[1]})",
-            "    views = F.normalize(torch.cat([first, second]))",
-            "    alike = (views @ views.T / 0.5).fill_diagonal_(-torch.inf)  # not itself",
-            "    others = torch.arange(len(views), device=views.device).roll(len(first))",
-            '    return F.cross_entropy(alike, others, reduction="sum") / 2',
-        ]
-        return _Task(doc, body, _network(_CLASSIFIER, first))
+        return {"task": "views", "classes": None}
     given = ", ".join(f"{name} ({flow.kind})" for name, flow in module.outputs.items())
     raise GraphExportError(
         f"{module.graph.outputs[images[0]].node}: nothing says what a model learns from {given}. "
@@ -175,23 +104,11 @@ def _class_count(module: Module) -> int:
     return shape[0] or 1000 if shape else 1000
 
 
-def _network(lines: Sequence[str], flow: TensorType) -> list[str]:
-    """A small model; where only the data tell its channels the first batch does."""
-    lines = [line for line in lines if flow.dtype not in _BOUNDED or "Norm" not in line]
-    if flow.channels is not None:
-        return [line.replace("CHANNELS", str(flow.channels)) for line in lines]
-    return [
-        line.replace("nn.", "nn.Lazy").replace("CHANNELS, ", "") if "CHANNELS" in line else line
-        for line in lines
-    ]
-
-
-def model_input(name: str, flow: TensorType) -> str:
-    """An image of a batch as a convolution takes it: floats, channels first.
+def model_input(text: str, flow: TensorType) -> str:
+    """An image of a batch, as ``text``, as a convolution takes it: floats, channels first.
 
     Of a sequence the mean of its frames: a place to begin, where a model of videos is to stand.
     """
-    text = f'batch["{name}"]'
     if flow.may_be_picture and flow.axes is None:
         flow = replace(flow, layout="HWC", shape=None)  # of arrays only the data tell
     if flow.layout and flow.layout[0] == "F" and not flow.may_be_picture:

@@ -1,0 +1,122 @@
+"""Jinja2 on the files ``*.py.j2`` of this folder: one for each target, ``_*.py.j2`` for several.
+
+A template is the exported program with ``{{ values }}`` and ``{% if ... %}``. Its imports stand in
+``{% filter imports(...) %}``, which sorts them as ruff does: their order there means nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from functools import cache
+from inspect import getsource
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.emit.core import python
+from workbench.emit.core.code import Code
+from workbench.emit.templates.cores import cores_without_interrupts
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from workbench.emit.templates.template_parts import TemplateParts
+
+
+def render(template: str, values: Mapping[str, Any]) -> str:
+    """The text of a template of this folder. A value that it names and is not given raises."""
+    return _environment().get_template(template).render(values)
+
+
+def render_program(template: str, parts: TemplateParts, **more: Any) -> Code:
+    """A program with the fields of ``parts`` and ``more``, and for each node its lines."""
+    values = {each.name: getattr(parts, each.name) for each in fields(parts)} | more
+    text = render(template, values)
+    return Code(text, lines_in(text, parts.definition, parts.lines))
+
+
+def lines_in(text: str, part: str, lines: Mapping[str, range]) -> dict[str, range]:
+    """The lines (from 1) of each node in a text; ``lines`` are those (from 0) in a part of it."""
+    before, found, _ = text.partition(part)
+    assert found, "a template leaves out the part that the nodes make"
+    first = before.count("\n") + 1
+    return {node: range(at.start + first, at.stop + first) for node, at in lines.items()}
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,
+        autoescape=False,
+    )
+    environment.filters |= {"imports": sorted_imports, "quoted": _quoted, "source": _source}
+    environment.globals |= {
+        "call": _call,
+        "constant": _constant,
+        "cores_without_interrupts": cores_without_interrupts,
+    }
+    return environment
+
+
+def sorted_imports(text: str, *more: Iterable[str]) -> str:
+    """The import statements of a text, a line each, and ``more``, as ruff sorts them.
+
+    Those from one module become one line; there is an empty line between the standard library and
+    other packages.
+    """
+    groups: dict[bool, tuple[set[str], dict[str, set[str]]]] = {}
+    for line in {*text.split("\n"), *(each for lines in more for each in lines)} - {""}:
+        keyword, module, *names = line.split(maxsplit=3)
+        other = module.partition(".")[0] not in sys.stdlib_module_names
+        whole, parts = groups.setdefault(other, (set(), {}))
+        if keyword == "import" or " as " in line:
+            whole.add(line)
+        else:
+            parts.setdefault(module, set()).update(names[1].split(", "))
+    written = []
+    for _, (whole, parts) in sorted(groups.items()):
+        joined = {
+            f"from {module} import {', '.join(sorted(names, key=_name_order))}"
+            for module, names in parts.items()
+        }
+        written.append("".join(f"{line}\n" for line in sorted(whole | joined, key=_line_order)))
+    return "\n".join(written)
+
+
+def _line_order(line: str) -> tuple[bool, str]:
+    keyword, module = line.split()[:2]
+    return keyword == "from", f"{module.lower()} {line.lower()}"
+
+
+def _name_order(name: str) -> tuple[int, str]:
+    """Constants, then classes, then the rest."""
+    kind = 0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2
+    return kind, name.lower()
+
+
+def _quoted(names: Iterable[str]) -> str:
+    """Names as the source of a list."""
+    return "[" + ", ".join(f'"{name}"' for name in names) + "]"
+
+
+def _source(function: Any) -> str:
+    """The text of a function of the workbench, without a line break at its end."""
+    return getsource(function).rstrip("\n")
+
+
+def _call(function: str, arguments: Sequence[str], target: str = "", indent: int = 4) -> str:
+    """``target = function(arguments)`` on as few lines as fit, the first without its indent."""
+    return "\n".join(python.call(target, function, arguments, " " * indent)).lstrip(" ")
+
+
+def _constant(name: str, value: str) -> str:
+    """``NAME = value``, a long list wrapped."""
+    return "\n".join(python.constant(name, value))
