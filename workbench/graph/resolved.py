@@ -5,41 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
-from workbench.catalog.spec import SHOWN_KINDS, Catalog, Device, OpSpec, PortKind
-from workbench.graph.checks.check import check_graph, require_sound, stopping_faults
+from workbench.catalog.spec import SHOWN_KINDS, Catalog
+from workbench.errors import GraphFaultsError
+from workbench.graph.checks.check import check_graph, checked_faults
 from workbench.graph.checks.check_warnings import active_warnings
 from workbench.graph.execution.active import active_graph
 from workbench.graph.model import DecodeDevice, Graph, Node, Port
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.node_order import ancestors, topological
-from workbench.graph.types.devices import infer_devices, port_kind
-from workbench.graph.types.shapes import infer_types
 from workbench.graph.types.tensor_type import TensorType
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.sources import DataFacts
 
 
 @dataclass(frozen=True)
-class ResolvedGraph:
-    """A graph and its catalogue, with what is inferred from them. Each is inferred once.
+class ResolvedGraph(TypedGraph):
+    """A graph with all that is known of it before it runs. Each is found once.
 
     ``resolve`` checks a graph; a caller of the constructor has checked it. ``facts`` are those of
     the data by parameter, if they are known: warnings depend on them.
     """
 
-    graph: Graph
-    catalog: Catalog
     facts: Mapping[str, DataFacts] = field(default_factory=dict)
-
-    @cached_property
-    def devices(self) -> Mapping[str, Device]:
-        """Where each node runs."""
-        return infer_devices(self.graph, self.catalog)
-
-    @cached_property
-    def types(self) -> Mapping[Port, TensorType]:
-        """What each port gives."""
-        return infer_types(self.graph, self.catalog)
 
     @cached_property
     def outputs(self) -> Mapping[str, TensorType]:
@@ -55,17 +44,17 @@ class ResolvedGraph:
     @cached_property
     def warnings(self) -> tuple[Fault, ...]:
         """Warnings of a graph that runs: they do not stop a run."""
-        return active_warnings(self.graph, self.catalog, self.facts)
+        return active_warnings(self, self.facts)
 
     @cached_property
-    def running(self) -> ResolvedGraph:
+    def running(self) -> Self:
         """What of the graph runs: without muted and loose nodes. It may have faults."""
         return self.of(active_graph(self.graph, self.catalog))
 
     @cached_property
     def stopping_faults(self) -> tuple[Fault, ...]:
         """The faults because of which the graph cannot run: not those of loose nodes."""
-        return stopping_faults(self.graph, self.catalog)
+        return checked_faults(self.running, self.graph)
 
     @cached_property
     def loose_faults(self) -> tuple[Fault, ...]:
@@ -84,19 +73,7 @@ class ResolvedGraph:
             if self.kind(port) in SHOWN_KINDS and self.types[port].may_be_shown
         }
 
-    def spec(self, node: Node) -> OpSpec:
-        """What the catalogue says of a node's operator."""
-        return self.catalog[node.op]
-
-    def kind(self, port: Port) -> PortKind:
-        """What flows out of a port, at any depth."""
-        return port_kind(self.graph, self.catalog, port)
-
-    def of(self, graph: Graph) -> ResolvedGraph:
-        """Another sound graph on the same data; this one if it is the same graph."""
-        return self if graph is self.graph else replace(self, graph=graph)
-
-    def decoding_on(self, device: DecodeDevice) -> ResolvedGraph:
+    def decoding_on(self, device: DecodeDevice) -> Self:
         """The same with images decoded there: ``cpu`` or ``mixed``."""
         if self.graph.settings.device == device:
             return self
@@ -118,5 +95,7 @@ def resolve(
 
     Raises GraphFaultsError for a graph with faults.
     """
-    require_sound(graph, catalog)
-    return ResolvedGraph(active_graph(graph, catalog), catalog, facts or {})
+    resolved = ResolvedGraph(graph, catalog, facts or {})
+    if resolved.stopping_faults:
+        raise GraphFaultsError(resolved.stopping_faults)
+    return resolved.running

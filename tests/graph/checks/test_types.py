@@ -10,10 +10,11 @@ import pytest
 
 from tests.helpers import CATALOG, chain_graph, script_batches, with_settings
 from workbench.catalog import Value
-from workbench.graph import Graph, Node, Port, check_graph, resolved
+from workbench.graph import Graph, Node, Port, check_graph
 from workbench.graph.checks.check_types import NORMALIZES, per_channel_faults
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Body
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.shapes import infer_types
 
 DECODED = Port("decode", "output")
@@ -46,7 +47,7 @@ def fed_graph(op: str, args: Mapping[str, Value], **sources: Node | Port) -> Gra
 def dali_runs(graph: Graph, photos: Path, folder: Path) -> bool:
     """Whether the exported script runs, where it is exported whatever the check says."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(resolved, "require_sound", lambda graph, catalog: None)
+        patch.setattr(ResolvedGraph, "stopping_faults", ())
         try:
             script_batches(graph, photos, 1, folder)
         except (RuntimeError, ValueError):

@@ -1,11 +1,11 @@
-"""Nodes, edges and their order; mappings that cannot be changed; seeds; caches by identity."""
+"""Nodes, edges and their order; mappings that cannot be changed; seeds."""
 
 from __future__ import annotations
 
 import copy
 import json
 import pickle
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
@@ -15,7 +15,6 @@ from workbench.graph import Edge, Graph, Node, Port, load_recipe
 from workbench.graph.edits.edit import free_seed
 from workbench.graph.model.bounds import USUAL_SEEDS
 from workbench.graph.model.frozen import FrozenDict, frozen
-from workbench.graph.model.identity_cache import identity_cached
 from workbench.graph.model.node_order import ancestors, topological
 
 
@@ -150,47 +149,3 @@ def test_it_is_copied_pickled_and_written_as_a_dict_is() -> None:
 def test_free(taken: list[int | None], free: int) -> None:
     nodes = [Node(f"n{i}", "random.uniform", seed=seed) for i, seed in enumerate(taken)]
     assert free_seed(Graph(nodes=tuple(nodes))) == free
-
-
-def test_an_answer_is_kept_for_the_thing_itself_and_no_other() -> None:
-    asked: list[Graph] = []
-
-    @identity_cached
-    def ask(graph: Graph, word: str = "") -> str:
-        asked.append(graph)
-        return graph.name + word
-
-    graph = load_recipe("rotate-jitter")
-    equal = replace(graph)
-    assert ask(graph) == ask(graph) == graph.name
-    assert len(asked) == 1
-    assert ask(equal) == graph.name
-    assert asked[-1] is equal, "an equal graph is asked about anew: to compare would take as long"
-    assert ask(graph, "!") == graph.name + "!"
-    assert ask(graph, word="?") == graph.name + "?"
-    assert ask(graph) == graph.name
-
-
-def test_few_answers_are_kept() -> None:
-    count = 0
-
-    @identity_cached
-    def ask(graph: Graph) -> int:
-        nonlocal count
-        count += 1
-        return count
-
-    graphs = [replace(load_recipe("rotate-jitter"), name=str(n)) for n in range(20)]
-    assert [ask(graph) for graph in graphs] == list(range(1, 21))
-    assert ask(graphs[-1]) == 20
-    assert ask(graphs[0]) == 21
-
-
-def test_an_option_is_known_by_its_name() -> None:
-    @identity_cached
-    def ask(graph: Graph, before: str = "", after: str = "") -> str:
-        return before + graph.name + after
-
-    graph, word = load_recipe("rotate-jitter"), "!"
-    assert ask(graph, before=word) == "!" + graph.name
-    assert ask(graph, after=word) == graph.name + "!"

@@ -15,6 +15,7 @@ from workbench.engine.resources.machine import Machine
 from workbench.errors import ArgumentError
 from workbench.graph.execution.pipelines import executor_faults, pipeline_faults
 from workbench.graph.model import DecodeDevice, Executor, Graph
+from workbench.graph.types.typed_graph import TypedGraph
 
 KNOBS = (
     *("hw_decoder_load", "threads", "batch_size", "prefetch", "pipelines", "executor"),
@@ -103,10 +104,10 @@ def grid_for(graph: Graph, catalog: Catalog, machine: Machine, device: DecodeDev
     if unmapped or not any(takes_dont_use_mmap(node, catalog) for node in graph.nodes):
         grid = replace(grid, dont_use_mmap=(unmapped,))
     wanted = replace(graph.settings, device=device, pipelines=2, executor="static")
-    other = replace(graph, settings=wanted)
-    if any(pipeline_faults(other, catalog)):
+    other = TypedGraph(replace(graph, settings=wanted), catalog)
+    if any(pipeline_faults(other)):
         grid = replace(grid, pipelines=(1,))
-    if any(executor_faults(other, catalog)):
+    if any(executor_faults(other)):
         grid = replace(grid, executor=("dynamic",))
     return grid
 

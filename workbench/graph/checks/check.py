@@ -22,10 +22,9 @@ from workbench.graph.execution.pipelines import executor_faults, pipeline_faults
 from workbench.graph.model import CHOICES, GRAPH, Graph, Node, Port, is_name
 from workbench.graph.model.bounds import LARGEST_SEED, SETTINGS
 from workbench.graph.model.faults import Fault, Faults
-from workbench.graph.model.identity_cache import identity_cached
 from workbench.graph.model.node_order import ancestors, topological
-from workbench.graph.types.devices import device_of, infer_devices
-from workbench.graph.types.shapes import infer_types
+from workbench.graph.types.devices import device_of
+from workbench.graph.types.typed_graph import TypedGraph
 
 __all__ = [
     "LARGEST_SEED",
@@ -48,20 +47,24 @@ def check_graph(graph: Graph, catalog: Catalog | None = None) -> Faults:
         assert not wb.check_graph(graph)
     """
     catalog = load_catalog() if catalog is None else catalog
-    return Faults(_explained(_faults_of(without_muted(graph, catalog), catalog), graph, catalog))
+    return Faults(checked_faults(TypedGraph(without_muted(graph, catalog), catalog), graph))
 
 
 def stopping_faults(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
     """The faults because of which a graph cannot run: not those of nodes that are loose."""
-    return _explained(_faults_of(active_graph(graph, catalog), catalog), graph, catalog)
+    return checked_faults(TypedGraph(active_graph(graph, catalog), catalog), graph)
 
 
-def _explained(faults: tuple[Fault, ...], graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
-    """The faults, those that muting has brought about in other words."""
+def checked_faults(part: TypedGraph, graph: Graph) -> tuple[Fault, ...]:
+    """The faults of what is left of a graph without its muted nodes.
+
+    Those that muting has brought about are in other words.
+    """
+    faults = _faults_of(part)
     muted = muted_nodes(graph)
     if not faults or not muted:
         return faults
-    before = _faults_of(set_muted(graph, muted, False), catalog)
+    before = _faults_of(part.of(set_muted(graph, muted, False)))
     return tuple(each if each in before else _by_muting(each, graph) for each in faults)
 
 
@@ -82,12 +85,10 @@ def _by_muting(fault: Fault, graph: Graph) -> Fault:
     )
 
 
-@identity_cached
-def _faults_of(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
+def _faults_of(typed: TypedGraph) -> tuple[Fault, ...]:
     """The faults of all nodes, whether they run or not."""
-    faults = list(_whole(graph, catalog))
-    devices = infer_devices(graph, catalog)
-    flows = infer_types(graph, catalog)
+    graph, catalog, devices, flows = typed.graph, typed.catalog, typed.devices, typed.types
+    faults = list(_whole(typed))
     for node in graph.walk():
         spec = catalog.find(node.op)
         if spec is None:
@@ -96,13 +97,13 @@ def _faults_of(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
         if spec.unusable:
             faults.append(_unusable(node, spec))
         if spec.bodies or node.bodies:
-            faults += region_faults(node, spec, graph, catalog, flows)
+            faults += region_faults(typed, node, spec)
         if spec.module:
             data = node.inputs.get("data")
             on_gpu = data is not None and device_of(devices, data) == "gpu"
             faults += auto_augment_faults(node, spec, on_gpu)
         faults += argument_faults(node, spec, graph)
-        faults += input_faults(node, spec, graph, catalog)
+        faults += input_faults(typed, node, spec)
         faults += type_faults(node, spec, devices, flows)
         if node.op == NORMALIZES:
             # Inserted with constants for three channels, also behind grey images.
@@ -158,7 +159,8 @@ def _unknown(node: Node, catalog: Catalog) -> Fault:
     )
 
 
-def _whole(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+def _whole(typed: TypedGraph) -> Iterator[Fault]:
+    graph = typed.graph
     for node_id, count in Counter(node.id for node in graph.walk()).items():
         if count > 1:
             yield Fault(
@@ -172,7 +174,7 @@ def _whole(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
                 "Use letters, digits and '_' only.",
                 "bad_id",
             )
-    yield from _outputs(graph, catalog)
+    yield from _outputs(typed)
     # An opaque node may stand for what reads, and has a fault of its own.
     if not graph.sources and not any(node.op in OPAQUE for node in graph.nodes):
         yield Fault(
@@ -187,11 +189,12 @@ def _whole(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
             cyclic[0].id, "", f"these nodes wait for each other: {names}", "Cut one edge.", "cycle"
         )
     yield from _settings(graph)
-    yield from pipeline_faults(graph, catalog)
-    yield from executor_faults(graph, catalog)
+    yield from pipeline_faults(typed)
+    yield from executor_faults(typed)
 
 
-def _outputs(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+def _outputs(typed: TypedGraph) -> Iterator[Fault]:
+    graph = typed.graph
     if not graph.outputs:
         yield Fault(
             "", "", "the graph gives nothing out", "Name at least one output.", "no_outputs"
@@ -206,7 +209,7 @@ def _outputs(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
                 "output_name",
                 name,
             )
-        problem = port_problem(port, graph, catalog)
+        problem = port_problem(typed, port)
         if problem:
             words, remedy = problem
             yield Fault(

@@ -7,7 +7,7 @@ from math import fsum, inf
 
 from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.own_operators.own_code import OWN_CODE
-from workbench.catalog.spec import Catalog, OpSpec, kind_fits
+from workbench.catalog.spec import OpSpec, kind_fits
 from workbench.graph.edits.edit import free_seed
 from workbench.graph.execution.dataset_parameters import found_by_source
 from workbench.graph.model import Body, Graph, Node, Port, region_of
@@ -15,24 +15,23 @@ from workbench.graph.model.bounds import LARGEST_SEED
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.ports import outputs_of, positional_ports
 from workbench.graph.model.values import value_fault
-from workbench.graph.types.devices import port_kind
 from workbench.graph.types.type_promotion import integer_range
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.own_code import own_code_faults
 
 _DECODE = "Decode it first: put decoders.image between them, or call .decode() in code."
 
 
-def port_problem(
-    port: Port, graph: Graph, catalog: Catalog, scope: str = ""
-) -> tuple[str, str] | None:
+def port_problem(typed: TypedGraph, port: Port, scope: str = "") -> tuple[str, str] | None:
     """What is wrong with a source that feeds something in ``scope``, and the remedy, or None."""
+    graph = typed.graph
     if not graph.has(port.node):
         return _body_input_problem(port, graph, scope)
     if graph.scope_of(port.node) != scope:
         inside = f"outside {scope}" if scope else f"inside {graph.scope_of(port.node)}"
         return f"which stands {inside}", "Take it in through the region's inputs and outputs."
     node = graph.node(port.node)
-    spec = catalog.find(node.op)
+    spec = typed.catalog.find(node.op)
     if spec is not None:
         names = [output.name for output in outputs_of(node, spec)]
         lacking = next((o.needs for o in spec.outputs if o.name == port.output), "")
@@ -187,12 +186,12 @@ def _seed(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
         )
 
 
-def input_faults(node: Node, spec: OpSpec, graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]:
     """What is wrong with the edges that lead into a node, and which are lacking."""
     ports = positional_ports(node, spec)
-    scope = graph.scope_of(node.id)
+    scope = typed.graph.scope_of(node.id)
     for name, source in node.inputs.items():
-        problem = port_problem(source, graph, catalog, scope)
+        problem = port_problem(typed, source, scope)
         if problem:
             words, remedy = problem
             yield Fault(node.id, name, f"it is fed by {source}, {words}", remedy, "source")
@@ -215,7 +214,7 @@ def input_faults(node: Node, spec: OpSpec, graph: Graph, catalog: Catalog) -> It
                 "unknown_input",
             )
             continue
-        want, got = ports[name], port_kind(graph, catalog, source)
+        want, got = ports[name], typed.kind(source)
         if not kind_fits(want, got):
             yield Fault(
                 node.id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from workbench.catalog.spec import Catalog, OpSpec
+from workbench.catalog.spec import OpSpec
 from workbench.graph.checks.check_nodes import port_problem
 from workbench.graph.control_flow.kinds import kind_of
 from workbench.graph.model import Graph, Node, Port, is_name, region_of
@@ -12,19 +12,15 @@ from workbench.graph.model.bounds import MOST_NESTED, MOST_TURNS_IN_ALL
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.node_order import running_order
 from workbench.graph.types.tensor_type import TensorType
+from workbench.graph.types.typed_graph import TypedGraph
 
 COLOURS = {1: "GRAY", 3: "RGB"}
 """Channels -> what images of so many are taken for."""
 
 
-def region_faults(
-    node: Node,
-    spec: OpSpec,
-    graph: Graph,
-    catalog: Catalog,
-    types: Mapping[Port, TensorType],
-) -> Iterator[Fault]:
+def region_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]:
     """All of them for one region; those of the nodes in it are told apart from these."""
+    graph, types = typed.graph, typed.types
     if not spec.bodies:
         yield Fault(node.id, "", f"{node.op} owns no bodies", "Remove them.", "bodies")
         return
@@ -52,7 +48,7 @@ def region_faults(
         yield from _control(node, port.name, types)
     yield from kind_of(node).faults(graph.at_scope(graph.scope_of(node.id)), node)
     for name in node.bodies:
-        yield from _body(node, spec, name, graph, catalog)
+        yield from _body(typed, node, spec, name)
     yield from _outputs(node, spec, types)
     if spec.consecutive:
         yield from _passed_on(node, spec, types)
@@ -91,7 +87,7 @@ def _control(node: Node, name: str, types: Mapping[Port, TensorType]) -> Iterato
         )
 
 
-def _body(node: Node, spec: OpSpec, name: str, graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+def _body(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iterator[Fault]:
     body, scope = node.bodies[name], node.scope(name)
     controls = [port.name for port in spec.inputs]
     for taken in body.inputs:
@@ -105,7 +101,7 @@ def _body(node: Node, spec: OpSpec, name: str, graph: Graph, catalog: Catalog) -
                 node.id, taken, f"{taken!r} is not a Python name", "Rename it.", "output_name"
             )
     for inner in body.nodes:
-        if (found := catalog.find(inner.op)) and found.reads:
+        if (found := typed.catalog.find(inner.op)) and found.reads:
             yield Fault(
                 inner.id,
                 "",
@@ -114,7 +110,7 @@ def _body(node: Node, spec: OpSpec, name: str, graph: Graph, catalog: Catalog) -
                 "bodies",
             )
     for output, port in body.outputs.items():
-        problem = port_problem(port, graph, catalog, scope)
+        problem = port_problem(typed, port, scope)
         if problem:
             words, remedy = problem
             yield Fault(

@@ -14,7 +14,8 @@ from workbench.graph.checks.box_warnings import box_warnings, facts_of
 from workbench.graph.execution.active import active_graph
 from workbench.graph.model import GRAPH, Graph, Node, Port, Source
 from workbench.graph.model.faults import Fault, Faults
-from workbench.graph.types.devices import decodes, port_kind
+from workbench.graph.types.devices import decodes
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.function_randomness import REMEDY, undetermined
 from workbench.sources import DataFacts, decodes_to_silence
 
@@ -50,16 +51,17 @@ def check_warnings(
         print(wb.check_warnings(graph))
     """
     catalog = load_catalog() if catalog is None else catalog
-    return active_warnings(active_graph(graph, catalog), catalog, facts or {})
+    return active_warnings(TypedGraph(active_graph(graph, catalog), catalog), facts or {})
 
 
-def active_warnings(active: Graph, catalog: Catalog, facts: Mapping[str, DataFacts]) -> Faults:
+def active_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Faults:
     """``check_warnings`` of the part of a graph that runs."""
+    active = typed.graph
     return Faults(
         (
-            *_covered(active, catalog),
-            *_scales(active, catalog),
-            *_sides(active, catalog, facts),
+            *_covered(typed),
+            *_scales(typed),
+            *_sides(typed, facts),
             *_order(active, facts),
             *box_warnings(active, facts),
             *_unusable(active, facts),
@@ -69,14 +71,14 @@ def active_warnings(active: Graph, catalog: Catalog, facts: Mapping[str, DataFac
     )
 
 
-def _covered(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+def _covered(typed: TypedGraph) -> Iterator[Fault]:
     """Operators that cover pixels, where annotations are outputs."""
-    kinds = {port_kind(graph, catalog, port) for port in graph.outputs.values()}
+    kinds = {typed.kind(port) for port in typed.graph.outputs.values()}
     annotations = [kind for kind in ("boxes", "points", "mask") if kind in kinds]
     if not annotations:
         return
-    for node in graph.walk():
-        spec = catalog.find(node.op)
+    for node in typed.graph.walk():
+        spec = typed.catalog.find(node.op)
         if spec is not None and spec.category == "occlusion":
             listed = " and ".join(annotations).replace("mask", "masks")
             yield Fault(
@@ -88,15 +90,14 @@ def _covered(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
             )
 
 
-def _scales(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+def _scales(typed: TypedGraph) -> Iterator[Fault]:
     """Constants of normalisation and arithmetic that do not fit the range of the pixels."""
     ranges: dict[Port, float | None] = {}
-    for node in graph.walk():
+    for node in typed.graph.walk():
         source = node.inputs.get("data")
-        body = graph.at_scope(graph.scope_of(node.id))
-        if source is None or port_kind(body, catalog, source) != "image":
+        if source is None or typed.kind(source) != "image":
             continue
-        top = _range(body, catalog, source, ranges)
+        top = _range(typed.at_scope(typed.graph.scope_of(node.id)), source, ranges)
         if top is None:
             continue
         factor = _factor(node, top)
@@ -166,29 +167,26 @@ def _factor(node: Node, top: float) -> float | None:
     return 1 / BYTES if top == 1.0 and node.op == "math.sub" and value > 2 else None
 
 
-def _range(
-    graph: Graph, catalog: Catalog, port: Port, known: dict[Port, float | None]
-) -> float | None:
+def _range(typed: TypedGraph, port: Port, known: dict[Port, float | None]) -> float | None:
     """The largest value that pixels of a port can have: 255, 1, or None where it is not known."""
     if port in known:
         return known[port]
     known[port] = None  # for cycles
-    known[port] = _range_of(graph, catalog, port, known)
+    known[port] = _range_of(typed, port, known)
     return known[port]
 
 
-def _range_of(
-    graph: Graph, catalog: Catalog, port: Port, known: dict[Port, float | None]
-) -> float | None:
+def _range_of(typed: TypedGraph, port: Port, known: dict[Port, float | None]) -> float | None:
+    graph = typed.graph
     if not graph.has(port.node):
         outer = graph.whole
         region = port.node.rpartition(".")[0]
         if not outer.has(region) or port.output not in outer.node(region).inputs:
             return None
-        scope = outer.at_scope(outer.scope_of(region))
-        return _range(scope, catalog, outer.node(region).inputs[port.output], known)
+        scope = typed.whole.at_scope(outer.scope_of(region))
+        return _range(scope, outer.node(region).inputs[port.output], known)
     node = graph.node(port.node)
-    spec = catalog.find(node.op)
+    spec = typed.catalog.find(node.op)
     if spec is None:
         return None
     if decodes(spec) and not isinstance(node, Source):
@@ -196,14 +194,14 @@ def _range_of(
     source = node.inputs.get("data", node.inputs.get("input"))
     if node.bodies:
         inner = [
-            _range(graph.at_scope(node.scope(name)), catalog, body.outputs[port.output], known)
+            _range(typed.at_scope(node.scope(name)), body.outputs[port.output], known)
             for name, body in node.bodies.items()
             if port.output in body.outputs
         ]
         return inner[0] if inner and len({*inner}) == 1 else None
     if source is None:
         return None
-    before = _range(graph, catalog, source, known)
+    before = _range(typed, source, known)
     if before is None:
         return None
     if node.op in ("math.truediv", "math.mul"):
@@ -245,18 +243,18 @@ def _words(name: str) -> str:
     return re.sub(r"[_\-.]", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).lower()
 
 
-def _sides(graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
+def _sides(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
     """Mirrors in a graph whose key points or classes have names with a side."""
     names_read = [name for each in facts.values() for name in each.names]
     plain = {_words(name) for name in names_read}
     sided = sorted(name for name in plain if swapped_side(name) != name)
     pairs = [name for name in sided if swapped_side(name) in plain]
-    kinds = {port_kind(graph, catalog, port) for port in graph.outputs.values()}
+    kinds = {typed.kind(port) for port in typed.graph.outputs.values()}
     if not pairs or not kinds & {"points", "label", "mask"}:
         return
-    for node in graph.walk():
+    for node in typed.graph.walk():
         names = _MIRRORS.get(node.op, ())
-        defaults = catalog[node.op].args if names else {}
+        defaults = typed.spec(node).args if names else {}
         mirrors = [
             name
             for name in names

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from workbench.catalog.spec import Catalog, Value
+from workbench.catalog.spec import Value
 from workbench.graph.model import Graph, Source
 from workbench.graph.model.faults import Fault
-from workbench.graph.types.devices import device_of, infer_devices
+from workbench.graph.types.devices import device_of
+from workbench.graph.types.typed_graph import TypedGraph
 
 SHARD_SEED = 100_000
 """By how much the seeds of two shards differ, so that they draw apart."""
@@ -69,13 +70,14 @@ def without_shard(graph: Graph, told: Collection[str]) -> Graph:
     return replace(graph, nodes=tuple(nodes))
 
 
-def pipeline_faults(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+def pipeline_faults(typed: TypedGraph) -> Iterator[Fault]:
     """Why the pipelines of a graph cannot run side by side."""
+    graph = typed.graph
     count = graph.settings.pipelines
     if not isinstance(count, int) or count < 2:  # another type is a fault of the setting
         return
     for source in graph.sources:
-        spec = catalog.find(source.op)
+        spec = typed.catalog.find(source.op)
         if spec is not None and "num_shards" not in spec.args:
             yield Fault(
                 source.id,
@@ -86,11 +88,11 @@ def pipeline_faults(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
             )
 
 
-def executor_faults(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+def executor_faults(typed: TypedGraph) -> Iterator[Fault]:
     """What only DALI's dynamic executor can run: nodes on the CPU behind the GPU."""
+    graph, devices = typed.graph, typed.devices
     if graph.settings.executor == "dynamic":
         return
-    devices = infer_devices(graph, catalog)
     for node in graph.walk():
         behind = next((p for p in node.inputs.values() if device_of(devices, p) != "cpu"), None)
         if behind is not None and devices[node.id] == "cpu":

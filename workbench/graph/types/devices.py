@@ -7,7 +7,6 @@ from typing import Literal
 
 from workbench.catalog.spec import SHOWN_KINDS, Catalog, Device, OpSpec, PortDevice, PortKind
 from workbench.graph.model import Graph, Node, Port, Source, region_of
-from workbench.graph.model.identity_cache import identity_cached
 from workbench.graph.model.node_order import running_order
 from workbench.graph.model.ports import body_inputs, outputs_of
 from workbench.graph.types.shapes import infer_types
@@ -37,7 +36,6 @@ def gives_pixels(node: Node, catalog: Catalog) -> bool:
     return read or decodes(spec)
 
 
-@identity_cached
 def infer_devices(graph: Graph, catalog: Catalog) -> Mapping[str, Device]:
     """Device of every node by id; nodes of unknown operators count as CPU.
 

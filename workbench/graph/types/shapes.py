@@ -10,7 +10,6 @@ from typing import cast
 
 from workbench.catalog.spec import SHOWN_KINDS, Catalog, OutputRule, PortKind, PortSpec
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.model.identity_cache import identity_cached
 from workbench.graph.model.node_order import running_order
 from workbench.graph.model.ports import body_inputs, outputs_of
 from workbench.graph.types.shape_inference import SHAPE_RULES
@@ -20,7 +19,6 @@ from workbench.graph.types.type_promotion import operand_types, result_type
 __all__ = ["TensorType", "infer_types", "type_text"]
 
 
-@identity_cached
 def infer_types(graph: Graph, catalog: Catalog) -> Mapping[Port, TensorType]:
     """What flows out of every port of the graph.
 
