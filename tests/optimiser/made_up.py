@@ -60,11 +60,11 @@ def make_up(
             raise CancelledError("Cancelled.")
         return rows
 
-    def refused(self: OptimisationExperiment, engine: Any, catalog: Any, step: Any) -> str:
+    def refused(self: OptimisationExperiment, engine: Any, step: Any) -> str:
         from workbench.bench.records.context import graph_hash
 
         self._compared[graph_hash(step.graph)] = pixels(step.name)
-        return compared(self, engine, catalog, step)
+        return compared(self, engine, step)
 
     compared = OptimisationExperiment._refused
     monkeypatch.setattr(OptimisationExperiment, "_refused", refused)

@@ -30,6 +30,7 @@ from workbench.errors import (
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.rewrites import EVERYWHERE, Rewrite, load_rewrites, rewritten
 from workbench.graph.types.devices import infer_devices
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.optimiser import Optimisation, OptimisationExperiment, optimisation_of, optimise
 from workbench.optimiser.difference import WorstSample
 from workbench.optimiser.experiment import CONTROL, ORIGINAL
@@ -273,7 +274,8 @@ def test_what_cannot_be_optimised_says_why(photos: Path) -> None:
 def test_for_real_a_lie_is_found_and_a_law_is_not(
     monkeypatch: pytest.MonkeyPatch, photos: Path
 ) -> None:
-    def brighter(graph: Any, catalog: Any) -> Any:
+    def brighter(typed: TypedGraph) -> Any:
+        graph = typed.graph
         node = next((n for n in graph.nodes if n.args.get("brightness") == 0.9), None)
         if node is not None:
             args = {**node.args, "brightness": 0.95}
@@ -452,7 +454,7 @@ def test_it_is_applied_by_name_with_what_it_needs_by_class_or_whole(found: Optim
     assert ops(found.apply())[1:] == ["decoders.image_crop", "color_twist"]
     assert ops(found.apply("exact"))[1:] == ["decoders.image_crop", "contrast", "brightness"]
     assert found.apply("crop-in-decoder") == found.apply("exact")
-    assert found.apply(*NAMES) == rewritten(found.graph, CATALOG, NAMES)
+    assert found.apply(*NAMES) == rewritten(TypedGraph(found.graph, CATALOG), NAMES)
     with pytest.raises(GraphEditError, match=r"'join-crops' is not proposed\. Give colour-after"):
         found.apply("join-crops")
 

@@ -9,7 +9,7 @@ from typing import Self
 
 from workbench.catalog.spec import SHOWN_KINDS, Catalog
 from workbench.errors import GraphFaultsError
-from workbench.graph.checks.check import check_graph, checked_faults
+from workbench.graph.checks.check import all_faults, checked_faults
 from workbench.graph.checks.check_warnings import active_warnings
 from workbench.graph.execution.active import active_graph
 from workbench.graph.model import DecodeDevice, Graph, Node, Port
@@ -61,8 +61,7 @@ class ResolvedGraph(TypedGraph):
         """The faults of nodes that no output depends on: they stop nothing."""
         if self.running.graph is self.graph:
             return ()
-        every = check_graph(self.graph, self.catalog)
-        return tuple(fault for fault in every if fault not in self.stopping_faults)
+        return tuple(fault for fault in all_faults(self) if fault not in self.stopping_faults)
 
     @cached_property
     def images(self) -> Mapping[str, Port]:

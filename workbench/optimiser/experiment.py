@@ -25,7 +25,6 @@ from workbench.bench.measuring.measurement_config import (
 from workbench.bench.measuring.stats import Interval, paired_ratio
 from workbench.bench.records.context import graph_hash
 from workbench.bench.records.record import Report
-from workbench.catalog.spec import Catalog
 from workbench.engine.protocol.process import Engine
 from workbench.engine.protocol.worker_progress import Progress
 from workbench.engine.resources.machine import Machine
@@ -40,6 +39,7 @@ from workbench.graph.rewrites import (
     load_rewrites,
     rewritten,
 )
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.variants.difference import graph_differences
 from workbench.optimiser.difference import Difference, compare_outputs
 from workbench.optimiser.proposal import LEAST_PSNR, Proposal
@@ -73,14 +73,14 @@ class Step:
     kind: Class
 
 
-def steps_of(graph: Graph, catalog: Catalog, names: Collection[str]) -> tuple[Step, ...]:
+def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[Step, ...]:
     """The rewrites that change a graph, one after another, those that are exact in it first.
 
     What finds a place only behind a later one comes behind that. A step's graph is what
     ``rewritten`` gives for its name and the names before it.
     """
     classes: dict[str, Class] = {
-        name: find_rewrite(name).class_in(graph, catalog) for name in in_order(names)
+        name: find_rewrite(name).class_in(typed) for name in in_order(names)
     }
     left = sorted(classes, key=lambda name: classes[name] != "exact")
     steps: list[Step] = []
@@ -88,8 +88,8 @@ def steps_of(graph: Graph, catalog: Catalog, names: Collection[str]) -> tuple[St
     while found:
         found = False
         for name in tuple(left):
-            before = steps[-1].graph if steps else graph
-            after = rewritten(graph, catalog, [*(step.name for step in steps), name])
+            before = steps[-1].graph if steps else typed.graph
+            after = rewritten(typed, [*(step.name for step in steps), name])
             if after != before:
                 near = bool(steps) and steps[-1].kind == "near"
                 steps.append(Step(name, after, "near" if near else classes[name]))
@@ -98,25 +98,26 @@ def steps_of(graph: Graph, catalog: Catalog, names: Collection[str]) -> tuple[St
     return tuple(steps)
 
 
-def needs_of(graph: Graph, catalog: Catalog, names: Sequence[str]) -> tuple[str, ...]:
+def needs_of(typed: TypedGraph, names: Sequence[str]) -> tuple[str, ...]:
     """Of the names before the last those without which the last changes nothing."""
+    graph = typed.graph
     *needed, name = names
-    if rewritten(graph, catalog, [name]) != graph:  # as most do: not all of the others one by one
+    if rewritten(typed, [name]) != graph:  # as most do: not all of the others one by one
         return ()
     for each in reversed(names[:-1]):
         fewer = [other for other in needed if other != each]
-        if rewritten(graph, catalog, [*fewer, name]) != rewritten(graph, catalog, fewer):
+        if rewritten(typed, [*fewer, name]) != rewritten(typed, fewer):
             needed = fewer
     return tuple(needed)
 
 
-def relied_on(graph: Graph, catalog: Catalog, names: Sequence[str]) -> frozenset[str]:
+def relied_on(typed: TypedGraph, names: Sequence[str]) -> frozenset[str]:
     """Of the names before the last each without which, among the others, the last does nothing."""
     *before, name = names
     found = set()
     for each in before:
         others = [other for other in before if other != each]
-        if rewritten(graph, catalog, [*others, name]) == rewritten(graph, catalog, others):
+        if rewritten(typed, [*others, name]) == rewritten(typed, others):
             found.add(each)
     return frozenset(found)
 
@@ -174,18 +175,17 @@ class OptimisationExperiment(SpeedExperiment):
         Raises GraphFaultsError where the graph cannot run, and GraphEditError for a name that no
         rewrite has.
         """
-        catalog, machine = self.prepared.catalog, self.prepared.machine
-        require_sound(self.graph, catalog)
+        require_sound(self.graph, self.prepared.catalog)
         for name in self.names:  # says which name no rewrite has
             find_rewrite(name)
         config = config_of(self.graph)
         self.require_measurable(config)
         base = self.entry(config, ORIGINAL)
         self._probed = self._probe(base) if self.seconds else None
-        names = self._useful(catalog, machine)
+        names = self._useful(self.prepared.machine)
         rows: tuple[Measurement, ...] = ()
         while True:
-            self._steps = self._near_enough(catalog, names)
+            self._steps = self._near_enough(names)
             if not self._steps:  # nothing to compare with: no turns of the graph with itself
                 rows = rows[:2] or (self._probed or self._probe(base))[:1]
                 break
@@ -207,21 +207,21 @@ class OptimisationExperiment(SpeedExperiment):
         optimise = self._told(self._judged(rows, self._steps), rows)
         return Outcome(rows, {"optimise": optimise, "interrupted": self._cut})
 
-    def _useful(self, catalog: Catalog, machine: Machine) -> list[str]:
+    @property
+    def _typed(self) -> TypedGraph:
+        return TypedGraph(self.graph, self.prepared.catalog)
+
+    def _useful(self, machine: Machine) -> list[str]:
         """The names to try; what is of no use without a GPU says so where there is none."""
         names = []
         for name in self.names:
             one = find_rewrite(name)
-            if (
-                one.needs_gpu
-                and machine.no_gpu
-                and rewritten(self.graph, catalog, [name]) != self.graph
-            ):
+            if one.needs_gpu and machine.no_gpu and rewritten(self._typed, [name]) != self.graph:
                 why = f"it needs a GPU: {machine.no_gpu}"
                 self._rejected[name] = Proposal(name, one.title, "near", rejected=why)
             else:
                 names.append(name)
-        return by_node(self.graph, catalog, names)
+        return by_node(self._typed, names)
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
         """What is known after a timed round."""
@@ -239,8 +239,7 @@ class OptimisationExperiment(SpeedExperiment):
 
     def _compared_steps(self, steps: Sequence[Step]) -> list[Proposal]:
         """The steps with what the comparison found; none is measured yet."""
-        catalog = self.prepared.catalog
-        return [self._proposal(catalog, steps, place) for place in range(len(steps))]
+        return [self._proposal(steps, place) for place in range(len(steps))]
 
     def interrupted_report(self) -> Report | None:
         """What is known of a run that was ended early; None before its first round."""
@@ -250,18 +249,18 @@ class OptimisationExperiment(SpeedExperiment):
         optimise = self._told(self._judged(rows, steps), rows)
         return self.report(rows, optimise=optimise, interrupted=True)
 
-    def _near_enough(self, catalog: Catalog, names: Collection[str]) -> tuple[Step, ...]:
+    def _near_enough(self, names: Collection[str]) -> tuple[Step, ...]:
         """The steps whose pixels are as near to the original's as their class says."""
         with self.progress.engine(self.stop) as engine:
             while True:
-                steps = steps_of(self.graph, catalog, names)
+                steps = steps_of(self._typed, names)
                 for place, step in enumerate(steps):
                     self.check_cancelled()
                     self.progress(_COMPARING * place / len(steps), f"comparing {step.name}")
                     self._publish_compared(steps)
-                    why = self._late_to_compare(step) or self._refused(engine, catalog, step)
+                    why = self._late_to_compare(step) or self._refused(engine, step)
                     if why:
-                        one = self._proposal(catalog, steps, place)
+                        one = self._proposal(steps, place)
                         self._rejected[step.name] = replace(one, rejected=why)
                         names = [name for name in names if name != step.name]
                         break
@@ -277,7 +276,7 @@ class OptimisationExperiment(SpeedExperiment):
         self._cut = True
         return LATE.format("compared")
 
-    def _refused(self, engine: Engine, catalog: Catalog, step: Step) -> str:
+    def _refused(self, engine: Engine, step: Step) -> str:
         """Why a step's pixels are not what its class promises; empty where they are."""
         key = graph_hash(step.graph)
         if key not in self._compared:
@@ -328,7 +327,7 @@ class OptimisationExperiment(SpeedExperiment):
     def _reject_late(self, most: int) -> None:
         """Leave out the steps behind the first so many: the time has no room for them."""
         for place in range(most, len(self._steps)):
-            one = self._proposal(self.prepared.catalog, self._steps, place)
+            one = self._proposal(self._steps, place)
             self._rejected[one.name] = replace(one, rejected=LATE.format("measured"))
             self._cut = True
         self._steps = self._steps[:most]
@@ -349,7 +348,6 @@ class OptimisationExperiment(SpeedExperiment):
         """The steps with their gains, and why one brings none."""
         if len(rows) < 2:
             return ()
-        catalog = self.prepared.catalog
         first, again, *others = rows
         for row in (first, again):
             if row.reason:
@@ -357,18 +355,16 @@ class OptimisationExperiment(SpeedExperiment):
         noise = noise_of(paired_ratio(again.imgs_per_s, first.imgs_per_s))
         found, before = [], first
         for place, row in enumerate(others):
-            one = self._proposal(catalog, steps, place)
+            one = self._proposal(steps, place)
             if row.reason:
                 found.append(replace(one, rejected=row.reason))
                 continue
             gain = paired_ratio(row.imgs_per_s, before.imgs_per_s)
             found.append(replace(one, gain=gain, rejected=no_gain(one, gain, noise)))
             before = row
-        return self._with_prerequisites(catalog, found, noise)
+        return self._with_prerequisites(found, noise)
 
-    def _with_prerequisites(
-        self, catalog: Catalog, found: Sequence[Proposal], noise: float
-    ) -> tuple[Proposal, ...]:
+    def _with_prerequisites(self, found: Sequence[Proposal], noise: float) -> tuple[Proposal, ...]:
         """With those not rejected that bring nothing themselves, but the place of what does."""
         kept, names = list(found), [one.name for one in found]
         for place, one in reversed(list(enumerate(found))):
@@ -377,13 +373,13 @@ class OptimisationExperiment(SpeedExperiment):
             worth = one.gain.median
             for later, other in enumerate(kept[place + 1 :], place + 1):
                 if other.gain is not None and not other.rejected:
-                    relied = self._relied_on(catalog, tuple(names[: later + 1]))
+                    relied = self._relied_on(tuple(names[: later + 1]))
                     worth *= other.gain.median if one.name in relied else 1.0
             if worth > 1 + noise:
                 kept[place] = replace(one, rejected="")
         return tuple(kept)
 
-    def _proposal(self, catalog: Catalog, steps: Sequence[Step], place: int) -> Proposal:
+    def _proposal(self, steps: Sequence[Step], place: int) -> Proposal:
         step, rewrite = steps[place], find_rewrite(steps[place].name)
         before = steps[place - 1].graph if place else self.graph
         changed = {each.node for each in graph_differences(before, step.graph)}
@@ -391,19 +387,19 @@ class OptimisationExperiment(SpeedExperiment):
             step.name,
             rewrite.title,
             step.kind,
-            self._needs(catalog, tuple(each.name for each in steps[: place + 1])),
+            self._needs(tuple(each.name for each in steps[: place + 1])),
             tuple(node.id for node in self.graph.walk() if node.id in changed),
             difference=self._compared.get(graph_hash(step.graph), Difference()),
         )
 
-    def _relied_on(self, catalog: Catalog, names: tuple[str, ...]) -> frozenset[str]:
+    def _relied_on(self, names: tuple[str, ...]) -> frozenset[str]:
         if names not in self._relied:
-            self._relied[names] = relied_on(self.graph, catalog, names)
+            self._relied[names] = relied_on(self._typed, names)
         return self._relied[names]
 
-    def _needs(self, catalog: Catalog, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _needs(self, names: tuple[str, ...]) -> tuple[str, ...]:
         if names not in self._needed:
-            self._needed[names] = needs_of(self.graph, catalog, names)
+            self._needed[names] = needs_of(self._typed, names)
         return self._needed[names]
 
     def _told(self, judged: Sequence[Proposal], rows: Sequence[Measurement]) -> dict[str, Any]:

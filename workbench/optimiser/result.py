@@ -15,6 +15,7 @@ from workbench.errors import GraphEditError, RecordFormatError
 from workbench.figures import plot_values
 from workbench.graph.model import Graph
 from workbench.graph.rewrites import law_of, load_rewrites, rewritten
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.optimiser.difference import WorstSample
 from workbench.optimiser.proposal import (
     Proposal,
@@ -67,7 +68,7 @@ class Optimisation:
 
             faster = found.apply("exact")
         """
-        return rewritten(self.graph, load_catalog(), self.chosen(names))
+        return rewritten(TypedGraph(self.graph, load_catalog()), self.chosen(names))
 
     def chosen(self, names: Sequence[str]) -> tuple[str, ...]:
         """The names of proposals that these words mean, with what they need."""

@@ -14,6 +14,7 @@ from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, check_graph
 from workbench.graph.edits.edit import chain, start_graph
 from workbench.graph.rewrites import rewritten
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.optimiser.difference import Difference, compare_outputs
 from workbench.sources import open_datasets
 
@@ -42,10 +43,10 @@ def cases(table: Mapping[str, Any]) -> list[Any]:
 
 def done(graph: Graph, *names: str) -> Graph:
     """The graph after some rewrites: sound, with the same sources, draws and outputs."""
-    after = rewritten(graph, CATALOG, names)
+    after = rewritten(TypedGraph(graph, CATALOG), names)
     assert check_graph(after, CATALOG) == check_graph(graph, CATALOG)
     assert list(after.outputs) == list(graph.outputs)
-    assert rewritten(after, CATALOG, names) == after
+    assert rewritten(TypedGraph(after, CATALOG), names) == after
     seeds = {node.seed for node in graph.walk()}
     assert {node.seed for node in after.walk()} <= seeds
     return after

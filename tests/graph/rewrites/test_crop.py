@@ -10,6 +10,7 @@ import workbench as wb
 from tests.graph.rewrites.laws import CATALOG, cases, done, ops, require_exact, require_near, start
 from workbench.graph import Graph
 from workbench.graph.rewrites import load_rewrites
+from workbench.graph.types.typed_graph import TypedGraph
 
 PLACE = {"crop_pos_x": wb.random.uniform(range=(0.0, 1.0)), "crop_pos_y": 0.31}
 PLACED = start().crop(crop=(61, 73), **PLACE)
@@ -64,8 +65,8 @@ def test_what_would_be_another_window_stays(names: list[str], graph: Graph) -> N
 
 def test_on_a_gpu_a_crop_in_the_decoder_is_near() -> None:
     rewrite = load_rewrites()["crop-in-decoder"]
-    assert rewrite.class_in(PLACED, CATALOG) == "exact"
-    assert rewrite.class_in(PLACED.with_settings(device="mixed"), CATALOG) == "near"
+    assert rewrite.class_in(TypedGraph(PLACED, CATALOG)) == "exact"
+    assert rewrite.class_in(TypedGraph(PLACED.with_settings(device="mixed"), CATALOG)) == "near"
 
 
 def test_a_random_crop_in_the_decoder_has_the_same_windows(photos: Path) -> None:

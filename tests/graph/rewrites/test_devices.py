@@ -12,6 +12,7 @@ from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph
 from workbench.graph.rewrites import by_node, rewritten
 from workbench.graph.types.devices import infer_devices
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.optimiser.experiment import steps_of
 
 
@@ -29,20 +30,20 @@ ALL = ["decode", "random_resized_crop", "brightness", "crop_mirror_normalize"]
 
 
 def test_each_node_may_be_where_the_gpu_begins() -> None:
-    names = by_node(chain(), CATALOG, ["on-the-gpu"])
+    names = by_node(TypedGraph(chain(), CATALOG), ["on-the-gpu"])
     assert names == [f"on-the-gpu@{node}" for node in reversed(ALL)]
     for at, node in enumerate(ALL):
         after = done(chain(), f"on-the-gpu@{node}")
         assert on_gpu(after) == ALL[at:]
         assert check_graph(after, CATALOG) == ()
     assert on_gpu(done(chain(), "on-the-gpu")) == ALL
-    assert by_node(chain(), CATALOG, ["on-the-cpu"]) == []
+    assert by_node(TypedGraph(chain(), CATALOG), ["on-the-cpu"]) == []
 
 
 def test_what_a_person_put_on_the_cpu_what_draws_and_what_has_one_side_stay() -> None:
     graph = chain()
     own = with_node(graph, "brightness", device="cpu")
-    names = by_node(own, CATALOG, ["on-the-gpu"])
+    names = by_node(TypedGraph(own, CATALOG), ["on-the-gpu"])
     assert "on-the-gpu@brightness" not in names
     assert not any("reader" in name or "uniform" in name for name in names)
 
@@ -62,24 +63,26 @@ def there_and_back() -> Graph:
 
 def test_what_goes_from_the_gpu_to_the_cpu_and_back_may_stay_there() -> None:
     graph = there_and_back()
-    names = by_node(graph, CATALOG, ["on-the-gpu"])
+    names = by_node(TypedGraph(graph, CATALOG), ["on-the-gpu"])
     assert names == ["on-the-gpu@contrast", "on-the-gpu@brightness"]
-    assert rewritten(graph, CATALOG, names[:1]) == graph, "its image comes from the CPU"
+    assert rewritten(TypedGraph(graph, CATALOG), names[:1]) == graph, "its image comes from the CPU"
     first = done(graph, names[1])
     assert on_gpu(first) == ["decode", "random_resized_crop", "brightness", "crop_mirror_normalize"]
     assert "contrast" in on_gpu(done(graph, *names))
-    assert [step.name for step in steps_of(graph, CATALOG, names)] == list(reversed(names))
+    assert [step.name for step in steps_of(TypedGraph(graph, CATALOG), names)] == list(
+        reversed(names)
+    )
 
 
 def test_together_they_come_to_an_end() -> None:
     for graph in (chain(), chain().with_settings(device="mixed"), there_and_back()):
-        after = rewritten(graph, CATALOG, ["on-the-gpu", "on-the-cpu"])
+        after = rewritten(TypedGraph(graph, CATALOG), ["on-the-gpu", "on-the-cpu"])
         assert check_graph(after, CATALOG) == ()
 
 
 def test_other_rewrites_have_no_nodes() -> None:
     with pytest.raises(GraphEditError, match="'join-crops@crop' is no rewrite"):
-        rewritten(chain(), CATALOG, ["join-crops@crop"])
+        rewritten(TypedGraph(chain(), CATALOG), ["join-crops@crop"])
 
 
 @pytest.mark.gpu
@@ -91,7 +94,7 @@ def test_pixels_are_near_wherever_it_crosses(node: str, photos: Path) -> None:
 @pytest.mark.gpu
 def test_pixels_are_near_without_the_way_back(photos: Path) -> None:
     graph = there_and_back()
-    require_near(graph, done(graph, *by_node(graph, CATALOG, ["on-the-gpu"])), photos)
+    require_near(graph, done(graph, *by_node(TypedGraph(graph, CATALOG), ["on-the-gpu"])), photos)
 
 
 # What comes back from the GPU, node by node.
@@ -99,15 +102,19 @@ def test_pixels_are_near_without_the_way_back(photos: Path) -> None:
 
 def test_from_the_decoder_on_each_may_come_back_and_the_others_stay() -> None:
     mixed = chain().with_settings(device="mixed")
-    names = by_node(mixed, CATALOG, ["on-the-cpu"])
+    names = by_node(TypedGraph(mixed, CATALOG), ["on-the-cpu"])
     assert names == [f"on-the-cpu@{node}" for node in ALL]
     for count in range(1, len(ALL) + 1):
         assert on_gpu(done(mixed, *names[:count])) == ALL[count:]
-    assert rewritten(mixed, CATALOG, names[1:]) == mixed, "from the GPU it would be copied back"
+    assert rewritten(TypedGraph(mixed, CATALOG), names[1:]) == mixed, (
+        "from the GPU it would be copied back"
+    )
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("count", range(1, len(ALL) + 1))
 def test_pixels_are_near_of_what_comes_back(count: int, photos: Path) -> None:
     mixed = chain().with_settings(device="mixed")
-    require_near(mixed, done(mixed, *by_node(mixed, CATALOG, ["on-the-cpu"])[:count]), photos)
+    require_near(
+        mixed, done(mixed, *by_node(TypedGraph(mixed, CATALOG), ["on-the-cpu"])[:count]), photos
+    )

@@ -16,6 +16,7 @@ from tests.thorough import examples
 from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, check_graph
 from workbench.graph.rewrites import load_rewrites, rewritten
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.optimiser.difference import compare_outputs
 from workbench.sources import open_datasets
 
@@ -34,10 +35,10 @@ def require_no_byte_differs(graph: Graph, some: int, worker: Any, photos: Path) 
     exact = [
         name
         for name, rewrite in load_rewrites().items()
-        if rewrite.class_in(graph, CATALOG) == "exact"
+        if rewrite.class_in(TypedGraph(graph, CATALOG)) == "exact"
     ]
     chosen = [name for place, name in enumerate(exact) if some >> place & 1] or exact
-    after = rewritten(graph, CATALOG, chosen)
+    after = rewritten(TypedGraph(graph, CATALOG), chosen)
     note(f"{chosen}\n{graph!r}\n{after!r}")
     if chosen == exact and graph.settings.device == "cpu":
         assert after != graph

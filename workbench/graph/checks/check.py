@@ -47,7 +47,12 @@ def check_graph(graph: Graph, catalog: Catalog | None = None) -> Faults:
         assert not wb.check_graph(graph)
     """
     catalog = load_catalog() if catalog is None else catalog
-    return Faults(checked_faults(TypedGraph(without_muted(graph, catalog), catalog), graph))
+    return Faults(all_faults(TypedGraph(graph, catalog)))
+
+
+def all_faults(typed: TypedGraph) -> tuple[Fault, ...]:
+    """What ``check_graph`` returns, of a graph of which types and devices may be known."""
+    return checked_faults(typed.of(without_muted(typed.graph, typed.catalog)), typed.graph)
 
 
 def stopping_faults(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:

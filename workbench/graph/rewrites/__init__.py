@@ -16,17 +16,16 @@ from inspect import getdoc
 from pkgutil import iter_modules
 from typing import Literal
 
-from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
-from workbench.graph.checks.check import check_graph
+from workbench.graph.checks.check import all_faults
 from workbench.graph.model import Graph
-from workbench.graph.types.devices import infer_devices
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.names import did_you_mean
 
 Class = Literal["exact", "near"]
-Sites = Callable[[Graph, Catalog], Iterator[Graph]]
-Nodes = Callable[[Graph, Catalog], Iterable[str]]
-AtNode = Callable[[Graph, Catalog, str], Graph | None]
+Sites = Callable[[TypedGraph], Iterator[Graph]]
+Nodes = Callable[[TypedGraph], Iterable[str]]
+AtNode = Callable[[TypedGraph, str], Graph | None]
 
 _MOST_SITES = 400
 """Applications of rewrites to one graph: each brings a node further, so fewer end it."""
@@ -64,7 +63,7 @@ class Rewrite:
     sites: Sites
     exact_on: frozenset[str] = frozenset()
     nodes: Nodes | None = None
-    at_node: AtNode = lambda graph, catalog, node: None
+    at_node: AtNode = lambda typed, node: None
     needs_gpu: bool = False
     tried_last: bool = False
 
@@ -74,15 +73,15 @@ class Rewrite:
             self, title=f"{self.title}: {node}", sites=partial(_sites_of, self, only=node)
         )
 
-    def class_in(self, graph: Graph, catalog: Catalog) -> Class:
+    def class_in(self, typed: TypedGraph) -> Class:
         """Whether every bit stays in a graph: on all devices that it runs on."""
-        devices = {"cpu" if d == "cpu" else "gpu" for d in infer_devices(graph, catalog).values()}
+        devices = {"cpu" if d == "cpu" else "gpu" for d in typed.devices.values()}
         return "exact" if devices <= self.exact_on else "near"
 
 
-def _sites_of(rewrite: Rewrite, graph: Graph, catalog: Catalog, only: str = "") -> Iterator[Graph]:
-    for node in rewrite.nodes(graph, catalog) if rewrite.nodes else ():
-        after = rewrite.at_node(graph, catalog, node) if only in ("", node) else None
+def _sites_of(rewrite: Rewrite, typed: TypedGraph, only: str = "") -> Iterator[Graph]:
+    for node in rewrite.nodes(typed) if rewrite.nodes else ():
+        after = rewrite.at_node(typed, node) if only in ("", node) else None
         if after is not None:
             yield after
 
@@ -118,7 +117,7 @@ def _named(function: Callable[..., object], title: str) -> tuple[str, str, str]:
     return function.__name__.replace("_", "-"), title, getdoc(function) or ""
 
 
-def _nowhere(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def _nowhere(typed: TypedGraph) -> Iterator[Graph]:
     yield from ()
 
 
@@ -154,7 +153,7 @@ def find_rewrite(name: str) -> Rewrite:
     return found.at(node) if at else found
 
 
-def by_node(graph: Graph, catalog: Catalog, names: Collection[str]) -> list[str]:
+def by_node(typed: TypedGraph, names: Collection[str]) -> list[str]:
     """The names, those of rewrites that are measured node by node as one for each node."""
     found = []
     for name in names:
@@ -162,8 +161,8 @@ def by_node(graph: Graph, catalog: Catalog, names: Collection[str]) -> list[str]
         if nodes is None or "@" in name:
             found.append(name)
             continue
-        bodies = (graph.at_scope(scope) for scope, _ in graph.bodies())
-        found += [f"{name}@{node}" for body in bodies for node in nodes(body, catalog)]
+        bodies = (typed.at_scope(scope) for scope, _ in typed.graph.bodies())
+        found += [f"{name}@{node}" for body in bodies for node in nodes(body)]
     return found
 
 
@@ -179,7 +178,7 @@ def law_of(name: str) -> str:
     return found.law if found else ""
 
 
-def rewritten(graph: Graph, catalog: Catalog, names: Collection[str]) -> Graph:
+def rewritten(typed: TypedGraph, names: Collection[str]) -> Graph:
     """The graph in which these rewrites are done wherever they can be; itself where nowhere.
 
     What one makes possible for another of them is done too. A place where a rewrite would bring a
@@ -187,21 +186,21 @@ def rewritten(graph: Graph, catalog: Catalog, names: Collection[str]) -> Graph:
     """
     found = {name: find_rewrite(name) for name in names}
     chosen = [found[name] for name in in_order(names)]
-    faults = {(f.node, f.arg, f.code) for f in check_graph(graph, catalog)}
+    faults = {(f.node, f.arg, f.code) for f in all_faults(typed)}
     for _ in range(_MOST_SITES):
-        after = next((g for r in chosen for g in _sound(r, graph, catalog, faults)), None)
+        after = next((each for r in chosen for each in _sound(r, typed, faults)), None)
         if after is None:
-            return graph
-        graph = after
-    return graph
+            break
+        typed = after
+    return typed.graph
 
 
 def _sound(
-    rewrite: Rewrite, graph: Graph, catalog: Catalog, known: Collection[tuple[str, str, str]]
-) -> Iterator[Graph]:
+    rewrite: Rewrite, typed: TypedGraph, known: Collection[tuple[str, str, str]]
+) -> Iterator[TypedGraph]:
     """The whole graphs with the rewrite done at one place that have no other faults than known."""
-    for scope, _ in graph.bodies():
-        for body in rewrite.sites(graph.at_scope(scope), catalog):
-            after = body.whole
-            if all((f.node, f.arg, f.code) in known for f in check_graph(after, catalog)):
+    for scope, _ in typed.graph.bodies():
+        for body in rewrite.sites(typed.at_scope(scope)):
+            after = typed.of(body.whole)
+            if all((f.node, f.arg, f.code) in known for f in all_faults(after)):
                 yield after

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from workbench.catalog.spec import Catalog
-from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model import Node, Port
 from workbench.graph.rewrites._places import (
     data_name,
     flow_into,
@@ -14,8 +13,8 @@ from workbench.graph.rewrites._places import (
     next_node,
     output_of,
 )
-from workbench.graph.types.shapes import infer_types
 from workbench.graph.types.tensor_type import Extents, TensorType
+from workbench.graph.types.typed_graph import TypedGraph
 
 COLOUR = frozenset(
     {
@@ -36,7 +35,7 @@ COLOUR = frozenset(
 _CUTS = frozenset({"crop", "slice"})
 
 
-def is_pixelwise(graph: Graph, catalog: Catalog, node: Node) -> bool:
+def is_pixelwise(typed: TypedGraph, node: Node) -> bool:
     """Whether a node gives for each pixel a function of it and of numbers of the sample.
 
     ``contrast`` counts: its centre is an argument. What draws for each pixel (noise) or looks at
@@ -45,18 +44,18 @@ def is_pixelwise(graph: Graph, catalog: Catalog, node: Node) -> bool:
     if node.muted:
         return False
     if node.bodies:
-        return leads_through(graph, catalog, node, is_pixelwise)
+        return leads_through(typed, node, is_pixelwise)
     if node.op in COLOUR:
         return True
     if node.op == "normalize":
         return node.args.keys() <= _FIXED and len(node.inputs) == 1 and _numbers(node)
-    if catalog[node.op].category != "arithmetic" or node.op == "shape":
+    if typed.spec(node).category != "arithmetic" or node.op == "shape":
         return False
-    flows = infer_types(graph, catalog)
+    flows = typed.types
     first, *others = node.inputs
-    image = flow_into(graph, catalog, node)
+    image = flow_into(typed, node)
     same = all(_for_all_pixels(flows[node.inputs[name]].shape, image) for name in others)
-    return first == catalog[node.op].inputs[0].name and bool(image.shape) and same
+    return first == typed.spec(node).inputs[0].name and bool(image.shape) and same
 
 
 def _for_all_pixels(shape: Extents | None, image: TensorType) -> bool:
@@ -76,19 +75,19 @@ def _numbers(normalize: Node) -> bool:
     return all(isinstance(value, int | float) for value in values)
 
 
-def chooses_pixels(graph: Graph, catalog: Catalog, node: Node) -> bool:
+def chooses_pixels(typed: TypedGraph, node: Node) -> bool:
     """Whether a node gives pixels of its input as they are, and no others: crops, slices, flips."""
     if node.muted or is_given(node, "dtype", "output_dtype"):
         return False
     if node.bodies:
-        return leads_through(graph, catalog, node, _flips)
+        return leads_through(typed, node, _flips)
     if node.op == "flip":
         return True
-    inside = node.op in _CUTS and is_value(node, catalog, "out_of_bounds_policy", "error")
+    inside = node.op in _CUTS and is_value(typed, node, "out_of_bounds_policy", "error")
     if not inside or node.op == "crop":
         return inside
     if "axes" in node.args:
-        return flow_into(graph, catalog, node).layout == "HWC" and _within(node, {0, 1})
+        return flow_into(typed, node).layout == "HWC" and _within(node, {0, 1})
     names = node.args.get("axis_names", "WH")
     return isinstance(names, str) and set(names) <= {"W", "H"}
 
@@ -98,46 +97,45 @@ def _within(node: Node, axes: set[int]) -> bool:
     return isinstance(found, tuple) and set(found) <= axes
 
 
-def leads_to_cut(graph: Graph, catalog: Catalog, node: Node | None) -> bool:
+def leads_to_cut(typed: TypedGraph, node: Node | None) -> bool:
     """Whether a node cuts pixels off, or turns them on the way to one that does."""
-    while node is not None and chooses_pixels(graph, catalog, node):
+    while node is not None and chooses_pixels(typed, node):
         if node.op in _CUTS:
             return True
-        node = next_node(graph, catalog, node)
+        node = next_node(typed, node)
     return False
 
 
-def _flips(graph: Graph, catalog: Catalog, node: Node) -> bool:
-    return (node.op == "flip" or bool(node.bodies)) and chooses_pixels(graph, catalog, node)
+def _flips(typed: TypedGraph, node: Node) -> bool:
+    return (node.op == "flip" or bool(node.bodies)) and chooses_pixels(typed, node)
 
 
 def leads_through(
-    graph: Graph, catalog: Catalog, region: Node, test: Callable[[Graph, Catalog, Node], bool]
+    typed: TypedGraph, region: Node, test: Callable[[TypedGraph, Node], bool]
 ) -> bool:
     """Whether a region gives one value, and each body leads it through nodes that pass a test.
 
     Nothing else inside may look at it on the way.
     """
-    name = data_name(region, catalog)
+    name = data_name(typed, region)
     if name not in region.inputs or any({*b.outputs} != {name} for b in region.bodies.values()):
         return False
     return all(
-        _leads(graph.at_scope(region.scope(key)), catalog, Port(region.scope(key), name), test)
+        _leads(typed.at_scope(region.scope(key)), Port(region.scope(key), name), test)
         for key in region.bodies
     )
 
 
-def _leads(
-    body: Graph, catalog: Catalog, entry: Port, test: Callable[[Graph, Catalog, Node], bool]
-) -> bool:
+def _leads(typed: TypedGraph, entry: Port, test: Callable[[TypedGraph, Node], bool]) -> bool:
+    body = typed.graph
     port = body.outputs[entry.output]
     on_the_way, expected = {port}, set()
     while port != entry:
         node = next((each for each in body.nodes if each.id == port.node), None)
-        name = data_name(node, catalog) if node is not None else ""
-        if node is None or name not in node.inputs or port != output_of(node, catalog):
+        name = data_name(typed, node) if node is not None else ""
+        if node is None or name not in node.inputs or port != output_of(typed, node):
             return False
-        if not test(body, catalog, node):
+        if not test(typed, node):
             return False
         port = node.inputs[name]
         on_the_way.add(port)

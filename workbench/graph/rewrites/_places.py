@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from workbench.catalog.spec import Catalog, Value
+from workbench.catalog.spec import Value
 from workbench.graph.annotations.geometry import value_of
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.ports import outputs_of
-from workbench.graph.types.shapes import infer_types
 from workbench.graph.types.tensor_type import TensorType
+from workbench.graph.types.typed_graph import TypedGraph
 
 CROP_WINDOW = (
     "crop", "crop_h", "crop_w", "crop_d", "crop_pos_x", "crop_pos_y", "crop_pos_z", "rounding",
@@ -20,19 +20,20 @@ CROP_WINDOW = (
 
 
 def pairs(
-    graph: Graph, catalog: Catalog, before: Collection[str], after: Collection[str]
+    typed: TypedGraph, before: Collection[str], after: Collection[str]
 ) -> Iterator[tuple[Node, Node]]:
     """Nodes of which the first feeds the data of the second and nothing else, by operators."""
-    for node in graph.nodes:
+    for node in typed.graph.nodes:
         if node.op in after:
-            feeding = fed_by(graph, catalog, node)
+            feeding = fed_by(typed, node)
             if feeding is not None and feeding.op in before:
                 yield feeding, node
 
 
-def fed_by(graph: Graph, catalog: Catalog, node: Node) -> Node | None:
+def fed_by(typed: TypedGraph, node: Node) -> Node | None:
     """The node of this body whose one output feeds the data of another, and nothing else."""
-    port = node.inputs.get(data_name(node, catalog))
+    graph = typed.graph
+    port = node.inputs.get(data_name(typed, node))
     if port is None or node.muted or not any(each.id == port.node for each in graph.nodes):
         return None
     feeding = graph.node(port.node)
@@ -40,13 +41,13 @@ def fed_by(graph: Graph, catalog: Catalog, node: Node) -> Node | None:
     return feeding if alone and not feeding.muted else None
 
 
-def next_node(graph: Graph, catalog: Catalog, node: Node) -> Node | None:
+def next_node(typed: TypedGraph, node: Node) -> Node | None:
     """The one node that a node feeds with its data, and that nothing else does."""
-    edges = graph.consumers(node.id)
+    edges = typed.graph.consumers(node.id)
     if len(edges) != 1:
         return None
-    following = graph.node(edges[0].target)
-    feeding = fed_by(graph, catalog, following)
+    following = typed.graph.node(edges[0].target)
+    feeding = fed_by(typed, following)
     return following if feeding is not None and feeding.id == node.id else None
 
 
@@ -54,22 +55,22 @@ def _given(graph: Graph) -> set[str]:
     return {port.node for port in graph.outputs.values()}
 
 
-def data_name(node: Node, catalog: Catalog) -> str:
+def data_name(typed: TypedGraph, node: Node) -> str:
     """The input that has what a node works on; of a region what it changes and gives again.
 
     Empty where there is none.
     """
-    spec = catalog.find(node.op)
+    spec = typed.catalog.find(node.op)
     if spec is None:
         return ""
     ports = outputs_of(node, spec) if node.bodies else spec.inputs
     return ports[0].name if ports else ""
 
 
-def flow_into(graph: Graph, catalog: Catalog, node: Node) -> TensorType:
+def flow_into(typed: TypedGraph, node: Node) -> TensorType:
     """What flows into a node's data."""
-    port = node.inputs.get(data_name(node, catalog))
-    return infer_types(graph, catalog).get(port, TensorType()) if port else TensorType()
+    port = node.inputs.get(data_name(typed, node))
+    return typed.types.get(port, TensorType()) if port else TensorType()
 
 
 def is_given(node: Node, *names: str) -> bool:
@@ -83,9 +84,9 @@ def given(node: Node, *names: str) -> dict[str, Value | Port]:
     return {name: every[name] for name in names if name in every}
 
 
-def is_value(node: Node, catalog: Catalog, name: str, *allowed: Value) -> bool:
+def is_value(typed: TypedGraph, node: Node, name: str, *allowed: Value) -> bool:
     """Whether an argument is fixed, by hand or by default, to one of these values."""
-    return value_of(node, catalog[node.op], name) in allowed
+    return value_of(node, typed.spec(node), name) in allowed
 
 
 def with_given(node: Node, more: Mapping[str, Value | Port], *without: str) -> Node:
@@ -96,52 +97,51 @@ def with_given(node: Node, more: Mapping[str, Value | Port], *without: str) -> N
     return kept.with_args(values).fed(links)
 
 
-def output_of(node: Node, catalog: Catalog) -> Port:
+def output_of(typed: TypedGraph, node: Node) -> Port:
     """Its first output."""
-    return Port(node.id, outputs_of(node, catalog[node.op])[0].name)
+    return Port(node.id, outputs_of(node, typed.spec(node))[0].name)
 
 
-def joined(graph: Graph, catalog: Catalog, first: Node, second: Node, made: Node) -> Graph:
+def joined(typed: TypedGraph, first: Node, second: Node, made: Node) -> Graph:
     """With ``made`` in the place of ``second``, which ``first`` fed; ``first`` is gone.
 
     ``made`` gets the data of ``first`` and has the id of either.
     """
-    source = first.inputs[catalog[first.op].inputs[0].name]
-    name = catalog[made.op].inputs[0].name
+    source = first.inputs[typed.spec(first).inputs[0].name]
+    name = typed.spec(made).inputs[0].name
     made = made.fed({name: source})
-    return exchanged(graph, catalog, second, made, gone=[first.id])
+    return exchanged(typed, second, made, gone=[first.id])
 
 
-def exchanged(
-    graph: Graph, catalog: Catalog, old: Node, made: Node, gone: Collection[str] = ()
-) -> Graph:
+def exchanged(typed: TypedGraph, old: Node, made: Node, gone: Collection[str] = ()) -> Graph:
     """With ``made`` in the place of ``old``, and without the nodes ``gone``."""
-    after = graph.put(old.id, made)
+    after = typed.graph.put(old.id, made)
     left = tuple(node for node in after.nodes if node.id not in gone or node is made)
-    ports = {output_of(old, catalog): output_of(made, catalog)}
+    ports = {output_of(typed, old): output_of(typed, made)}
     return replace(after, nodes=left).rewire(ports)
 
 
-def bypassed(graph: Graph, catalog: Catalog, node: Node) -> Graph:
+def bypassed(typed: TypedGraph, node: Node) -> Graph:
     """Without a node: what fed its data feeds what it fed."""
-    source = node.inputs[data_name(node, catalog)]
-    after = graph.rewire({output_of(node, catalog): source})
+    source = node.inputs[data_name(typed, node)]
+    after = typed.graph.rewire({output_of(typed, node): source})
     return replace(after, nodes=tuple(other for other in after.nodes if other.id != node.id))
 
 
-def fed_through_flips(graph: Graph, catalog: Catalog, node: Node) -> Node | None:
+def fed_through_flips(typed: TypedGraph, node: Node) -> Node | None:
     """The node that feeds the data of another and nothing else, but for flips between."""
-    feeding = fed_by(graph, catalog, node)
+    feeding = fed_by(typed, node)
     while feeding is not None and feeding.op == "flip":
-        feeding = fed_by(graph, catalog, feeding)
+        feeding = fed_by(typed, feeding)
     return feeding
 
 
-def swapped(graph: Graph, catalog: Catalog, first: Node, second: Node) -> Graph:
+def swapped(typed: TypedGraph, first: Node, second: Node) -> Graph:
     """With two neighbours in the other order: the data of ``first`` go through ``second`` now."""
-    into_first, into_second = (data_name(node, catalog) for node in (first, second))
-    source, old = first.inputs[into_first], output_of(second, catalog)
-    graph = graph.rewire({old: output_of(first, catalog)})
+    graph = typed.graph
+    into_first, into_second = (data_name(typed, node) for node in (first, second))
+    source, old = first.inputs[into_first], output_of(typed, second)
+    graph = graph.rewire({old: output_of(typed, first)})
     earlier = second.fed({into_second: source})
     later = first.fed({into_first: old})
     nodes: list[Node] = []

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.catalog.own_operators.fused import FUSED_FORMS
-from workbench.catalog.spec import ArgSpec, Catalog, Value
+from workbench.catalog.spec import ArgSpec, Value
 from workbench.graph.edits.edit import without_idle_generators
 from workbench.graph.execution.active import without_loose
 from workbench.graph.model import Graph, Node, Port, Source
@@ -24,19 +24,20 @@ from workbench.graph.rewrites._places import (
     pairs,
     with_given,
 )
-from workbench.graph.types.shapes import infer_types
+from workbench.graph.types.typed_graph import TypedGraph
 
 
 @rewrite("What nothing needs taken out", exact_on=EVERYWHERE)
-def dead_nodes(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def dead_nodes(typed: TypedGraph) -> Iterator[Graph]:
     """What no output depends on is taken out.
 
     Loose nodes, which no run holds anyway, and what a region gives and nothing takes, which DALI
     computes in every branch. Exact: each node draws from a seed of its own, so the others draw as
     before.
     """
+    graph = typed.graph
     for region in graph.nodes:
-        if region.bodies and not region.muted and not catalog[region.op].consecutive:
+        if region.bodies and not region.muted and not typed.spec(region).consecutive:
             needed = _read_outputs(graph, region)
             given = {name for body in region.bodies.values() for name in body.outputs}
             if needed and given - needed:
@@ -62,7 +63,7 @@ def _with_outputs(region: Node, names: set[str]) -> Node:
 
 
 @rewrite("Equal nodes computed once", exact_on=EVERYWHERE)
-def equal_nodes(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def equal_nodes(typed: TypedGraph) -> Iterator[Graph]:
     """Nodes that compute the same are computed once.
 
     Of two nodes with one operator, the same arguments, inputs, device and seed the second is taken
@@ -70,25 +71,25 @@ def equal_nodes(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
     readers, which move on, nor own code and automatic augmentation, which may draw by themselves.
     """
     known: dict[Any, list[Node]] = {}
-    for node in topological(graph)[0]:
-        if not _is_function(node, catalog):
+    for node in topological(typed.graph)[0]:
+        if not _is_function(typed, node):
             continue
         alike = known.setdefault((node.op, node.seed, frozenset(node.inputs.items())), [])
         same = next((other for other in alike if replace(node, id=other.id) == other), None)
         if same is None:
             alike.append(node)
             continue
-        left = tuple(other for other in graph.nodes if other.id != node.id)
-        spec = catalog[node.op]
+        left = tuple(other for other in typed.graph.nodes if other.id != node.id)
+        spec = typed.spec(node)
         ports: Mapping[Port, Port] = {
             port: port._replace(node=same.id) for port in output_ports(node, spec)
         }
-        yield replace(graph, nodes=left).rewire(ports)
+        yield replace(typed.graph, nodes=left).rewire(ports)
 
 
-def _is_function(node: Node, catalog: Catalog) -> bool:
+def _is_function(typed: TypedGraph, node: Node) -> bool:
     """Whether what a node gives follows from its arguments, inputs and seed."""
-    spec = catalog.find(node.op)
+    spec = typed.catalog.find(node.op)
     if spec is None or spec.unusable or node.bodies or node.muted or isinstance(node, Source):
         return False
     drawn = spec.seeded and node.seed is None
@@ -96,24 +97,24 @@ def _is_function(node: Node, catalog: Catalog) -> bool:
 
 
 @rewrite("Constants folded", exact_on=EVERYWHERE)
-def fold_constants(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def fold_constants(typed: TypedGraph) -> Iterator[Graph]:
     """Draws and constants that are always the same value become that value.
 
     A coin that always or never falls on one side, a choice from one value and ``constant`` give the
     same number for every sample: what they feed gets it as a fixed argument. Exact: the value is
     the same, and no other node draws from that seed.
     """
-    found = ((node.id, _constant(node)) for node in graph.nodes)
+    found = ((node.id, _constant(node)) for node in typed.graph.nodes)
     constants = {node_id: value for node_id, value in found if value is not None}
-    for node in graph.nodes:
-        spec = catalog.find(node.op)
+    for node in typed.graph.nodes:
+        spec = typed.catalog.find(node.op)
         for name, port in node.inputs.items():
             arg = spec.args.get(name) if spec else None
             if arg is not None and port.node in constants:
                 value = _as_kind(arg, constants[port.node])
                 if value is not None:
-                    folded = graph.replace_node(with_given(node, {name: value}))
-                    yield without_idle_generators(folded, catalog, node)
+                    folded = typed.graph.replace_node(with_given(node, {name: value}))
+                    yield without_idle_generators(folded, typed.catalog, node)
 
 
 def _constant(node: Node) -> float | None:
@@ -160,55 +161,55 @@ _HOLDS = {
 
 
 @rewrite("Casts joined", exact_on=EVERYWHERE)
-def join_casts(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def join_casts(typed: TypedGraph) -> Iterator[Graph]:
     """Casts in a row as one: the last alone.
 
     ``cast(cast(x, FLOAT), UINT8)`` becomes ``cast(x, UINT8)``, which is taken out besides where
     ``x`` has that type (``neutral-nodes``). Exact where the first type holds every value of ``x``:
     then the second rounds and cuts off the same numbers.
     """
-    for first, second in pairs(graph, catalog, {"cast"}, {"cast"}):
-        dtype = flow_into(graph, catalog, first).dtype
+    for first, second in pairs(typed, {"cast"}, {"cast"}):
+        dtype = flow_into(typed, first).dtype
         if first.args.get("dtype") in _HOLDS.get(dtype or "", ()):
-            yield joined(graph, catalog, first, second, second)
+            yield joined(typed, first, second, second)
 
 
 _ARITHMETIC = {"math.add": 0, "math.sub": 0, "math.mul": 1, "math.truediv": 1}
 
 
 @rewrite("Operators that do nothing taken out", exact_on=EVERYWHERE)
-def neutral_nodes(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def neutral_nodes(typed: TypedGraph) -> Iterator[Graph]:
     """Operators that do nothing are taken out.
 
     An operator whose fixed arguments are those that ``fused.toml`` calls neutral changes no bit
     (its test runs each row), nor does ``copy``, a ``cast`` to the type that comes in, or arithmetic
     with 0 or 1 that gives the type that comes in. Exact.
     """
-    for node in graph.nodes:
-        if node.muted or node.device is not None or node.bodies or node.op not in catalog:
+    for node in typed.graph.nodes:
+        if node.muted or node.device is not None or node.bodies or node.op not in typed.catalog:
             continue
-        if "data" in node.inputs and is_neutral(graph, catalog, node):
-            yield without_idle_generators(bypassed(graph, catalog, node), catalog, node)
+        if "data" in node.inputs and is_neutral(typed, node):
+            yield without_idle_generators(bypassed(typed, node), typed.catalog, node)
 
 
-def is_neutral(graph: Graph, catalog: Catalog, node: Node) -> bool:
+def is_neutral(typed: TypedGraph, node: Node) -> bool:
     """Whether a node gives what it takes in, bit for bit."""
-    flow = flow_into(graph, catalog, node)
+    flow = flow_into(typed, node)
     if node.op == "copy":
         return True
     if node.op == "cast":
         return flow.dtype is not None and node.args.get("dtype") == flow.dtype
     if node.op in _ARITHMETIC:
-        given = infer_types(graph, catalog)[output_of(node, catalog)].dtype
+        given = typed.types[output_of(typed, node)].dtype
         right = node.args.get("right")
         same = not isinstance(right, bool) and right == _ARITHMETIC[node.op]
         return same and len(node.inputs) == 1 and flow.dtype is not None and given == flow.dtype
     form = FUSED_FORMS.get(node.op)
     if form is None or is_given(node, "dtype", "output_dtype"):
         return False
-    names = [name for name in form.neutral if name in catalog[node.op].args]
+    names = [name for name in form.neutral if name in typed.spec(node).args]
     return (
-        all(is_value(node, catalog, name, form.neutral[name]) for name in names)
-        and all(is_value(node, catalog, name, value) for name, value in form.requires.items())
+        all(is_value(typed, node, name, form.neutral[name]) for name in names)
+        and all(is_value(typed, node, name, value) for name, value in form.requires.items())
         and (not form.types or flow.dtype in form.types)
     )

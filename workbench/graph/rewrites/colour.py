@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from workbench.catalog.spec import Catalog, Value
+from workbench.catalog.spec import Value
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import EVERYWHERE, rewrite
 from workbench.graph.rewrites._pixelwise import (
@@ -27,10 +27,11 @@ from workbench.graph.rewrites._places import (
     swapped,
     with_given,
 )
+from workbench.graph.types.typed_graph import TypedGraph
 
 
 @rewrite("Colour after crops", exact_on=EVERYWHERE)
-def colour_after_crop(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def colour_after_crop(typed: TypedGraph) -> Iterator[Graph]:
     """Colour behind crops, slices and flips: pixels that are cut off are no longer computed.
 
     ``crop(colour(x))`` becomes ``colour(crop(x))``. Exact: each pixel that colour gives is a
@@ -40,11 +41,11 @@ def colour_after_crop(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
     passed only on the way to something that cuts. A region in which nothing but colour works on the
     image moves as a whole: what decides, and what is drawn inside, does not look at the image.
     """
-    for node in graph.nodes:
-        if node.op in catalog and is_pixelwise(graph, catalog, node):
-            following = next_node(graph, catalog, node)
-            if following is not None and leads_to_cut(graph, catalog, following):
-                yield swapped(graph, catalog, node, following)
+    for node in typed.graph.nodes:
+        if node.op in typed.catalog and is_pixelwise(typed, node):
+            following = next_node(typed, node)
+            if following is not None and leads_to_cut(typed, following):
+                yield swapped(typed, node, following)
 
 
 _RESIZES = {"resize", "random_resized_crop", "resize_crop_mirror"}
@@ -53,7 +54,7 @@ _MOVED = COLOUR - {"lookup_table"} | _ARITHMETIC | {"normalize"}
 
 
 @rewrite("Colour and flips after the resize")
-def colour_after_resize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def colour_after_resize(typed: TypedGraph) -> Iterator[Graph]:
     """Colour and flips behind a resize: fewer pixels are computed where it makes images smaller.
 
     ``resize(colour(x))`` becomes ``colour(resize(x))``, for ``random_resized_crop`` too, which
@@ -61,24 +62,22 @@ def colour_after_resize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
     before or behind the mean of pixels. Not for tables, whose values have no mean. Regions of
     nothing else (an ``if`` around colour) move as a whole.
     """
-    for resize in graph.nodes:
+    for resize in typed.graph.nodes:
         if resize.op not in _RESIZES or is_given(resize, "dtype", "roi_start", "roi_end", "mirror"):
             continue
-        node = fed_by(graph, catalog, resize)
+        node = fed_by(typed, resize)
         # only a resize takes the whole image, and so flipped the same of it
         moves = partial(_moves, turned=resize.op == "resize")
-        if node is not None and moves(graph, catalog, node):
-            yield swapped(graph, catalog, node, resize)
+        if node is not None and moves(typed, node):
+            yield swapped(typed, node, resize)
 
 
-def _moves(graph: Graph, catalog: Catalog, node: Node, turned: bool) -> bool:
+def _moves(typed: TypedGraph, node: Node, turned: bool) -> bool:
     if node.bodies:
-        return not node.muted and leads_through(
-            graph, catalog, node, partial(_moves, turned=turned)
-        )
+        return not node.muted and leads_through(typed, node, partial(_moves, turned=turned))
     if node.op == "flip":
-        return turned and chooses_pixels(graph, catalog, node)
-    return node.op in _MOVED and is_pixelwise(graph, catalog, node)
+        return turned and chooses_pixels(typed, node)
+    return node.op in _MOVED and is_pixelwise(typed, node)
 
 
 _TWIST = "color_twist"
@@ -96,7 +95,7 @@ _OTHERWISE = ("brightness_shift", "contrast_center", "image_type")
 
 
 @rewrite("Colour in one color_twist")
-def colour_into_twist(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def colour_into_twist(typed: TypedGraph) -> Iterator[Graph]:
     """Colour operators in a row as one ``color_twist``.
 
     ``brightness``, ``contrast``, ``saturation``, ``hue``, ``hsv`` and ``brightness_contrast`` are
@@ -106,15 +105,15 @@ def colour_into_twist(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
     brightness is another map and is left. Near: between the operators pixels were rounded and cut
     to 0 to 255.
     """
-    for first, second in pairs(graph, catalog, _TWIST_NAMES, _TWIST_NAMES):
+    for first, second in pairs(typed, _TWIST_NAMES, _TWIST_NAMES):
         one, other = (_twist_args(node) for node in (first, second))
-        bytes_flow = flow_into(graph, catalog, first).dtype == "UINT8"
+        bytes_flow = flow_into(typed, first).dtype == "UINT8"
         plain = not any(is_given(node, *_OTHERWISE, "dtype") for node in (first, second))
         apart = one.keys().isdisjoint(other) and not ("brightness" in one and "contrast" in other)
         if bytes_flow and plain and apart and not first.bodies:
             names = {name for node in (first, second) for name in _TWIST_NAMES[node.op]}
             bare = with_given(replace(second, op=_TWIST), {}, *names)
-            yield joined(graph, catalog, first, second, with_given(bare, {**one, **other}))
+            yield joined(typed, first, second, with_given(bare, {**one, **other}))
 
 
 def _twist_args(node: Node) -> dict[str, Value | Port]:

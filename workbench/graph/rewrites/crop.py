@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from workbench.catalog.spec import Catalog, Value
+from workbench.catalog.spec import Value
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import EVERYWHERE, rewrite
 from workbench.graph.rewrites._pixelwise import chooses_pixels, leads_to_cut
@@ -18,28 +18,29 @@ from workbench.graph.rewrites._places import (
     swapped,
     with_given,
 )
+from workbench.graph.types.typed_graph import TypedGraph
 
 _BLUR = {"gaussian_blur", "experimental.median_blur"}
 
 
 @rewrite("Blur after crops")
-def blur_after_crop(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def blur_after_crop(typed: TypedGraph) -> Iterator[Graph]:
     """Blur behind crops and slices: what is cut off is not blurred.
 
     ``crop(gaussian_blur(x))`` becomes ``gaussian_blur(crop(x))``. Near: at the edges of the crop
     the pixels beyond are no longer there; inside nothing changes. Flips are passed on the way: a
     window of a Gaussian is the same from either side.
     """
-    for blur, cut in pairs(graph, catalog, _BLUR, {"crop", "slice", "flip"}):
-        if leads_to_cut(graph, catalog, cut):
-            yield swapped(graph, catalog, blur, cut)
+    for blur, cut in pairs(typed, _BLUR, {"crop", "slice", "flip"}):
+        if leads_to_cut(typed, cut):
+            yield swapped(typed, blur, cut)
 
 
 FUSED = {"crop": "decoders.image_crop", "slice": "decoders.image_slice"}
 
 
 @rewrite("Crops in the decoder", exact_on=frozenset({"cpu"}))
-def crop_in_decoder(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def crop_in_decoder(typed: TypedGraph) -> Iterator[Graph]:
     """Crops and slices in the decoder: what is cut off is not decoded.
 
     ``crop(decoders.image(x))`` becomes ``decoders.image_crop(x)``, ``slice`` likewise
@@ -47,14 +48,14 @@ def crop_in_decoder(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
     gives the pixels of the whole image (tried with 4:2:0 JPEGs at odd places: no byte differs). On
     a GPU near: at the edges chroma is found otherwise.
     """
-    for decoder, cut in pairs(graph, catalog, {"decoders.image"}, FUSED):
-        spec = catalog[FUSED[cut.op]]
+    for decoder, cut in pairs(typed, {"decoders.image"}, FUSED):
+        spec = typed.catalog[FUSED[cut.op]]
         args = {**decoder.args, **{k: v for k, v in cut.args.items() if k != _POLICY}}
         links = {name: port for name, port in cut.inputs.items() if name != "data"}
         known = spec.args.keys() | {port.name for port in spec.inputs}
-        if chooses_pixels(graph, catalog, cut) and (args.keys() | links.keys()) <= known:
+        if chooses_pixels(typed, cut) and (args.keys() | links.keys()) <= known:
             made = replace(decoder, op=spec.name, args=args, inputs=links)
-            yield joined(graph, catalog, decoder, cut, made)
+            yield joined(typed, decoder, cut, made)
 
 
 _POLICY = "out_of_bounds_policy"
@@ -64,7 +65,7 @@ _POSITIONS = ("crop_pos_y", "crop_pos_x")
 
 
 @rewrite("Crops joined", exact_on=EVERYWHERE)
-def join_crops(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def join_crops(typed: TypedGraph) -> Iterator[Graph]:
     """Two crops, or two slices, in a row as one.
 
     ``crop(crop(x))`` becomes the second alone where that window is the same one. Exact: DALI puts a
@@ -74,23 +75,23 @@ def join_crops(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
     starts in pixels add them.
     """
     for op, join in (("crop", _one_crop), ("slice", _one_slice)):
-        for first, second in pairs(graph, catalog, {op}, {op}):
-            if all(chooses_pixels(graph, catalog, node) for node in (first, second)):
-                made = join(catalog, first, second)
+        for first, second in pairs(typed, {op}, {op}):
+            if all(chooses_pixels(typed, node) for node in (first, second)):
+                made = join(typed, first, second)
                 if made is not None:
-                    yield joined(graph, catalog, first, second, made)
+                    yield joined(typed, first, second, made)
 
 
-def _one_crop(catalog: Catalog, first: Node, second: Node) -> Node | None:
+def _one_crop(typed: TypedGraph, first: Node, second: Node) -> Node | None:
     outer, inner = _size(first), _size(second)
-    rounds = all(is_value(node, catalog, "rounding", "round") for node in (first, second))
+    rounds = all(is_value(typed, node, "rounding", "round") for node in (first, second))
     if outer is None or inner is None or not rounds:
         return None
     for name, left, kept in zip(_POSITIONS, outer, inner, strict=True):
-        whole = all(is_value(node, catalog, name, 0.0) for node in (first, second)) or all(
-            is_value(node, catalog, name, 1.0) for node in (first, second)
+        whole = all(is_value(typed, node, name, 0.0) for node in (first, second)) or all(
+            is_value(typed, node, name, 1.0) for node in (first, second)
         )
-        halves = all(is_value(node, catalog, name, 0.5) for node in (first, second))
+        halves = all(is_value(typed, node, name, 0.5) for node in (first, second))
         if left < kept or not (whole or (halves and (left - kept) % 2 == 0)):
             return None
     return second
@@ -110,7 +111,7 @@ def _size(crop: Node) -> tuple[int, int] | None:
     return whole[0], whole[1]
 
 
-def _one_slice(catalog: Catalog, first: Node, second: Node) -> Node | None:
+def _one_slice(typed: TypedGraph, first: Node, second: Node) -> Node | None:
     known = {"start", "shape", "axes", "axis_names", "out_of_bounds_policy"}
     for node in (first, second):
         if not node.args.keys() <= known or len(node.inputs) != 1:
@@ -130,23 +131,25 @@ _RANDOM_WINDOW = ("random_area", "random_aspect_ratio", "num_attempts")
 
 
 @rewrite("Random crop in the decoder")
-def random_crop_in_decoder(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def random_crop_in_decoder(typed: TypedGraph) -> Iterator[Graph]:
     """A random crop in the decoder, and a resize behind it.
 
     ``random_resized_crop(decoders.image(x))`` becomes ``resize(decoders.image_random_crop(x))``.
     Both draw the window in the same way from the same seed. Near: the filter of the resize no
     longer sees the pixels beyond the window (at the sample photos 63 dB).
     """
-    for decoder, crop in pairs(graph, catalog, {"decoders.image"}, {"random_resized_crop"}):
+    for decoder, crop in pairs(typed, {"decoders.image"}, {"random_resized_crop"}):
         window = given(crop, *_RANDOM_WINDOW)
         resize = with_given(replace(crop, op="resize", seed=None), {}, *_RANDOM_WINDOW)
         fused = with_given(
             replace(decoder, op="decoders.image_random_crop", seed=crop.seed), window
         )
-        known = catalog["resize"].args.keys() | {"data"}
-        decoding = catalog[fused.op].args.keys()
+        known = typed.catalog["resize"].args.keys() | {"data"}
+        decoding = typed.spec(fused).args.keys()
         if not {*resize.args, *resize.inputs} <= known or not fused.args.keys() <= decoding:
             continue
         fed = resize.fed({"data": Port(fused.id, "output")})
         nodes = {decoder.id: fused, crop.id: fed}
-        yield replace(graph, nodes=tuple(nodes.get(node.id, node) for node in graph.nodes))
+        yield replace(
+            typed.graph, nodes=tuple(nodes.get(node.id, node) for node in typed.graph.nodes)
+        )

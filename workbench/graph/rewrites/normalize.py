@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.catalog.spec import Catalog, Value
+from workbench.catalog.spec import Value
 from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import EVERYWHERE, rewrite
@@ -32,29 +32,29 @@ from workbench.graph.rewrites._places import (
     swapped,
     with_given,
 )
-from workbench.graph.types.shapes import infer_types
+from workbench.graph.types.typed_graph import TypedGraph
 
 _TURNED = {("HWC", (2, 0, 1)): "CHW", ("CHW", (1, 2, 0)): "HWC"}
 
 
 @rewrite("Axes into crop_mirror_normalize", exact_on=EVERYWHERE)
-def axes_into_normalize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def axes_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
     """The order of the axes into ``crop_mirror_normalize``.
 
     ``transpose(crop_mirror_normalize(x, output_layout="HWC"), perm=[2, 0, 1])`` becomes
     ``crop_mirror_normalize(x, output_layout="CHW")``, and the other way round. Exact: no value
     changes, only where it is written.
     """
-    for normalize, turn in pairs(graph, catalog, {"crop_mirror_normalize"}, {"transpose"}):
+    for normalize, turn in pairs(typed, {"crop_mirror_normalize"}, {"transpose"}):
         perm = turn.args.get("perm")
         before = normalize.args.get("output_layout", "CHW")
         layout = next((to for (of, by), to in _TURNED.items() if (of, by) == (before, perm)), None)
-        told = is_value(turn, catalog, "transpose_layout", True)
+        told = is_value(typed, turn, "transpose_layout", True)
         own = turn.args.get("output_layout", layout)
-        image = flow_into(graph, catalog, normalize).layout == "HWC"
+        image = flow_into(typed, normalize).layout == "HWC"
         if layout is not None and image and told and own == layout:
             made = with_given(normalize, {"output_layout": layout})
-            yield joined(graph, catalog, normalize, turn, made)
+            yield joined(typed, normalize, turn, made)
 
 
 _NORMALIZE = "crop_mirror_normalize"
@@ -64,7 +64,7 @@ _GIVEN_TYPES = {"FLOAT", "FLOAT16", "UINT8", "INT8"}
 
 
 @rewrite("Casts into crop_mirror_normalize", exact_on=EVERYWHERE)
-def cast_into_normalize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def cast_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
     """Casts into ``crop_mirror_normalize``, which computes with floats and gives any type.
 
     Before it: ``crop_mirror_normalize(cast(x, FLOAT))`` becomes ``crop_mirror_normalize(x)``. Exact
@@ -72,59 +72,61 @@ def cast_into_normalize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
     it: ``cast(crop_mirror_normalize(x), FLOAT16)`` becomes ``crop_mirror_normalize(x,
     dtype=FLOAT16)``. Exact: both round the same float once.
     """
-    for normalize in graph.nodes:
-        cast = fed_through_flips(graph, catalog, normalize)
+    for normalize in typed.graph.nodes:
+        cast = fed_through_flips(typed, normalize)
         if normalize.op != _NORMALIZE or cast is None or cast.op != "cast":
             continue
-        held = flow_into(graph, catalog, cast).dtype in _HELD_BY_FLOAT
-        if held and is_value(cast, catalog, "dtype", "FLOAT"):
-            yield bypassed(graph, catalog, cast)
-    for normalize, cast in pairs(graph, catalog, {_NORMALIZE}, {"cast"}):
+        held = flow_into(typed, cast).dtype in _HELD_BY_FLOAT
+        if held and is_value(typed, cast, "dtype", "FLOAT"):
+            yield bypassed(typed, cast)
+    for normalize, cast in pairs(typed, {_NORMALIZE}, {"cast"}):
         dtype = cast.args.get("dtype")
-        floats = is_value(normalize, catalog, "dtype", "FLOAT")
+        floats = is_value(typed, normalize, "dtype", "FLOAT")
         if floats and dtype in _GIVEN_TYPES and not is_given(normalize, "output_dtype"):
             made = with_given(normalize, {"dtype": str(dtype)})
-            yield joined(graph, catalog, normalize, cast, made)
+            yield joined(typed, normalize, cast, made)
 
 
 @rewrite("Crops into crop_mirror_normalize", exact_on=EVERYWHERE)
-def crop_into_normalize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def crop_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
     """Crops into ``crop_mirror_normalize``: one pass instead of two.
 
     ``crop_mirror_normalize(crop(x))`` becomes ``crop_mirror_normalize(x, crop=...)``. Exact: it
     finds the window by the same rule, and mirrors and normalises what is left. Not where it crops
     already.
     """
-    for crop, normalize in pairs(graph, catalog, {"crop"}, {"crop_mirror_normalize"}):
-        if not is_given(normalize, *CROP_WINDOW) and chooses_pixels(graph, catalog, crop):
+    for crop, normalize in pairs(typed, {"crop"}, {"crop_mirror_normalize"}):
+        if not is_given(normalize, *CROP_WINDOW) and chooses_pixels(typed, crop):
             made = with_given(normalize, given(crop, *CROP_WINDOW))
-            yield joined(graph, catalog, crop, normalize, made)
+            yield joined(typed, crop, normalize, made)
 
 
 @rewrite("Crop before colour, not in crop_mirror_normalize", exact_on=EVERYWHERE)
-def crop_out_of_normalize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def crop_out_of_normalize(typed: TypedGraph) -> Iterator[Graph]:
     """A crop out of ``crop_mirror_normalize``, where colour before it can then be computed behind.
 
     ``crop_mirror_normalize(colour(x), crop=...)`` becomes
     ``crop_mirror_normalize(colour(crop(x)))``: colour is computed of what is left alone. Exact by
     the laws of ``colour-after-crop`` and, the other way round, of ``crop-into-normalize``.
     """
-    for normalize in graph.nodes:
+    for normalize in typed.graph.nodes:
         if normalize.op != "crop_mirror_normalize" or not is_given(normalize, *CROP_WINDOW[:3]):
             continue
-        colour = fed_by(graph, catalog, normalize)
-        if colour is None or not is_pixelwise(graph, catalog, colour):
+        colour = fed_by(typed, normalize)
+        if colour is None or not is_pixelwise(typed, colour):
             continue
-        crop = with_given(Node(free_id(graph, "crop"), "crop"), given(normalize, *CROP_WINDOW))
+        crop = with_given(
+            Node(free_id(typed.graph, "crop"), "crop"), given(normalize, *CROP_WINDOW)
+        )
         crop = crop.fed({"data": normalize.inputs["data"]})
         fed = with_given(normalize, {"data": Port(crop.id, "output")}, *CROP_WINDOW)
-        split = graph.put(normalize.id, crop, fed)
-        if chooses_pixels(split, catalog, crop):
-            yield swapped(split, catalog, colour, crop)
+        split = typed.graph.put(normalize.id, crop, fed)
+        if chooses_pixels(typed.of(split), crop):
+            yield swapped(typed.of(split), colour, crop)
 
 
 @rewrite("Flips into crop_mirror_normalize", exact_on=EVERYWHERE)
-def flip_into_normalize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def flip_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
     """Flips into ``crop_mirror_normalize``: one pass instead of two.
 
     ``crop_mirror_normalize(flip(x, horizontal=h))`` becomes ``crop_mirror_normalize(x, mirror=h)``.
@@ -132,33 +134,33 @@ def flip_into_normalize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
     place of a window, and of a flipped image it would be another one by a pixel where an odd number
     is left.
     """
-    for flip, normalize in pairs(graph, catalog, {"flip"}, {"crop_mirror_normalize"}):
-        sideways = all(is_value(flip, catalog, axis, 0) for axis in ("vertical", "depthwise"))
-        if sideways and not is_given(normalize, *CROP_WINDOW) and _unmirrored(normalize, catalog):
+    for flip, normalize in pairs(typed, {"flip"}, {"crop_mirror_normalize"}):
+        sideways = all(is_value(typed, flip, axis, 0) for axis in ("vertical", "depthwise"))
+        if sideways and not is_given(normalize, *CROP_WINDOW) and _unmirrored(typed, normalize):
             mirror = given(flip, "horizontal").get("horizontal", 1)
             made = with_given(normalize, {"mirror": mirror})
-            yield joined(graph, catalog, flip, normalize, made)
+            yield joined(typed, flip, normalize, made)
 
 
-def _unmirrored(normalize: Node, catalog: Catalog) -> bool:
-    return is_value(normalize, catalog, "mirror", 0)
+def _unmirrored(typed: TypedGraph, normalize: Node) -> bool:
+    return is_value(typed, normalize, "mirror", 0)
 
 
 _SCALING = {"math.truediv", "math.mul"}
 
 
 @rewrite("Factors into crop_mirror_normalize")
-def scale_into_normalize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def scale_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
     """A factor before ``crop_mirror_normalize`` into its mean and deviation.
 
     ``crop_mirror_normalize(x / 255, mean=m, std=s)`` becomes ``crop_mirror_normalize(x, mean=255 m,
     std=255 s)``, and likewise with a product; flips may stand between. Near: the same number but
     for the last bit of a float.
     """
-    for normalize in graph.nodes:
+    for normalize in typed.graph.nodes:
         if normalize.op != "crop_mirror_normalize":
             continue
-        scale = fed_through_flips(graph, catalog, normalize)
+        scale = fed_through_flips(typed, normalize)
         if scale is None or scale.op not in _SCALING:
             continue
         factor = _factor(scale)
@@ -167,11 +169,11 @@ def scale_into_normalize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
             for name, default in (("mean", 0.0), ("std", 1.0))
         )
         linked = {"mean", "std"} & normalize.inputs.keys()
-        image = flow_into(graph, catalog, scale).layout == "HWC"
+        image = flow_into(typed, scale).layout == "HWC"
         filled = is_given(normalize, "fill_values")
         if mean is not None and std is not None and not linked and image and not filled:
             made = with_given(normalize, {"mean": mean, "std": std})
-            yield bypassed(graph.replace_node(made), catalog, scale)
+            yield bypassed(typed.of(typed.graph.replace_node(made)), scale)
 
 
 def _factor(scale: Node) -> float:
@@ -202,7 +204,7 @@ _FIXED = {"data", "mean", "stddev", "scale", "shift"}
 
 
 @rewrite("Normalising by hand in crop_mirror_normalize", tried_last=True)
-def normalize_by_hand(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def normalize_by_hand(typed: TypedGraph) -> Iterator[Graph]:
     """Normalising by hand, an operator each, as one ``crop_mirror_normalize``.
 
     ``((cast(x, FLOAT) / 255) - m) / s``, with numbers or a number for each channel, and
@@ -212,45 +214,45 @@ def normalize_by_hand(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
     end, where the values are given out or their axes turned: elsewhere what makes images smaller is
     to pass by first.
     """
-    for last in graph.nodes:
-        steps = _affine_steps(graph, catalog, last)
+    for last in typed.graph.nodes:
+        steps = _affine_steps(typed, last)
         chain = [node for node, _ in steps]
-        behind = next_node(graph, catalog, last)
+        behind = next_node(typed, last)
         turned = behind is not None and behind.op == "transpose"
-        if len(chain) + turned < 2 or (graph.consumers(last.id) and not turned):
+        if len(chain) + turned < 2 or (typed.graph.consumers(last.id) and not turned):
             continue
-        flow = flow_into(graph, catalog, chain[0])
+        flow = flow_into(typed, chain[0])
         factor, addend = np.array([1.0]), np.array([0.0])
         for _, (times, plus) in steps:
             factor, addend = factor * times, addend * times + plus
         sizes = {factor.size, addend.size} - {1}
         if flow.layout == "HWC" and flow.dtype in _NUMBERS and sizes <= {flow.channels}:
-            yield _normalized(graph, catalog, chain, -addend / factor, 1 / factor)
+            yield _normalized(typed, chain, -addend / factor, 1 / factor)
 
 
-def _affine_steps(graph: Graph, catalog: Catalog, last: Node) -> list[tuple[Node, Affine]]:
+def _affine_steps(typed: TypedGraph, last: Node) -> list[tuple[Node, Affine]]:
     """The neighbours up to a node that are a factor and an addend each, the first first."""
     steps: list[tuple[Node, Affine]] = []
     node: Node | None = last
-    while node is not None and (affine := _affine(graph, catalog, node)) is not None:
+    while node is not None and (affine := _affine(typed, node)) is not None:
         steps.insert(0, (node, affine))
-        node = fed_by(graph, catalog, node)
+        node = fed_by(typed, node)
     return steps
 
 
-def _affine(graph: Graph, catalog: Catalog, node: Node) -> Affine | None:
+def _affine(typed: TypedGraph, node: Node) -> Affine | None:
     """By what a node multiplies its floats and what it adds; None where it does something else."""
-    if node.muted or node.device is not None or node.op not in catalog:
+    if node.muted or node.device is not None or node.op not in typed.catalog:
         return None
     if node.op == "cast":
-        cast = is_value(node, catalog, "dtype", "FLOAT")
+        cast = is_value(typed, node, "dtype", "FLOAT")
         return (np.array([1.0]), np.array([0.0])) if cast else None
     if node.op == "normalize":
-        return _given_statistics(graph, node)
-    if catalog[node.op].category != "arithmetic":
+        return _given_statistics(typed.graph, node)
+    if typed.spec(node).category != "arithmetic":
         return None
-    floats = infer_types(graph, catalog)[output_of(node, catalog)].dtype == "FLOAT"
-    return _operand(graph, node) if floats else None
+    floats = typed.types[output_of(typed, node)].dtype == "FLOAT"
+    return _operand(typed.graph, node) if floats else None
 
 
 def _operand(graph: Graph, node: Node) -> Affine | None:
@@ -319,7 +321,7 @@ def _items(value: Value) -> Sequence[Any]:
 
 
 def _normalized(
-    graph: Graph, catalog: Catalog, chain: Sequence[Node], mean: Factors, deviation: Factors
+    typed: TypedGraph, chain: Sequence[Node], mean: Factors, deviation: Factors
 ) -> Graph:
     """With one operator in the place of the chain; it has the id of the last."""
     first, last = chain[0], chain[-1]
@@ -328,8 +330,8 @@ def _normalized(
         "std": tuple(map(float, deviation)),
         "output_layout": "HWC",
     }
-    made = Node(last.id, _NORMALIZE, args, {"data": first.inputs[data_name(first, catalog)]})
-    after = exchanged(graph, catalog, last, made, gone=[node.id for node in chain[:-1]])
+    made = Node(last.id, _NORMALIZE, args, {"data": first.inputs[data_name(typed, first)]})
+    after = exchanged(typed, last, made, gone=[node.id for node in chain[:-1]])
     fed = {port.node for node in chain for port in node.inputs.values()}
-    idle = {name for name in fed if graph.has(name) and not after.consumers(name)}
+    idle = {name for name in fed if typed.graph.has(name) and not after.consumers(name)}
     return replace(after, nodes=tuple(node for node in after.nodes if node.id not in idle))

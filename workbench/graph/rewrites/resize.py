@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from workbench.catalog.spec import Catalog, Value
+from workbench.catalog.spec import Value
 from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import rewrite
@@ -23,13 +23,14 @@ from workbench.graph.rewrites._places import (
     swapped,
     with_given,
 )
+from workbench.graph.types.typed_graph import TypedGraph
 
 _CROPPING_RESIZE = "resize_crop_mirror"
 _WINDOW = CROP_WINDOW[:-1]
 
 
 @rewrite("Crops and flips into the resize", tried_last=True)
-def crop_into_resize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def crop_into_resize(typed: TypedGraph) -> Iterator[Graph]:
     """Crops and flips behind a resize into ``resize_crop_mirror``: only what is left is resized.
 
     ``crop(resize(x))`` becomes ``resize_crop_mirror(x)``, and ``flip`` behind either its
@@ -38,37 +39,35 @@ def crop_into_resize(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
     dB).
     """
     resizes = {"resize", _CROPPING_RESIZE}
-    for resize, cut in pairs(graph, catalog, resizes, {"crop", "flip"}):
-        if not chooses_pixels(graph, catalog, cut):
+    for resize, cut in pairs(typed, resizes, {"crop", "flip"}):
+        if not chooses_pixels(typed, cut):
             continue
         if cut.op == "crop" and not is_given(resize, *_WINDOW, "mirror"):
-            yield from _into_resize(graph, catalog, resize, cut, given(cut, *_WINDOW))
-        sideways = all(is_value(cut, catalog, axis, 0) for axis in ("vertical", "depthwise"))
+            yield from _into_resize(typed, resize, cut, given(cut, *_WINDOW))
+        sideways = all(is_value(typed, cut, axis, 0) for axis in ("vertical", "depthwise"))
         if cut.op == "flip" and sideways and not is_given(resize, "mirror"):
             horizontal = given(cut, "horizontal").get("horizontal", 1)
-            yield from _into_resize(graph, catalog, resize, cut, {"mirror": horizontal})
-    for resize, normalize in pairs(
-        graph, catalog, {"resize", _CROPPING_RESIZE}, {"crop_mirror_normalize"}
-    ):
-        inside = is_value(normalize, catalog, "out_of_bounds_policy", "error")
+            yield from _into_resize(typed, resize, cut, {"mirror": horizontal})
+    for resize, normalize in pairs(typed, {"resize", _CROPPING_RESIZE}, {"crop_mirror_normalize"}):
+        inside = is_value(typed, normalize, "out_of_bounds_policy", "error")
         cuts = is_given(normalize, "crop", "crop_h", "crop_w") and inside
-        made = _cropping(catalog, resize, given(normalize, *_WINDOW))
+        made = _cropping(typed, resize, given(normalize, *_WINDOW))
         if cuts and made is not None and not is_given(resize, *_WINDOW, "mirror"):
             left = with_given(normalize, {}, *CROP_WINDOW)
-            yield graph.replace_node(made).replace_node(left)
+            yield typed.graph.replace_node(made).replace_node(left)
 
 
 def _into_resize(
-    graph: Graph, catalog: Catalog, resize: Node, cut: Node, more: Mapping[str, Value | Port]
+    typed: TypedGraph, resize: Node, cut: Node, more: Mapping[str, Value | Port]
 ) -> Iterator[Graph]:
-    made = _cropping(catalog, resize, more)
+    made = _cropping(typed, resize, more)
     if made is not None:
-        yield joined(graph, catalog, resize, cut, made)
+        yield joined(typed, resize, cut, made)
 
 
-def _cropping(catalog: Catalog, resize: Node, more: Mapping[str, Value | Port]) -> Node | None:
+def _cropping(typed: TypedGraph, resize: Node, more: Mapping[str, Value | Port]) -> Node | None:
     made = with_given(replace(resize, op=_CROPPING_RESIZE), more)
-    known = {*made.args, *made.inputs} <= catalog[_CROPPING_RESIZE].args.keys() | {"data"}
+    known = {*made.args, *made.inputs} <= typed.catalog[_CROPPING_RESIZE].args.keys() | {"data"}
     return made if known else None
 
 
@@ -78,7 +77,7 @@ _RESIZES = {"resize", "resize_crop_mirror", "experimental.resize"}
 
 
 @rewrite("Resizes joined")
-def join_resizes(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def join_resizes(typed: TypedGraph) -> Iterator[Graph]:
     """Two resizes in a row as one: the last alone.
 
     ``resize(resize(x), size=s)`` becomes ``resize(x, size=s)`` where the second does not ask for
@@ -86,19 +85,19 @@ def join_resizes(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
     proportions, it does so if a crop of a fixed size follows: a side may be another by one pixel.
     Near: the filters of both are not exactly that of one.
     """
-    for first, second in pairs(graph, catalog, {"resize"}, _RESIZES):
+    for first, second in pairs(typed, {"resize"}, _RESIZES):
         if is_given(first, "dtype", "roi_start", "roi_end"):
             continue
-        kept = _same_side(first, second) and _is_cut(graph, catalog, second)
-        if kept or _sets_size(second, catalog):
-            yield joined(graph, catalog, first, second, second)
+        kept = _same_side(first, second) and _is_cut(typed, second)
+        if kept or _sets_size(typed, second):
+            yield joined(typed, first, second, second)
 
 
-def _sets_size(node: Node, catalog: Catalog) -> bool:
+def _sets_size(typed: TypedGraph, node: Node) -> bool:
     """Whether the size that it gives does not depend on that of what comes in."""
     if is_given(node, "roi_start", "roi_end", "max_size", "resize_shorter", "resize_longer"):
         return False
-    if not is_value(node, catalog, "mode", "default", "stretch"):
+    if not is_value(typed, node, "mode", "default", "stretch"):
         return False
     size = node.args.get("size")
     both = isinstance(size, tuple) and len(size) == 2 and 0 not in size
@@ -115,9 +114,9 @@ def _same_side(first: Node, second: Node) -> bool:
     return sides[0] == sides[1] and len(sides[0]) == 1
 
 
-def _is_cut(graph: Graph, catalog: Catalog, resize: Node) -> bool:
+def _is_cut(typed: TypedGraph, resize: Node) -> bool:
     """Whether a window of a fixed size is all that is left of what a resize gives."""
-    following = next_node(graph, catalog, resize)
+    following = next_node(typed, resize)
     if following is not None and following.op in _CUTS and _has_window(following):
         return True
     return resize.op == "resize_crop_mirror" and _has_window(resize)
@@ -131,7 +130,7 @@ _SHARED = ("fill_value", "interp_type", "keep_size")
 
 
 @rewrite("Warps joined")
-def join_warps(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def join_warps(typed: TypedGraph) -> Iterator[Graph]:
     """Affine warps in a row as one, and rotations that keep the size.
 
     ``warp_affine(warp_affine(x, A), B)`` becomes ``warp_affine(x, A B)``: matrices lead from a
@@ -141,34 +140,37 @@ def join_warps(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
     there.
     """
     for op, join in (("warp_affine", _one_warp), ("rotate", _one_rotation)):
-        for first, second in pairs(graph, catalog, {op}, {op}):
+        for first, second in pairs(typed, {op}, {op}):
             same = given(first, *_SHARED) == given(second, *_SHARED)
             if same and not is_given(first, "size", "dtype", "output_dtype", "axis"):
-                yield from join(graph, catalog, first, second)
+                yield from join(typed, first, second)
 
 
-def _one_warp(graph: Graph, catalog: Catalog, first: Node, second: Node) -> Iterator[Graph]:
-    if not all(is_value(node, catalog, "inverse_map", True) for node in (first, second)):
+def _one_warp(typed: TypedGraph, first: Node, second: Node) -> Iterator[Graph]:
+    if not all(is_value(typed, node, "inverse_map", True) for node in (first, second)):
         return
     one, other = (_fixed_matrix(node) for node in (first, second))
     if one is not None and other is not None:
         matrix = tuple(float(value) for value in (one @ other)[:2].ravel())
         made = with_given(second, {"matrix": matrix})
-        yield joined(graph, catalog, first, second, made)
+        yield joined(typed, first, second, made)
     links = [given(node, "mtx", "matrix") for node in (first, second)]
     ports = [next(iter(each.values()), None) for each in links]
     if isinstance(ports[0], Port) and isinstance(ports[1], Port):
         both = Node(
-            free_id(graph, "combine"), "transforms.combine", {}, _fed(catalog, ports[1], ports[0])
+            free_id(typed.graph, "combine"),
+            "transforms.combine",
+            {},
+            _fed(typed, ports[1], ports[0]),
         )
         name = next(iter(links[1]))
         made = with_given(second, {name: Port(both.id, "output")})
-        joint = joined(graph, catalog, first, second, made)
+        joint = joined(typed, first, second, made)
         yield replace(joint, nodes=(*joint.nodes, both))
 
 
-def _fed(catalog: Catalog, *ports: Port) -> dict[str, Port]:
-    spec = catalog["transforms.combine"]
+def _fed(typed: TypedGraph, *ports: Port) -> dict[str, Port]:
+    spec = typed.catalog["transforms.combine"]
     return {spec.input(place).name: port for place, port in enumerate(ports)}
 
 
@@ -179,8 +181,8 @@ def _fixed_matrix(node: Node) -> np.ndarray[tuple[int, int], np.dtype[np.float64
     return np.array([*value, 0.0, 0.0, 1.0], float).reshape(3, 3)
 
 
-def _one_rotation(graph: Graph, catalog: Catalog, first: Node, second: Node) -> Iterator[Graph]:
-    if not all(is_value(node, catalog, "keep_size", True) for node in (first, second)):
+def _one_rotation(typed: TypedGraph, first: Node, second: Node) -> Iterator[Graph]:
+    if not all(is_value(typed, node, "keep_size", True) for node in (first, second)):
         return
     if is_given(second, "size", "axis"):
         return
@@ -189,16 +191,16 @@ def _one_rotation(graph: Graph, catalog: Catalog, first: Node, second: Node) -> 
         return
     if not isinstance(one, Port) and not isinstance(other, Port):
         angle = _number(one) + _number(other)
-        yield joined(graph, catalog, first, second, with_given(second, {"angle": angle}))
+        yield joined(typed, first, second, with_given(second, {"angle": angle}))
         return
-    total = Node(free_id(graph, "total"), "math.add")
+    total = Node(free_id(typed.graph, "total"), "math.add")
     ports = [each for each in (one, other) if isinstance(each, Port)]
     total = with_given(total, dict(zip(("data", "other"), ports, strict=False)))
     if len(ports) == 1:
         fixed = _number(other if isinstance(one, Port) else one)
         total = with_given(total, {"right": fixed, "constant_type": "FLOAT"})
     made = with_given(second, {"angle": Port(total.id, "output")})
-    joint = joined(graph, catalog, first, second, made)
+    joint = joined(typed, first, second, made)
     yield replace(joint, nodes=(*joint.nodes, total))
 
 
@@ -207,7 +209,7 @@ def _number(value: Value | Port) -> float:
 
 
 @rewrite("Resize before rotations")
-def resize_before_rotate(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
+def resize_before_rotate(typed: TypedGraph) -> Iterator[Graph]:
     """A resize that keeps the proportions before a rotation that keeps the size.
 
     ``resize(rotate(x), resize_shorter=s)`` becomes ``rotate(resize(x, resize_shorter=s))``: an
@@ -215,16 +217,16 @@ def resize_before_rotate(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
     but the pixels are read between others of the smaller image. Not where the resize stretches:
     shapes would lean.
     """
-    for rotate, resize in pairs(graph, catalog, {"rotate"}, {"resize"}):
-        kept = is_value(rotate, catalog, "keep_size", True) and not is_given(rotate, "size")
-        if kept and _keeps_proportions(resize, catalog):
-            yield swapped(graph, catalog, rotate, resize)
+    for rotate, resize in pairs(typed, {"rotate"}, {"resize"}):
+        kept = is_value(typed, rotate, "keep_size", True) and not is_given(rotate, "size")
+        if kept and _keeps_proportions(typed, resize):
+            yield swapped(typed, rotate, resize)
 
 
-def _keeps_proportions(resize: Node, catalog: Catalog) -> bool:
+def _keeps_proportions(typed: TypedGraph, resize: Node) -> bool:
     if is_given(resize, "dtype", "roi_start", "roi_end"):
         return False
     side = is_given(resize, "resize_shorter") != is_given(resize, "resize_longer")
-    modes = is_value(resize, catalog, "mode", "not_smaller", "not_larger")
+    modes = is_value(typed, resize, "mode", "not_smaller", "not_larger")
     one = is_given(resize, "resize_x") != is_given(resize, "resize_y")
     return not is_given(resize, "max_size") and (side or modes or one)

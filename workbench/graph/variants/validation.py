@@ -14,6 +14,7 @@ from workbench.graph.model.node_order import ancestors
 from workbench.graph.rewrites.cleanup import is_neutral
 from workbench.graph.rewrites.normalize import crop_into_normalize
 from workbench.graph.types.devices import is_generator
+from workbench.graph.types.typed_graph import TypedGraph
 
 _SHUFFLING = {"random_shuffle", "shuffle_after_epoch", "initial_fill"}
 _HARMING = {
@@ -45,9 +46,10 @@ def validation_graph(graph: Graph, catalog: Catalog) -> Graph | None:
     if made is None or set(made.outputs) != set(graph.outputs):
         return None
     for node in made.nodes:
-        if "data" in node.inputs and not node.bodies and is_neutral(made, catalog, node):
+        typed = TypedGraph(made, catalog)
+        if "data" in node.inputs and not node.bodies and is_neutral(typed, node):
             made = remove_nodes(made, catalog, [node.id])
-    while (fused := next(crop_into_normalize.sites(made, catalog), None)) is not None:
+    while (fused := next(crop_into_normalize.sites(TypedGraph(made, catalog)), None)) is not None:
         made = fused
     drawing = any(node.seed is not None and not isinstance(node, Source) for node in made.walk())
     return None if drawing or check_graph(made, catalog) else made

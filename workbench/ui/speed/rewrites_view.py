@@ -11,6 +11,7 @@ from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError, RecordFormatError
 from workbench.graph.model import Graph
 from workbench.graph.rewrites import law_of, rewritten
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.optimiser import Proposal, optimisation_of
 from workbench.optimiser.difference import WorstSample
 from workbench.optimiser.proposal import difference_words
@@ -98,7 +99,7 @@ def _entry(
 
 
 def _is_done(graph: Graph, names: Collection[str]) -> bool:
-    return rewritten(graph, load_catalog(), names) == graph
+    return rewritten(TypedGraph(graph, load_catalog()), names) == graph
 
 
 def _gain(found: Interval) -> tuple[str, str]:
