@@ -19,6 +19,7 @@ from workbench.graph.edits.edit import set_arg
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Body
 from workbench.graph.model.bounds import MOST_FILE_NODES
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.storage.io import VERSION
 
 GRAPH = branching_graph()
@@ -280,7 +281,8 @@ def test_the_one_of_three_bodies_that_differs_is_named(odd: int) -> None:
     graph = graph.replace_body(scope, body)
     (fault,) = check_graph(graph, CATALOG)
     assert any(
-        fix.label == f"Cast images of {scope} to UINT8" for fix in fixes(graph, CATALOG, fault)
+        fix.label == f"Cast images of {scope} to UINT8"
+        for fix in fixes(ResolvedGraph(graph, CATALOG), fault)
     )
     assert (fault.node, fault.arg, fault.about) == (region, "images", scope)
     assert fault.message.startswith(f"{scope} gives FLOAT and one_of.option_")
@@ -293,7 +295,7 @@ def test_grey_beside_colour_is_converted_at_a_click() -> None:
     graph, region = wrap_as_options(graph, CATALOG, ["color_space_conversion"])
     (fault,) = check_graph(graph, CATALOG)
     assert (fault.about, fault.arg) == (f"{region}.option_0", "images")
-    offered = {fix.label: fix.graph for fix in fixes(graph, CATALOG, fault)}
+    offered = {fix.label: fix.graph for fix in fixes(ResolvedGraph(graph, CATALOG), fault)}
     mended = offered[f"Convert images of {region}.option_0 from GRAY to RGB"]
     assert check_graph(mended, CATALOG) == ()
     assert not [label for label in offered if "Cast" in label or "RGB to GRAY" in label]
@@ -304,7 +306,7 @@ def test_of_two_bodies_the_one_that_changes_the_type_differs() -> None:
     graph = set_arg(graph, CATALOG, "cast", "dtype", "FLOAT")
     (fault,) = check_graph(graph, CATALOG)
     assert (fault.about, fault.remedy) == (f"{region}.then", "Put a cast to UINT8 at its end.")
-    first, *_ = fixes(graph, CATALOG, fault)
+    first, *_ = fixes(ResolvedGraph(graph, CATALOG), fault)
     assert first.label == f"Cast images of {region}.then to UINT8"
     assert check_graph(first.graph, CATALOG) == ()
 

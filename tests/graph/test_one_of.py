@@ -20,6 +20,7 @@ from workbench.graph.control_flow.options import add_option, remove_option, set_
 from workbench.graph.control_flow.wrap import unwrap_region, wrap_as_options, wrap_in_region
 from workbench.graph.edits.edit import new_node
 from workbench.graph.fixes import fixes
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.shapes import infer_types
 
 CATALOG = load_catalog()
@@ -237,6 +238,6 @@ def test_a_draw_of_other_numbers_is_a_fault(
     assert (fault.node, fault.arg) == (REGION, "choice")
     assert words in str(fault)
     assert "Set choice.population to 2." in str(fault)
-    first = fixes(graph, CATALOG, fault)[0]
+    first = fixes(ResolvedGraph(graph, CATALOG), fault)[0]
     assert first.label.startswith("Let choice draw one of 2 numbers")
     assert first.graph.node("choice").args == mended

@@ -19,6 +19,7 @@ from workbench.graph.edits.compose import insert_on_edge, place_node
 from workbench.graph.edits.edit import insert_node
 from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.fixes import fixes
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.storage.io import dump_graph, load_graph
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.shapes import infer_types
@@ -88,7 +89,7 @@ def test_one_fault_each_says_what_it_is() -> None:
 def test_removing_one_heals_the_chain() -> None:
     graph = with_code()
     (fault,) = check_graph(graph, CATALOG)
-    (fix,) = fixes(graph, CATALOG, fault)
+    (fix,) = fixes(ResolvedGraph(graph, CATALOG), fault)
     assert fix.label == "Remove code"
     assert fix.graph.node("rotate").inputs["data"] == Port("resize", "output")
     assert check_graph(fix.graph, CATALOG) == ()

@@ -20,6 +20,7 @@ from workbench.graph.model.policy import (
     own_policy,
     policy_fault,
 )
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.storage.io import dump_graph, load_graph
 
 CATALOG = load_catalog()
@@ -58,7 +59,7 @@ def test_each_fault_is_told_and_can_be_mended(policy: Value, words: str) -> None
     graph = with_policy(policy)
     (fault,) = (each for each in check_graph(graph, CATALOG) if each.arg == "policy")
     assert words in str(fault), str(fault)
-    mended, reset = fixes(graph, CATALOG, fault)
+    mended, reset = fixes(ResolvedGraph(graph, CATALOG), fault)
     for fix in (mended, reset):
         assert check_graph(fix.graph, CATALOG) == ()
 

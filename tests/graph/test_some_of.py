@@ -21,6 +21,7 @@ from workbench.graph.control_flow.options import (
 from workbench.graph.control_flow.wrap import wrap_as_options
 from workbench.graph.edits.fragment import copy_fragment, paste_fragment
 from workbench.graph.fixes import fixes
+from workbench.graph.resolved import ResolvedGraph
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")
@@ -90,7 +91,8 @@ def test_a_draw_of_other_numbers_is_a_fault() -> None:
     (fault,) = check_graph(TWO.replace_node(replace(draw, args={"population": 5})), CATALOG)
     assert fault.node == REGION
     assert "Set choice.population to 2" in str(fault)
-    (fix,) = fixes(TWO.replace_node(replace(draw, args={"population": 5})), CATALOG, fault)
+    wrong = TWO.replace_node(replace(draw, args={"population": 5}))
+    (fix,) = fixes(ResolvedGraph(wrong, CATALOG), fault)
     assert fix.graph == TWO
 
 

@@ -21,6 +21,7 @@ from workbench.graph import Graph, Node, Port, Settings
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Source
+from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.pictures.sound_pictures import axes_note, is_sound, sound_pictures
 from workbench.preview.verification.verify import verify
 from workbench.preview.views.steps import render_steps
@@ -312,6 +313,6 @@ def test_float_sounds_are_a_warning_with_a_fix(
     for warning in found:
         assert (warning.node, warning.arg, warning.code) == ("decode", "dtype", "silent")
         assert "3 WAV files hold floats" in str(warning)
-        fix = fixes(graph, wb.load_catalog(), warning)[0]
+        fix = fixes(ResolvedGraph(graph, wb.load_catalog()), warning)[0]
         assert fix.graph.node("decode").args["dtype"] == "FLOAT"
         assert not wb.check_warnings(fix.graph, facts=facts)

@@ -57,11 +57,14 @@ class ResolvedGraph(TypedGraph):
         return checked_faults(self.running, self.graph)
 
     @cached_property
+    def faults(self) -> tuple[Fault, ...]:
+        """Every fault, as ``check_graph`` returns them."""
+        return self.stopping_faults if self.running is self else all_faults(self)
+
+    @cached_property
     def loose_faults(self) -> tuple[Fault, ...]:
         """The faults of nodes that no output depends on: they stop nothing."""
-        if self.running.graph is self.graph:
-            return ()
-        return tuple(fault for fault in all_faults(self) if fault not in self.stopping_faults)
+        return tuple(fault for fault in self.faults if fault not in self.stopping_faults)
 
     @cached_property
     def images(self) -> Mapping[str, Port]:

@@ -26,6 +26,7 @@ from workbench.graph.edits.edit import insert_node
 from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.resolved import ResolvedGraph
 
 KEY_POINTS = ((10, 20), (30, 40, 50, 60), (), (5, 5, 100, 100, 7, 9))
 TWO: Mapping[str, Value] = {"horizontal": 1, "vertical": 0}
@@ -148,7 +149,7 @@ def test_polygons_of_boxes_that_another_numbering_has_are_a_fault(folder: Path) 
     assert "reader.polygons counts the boxes as they were read" in str(fault)
     with pytest.raises(GraphFaultsError, match="polygons counts the boxes"):
         export(wrong, "script", CATALOG)
-    assert next(fix.graph for fix in fixes(wrong, CATALOG, fault)) == graph
+    assert next(fix.graph for fix in fixes(ResolvedGraph(wrong, CATALOG), fault)) == graph
     told = with_node(wrong, "follow_boxes", args={"places": True})
     told = with_nodes(told, places=Port("follow_boxes", "places"))
     assert check_graph(told, CATALOG) == ()

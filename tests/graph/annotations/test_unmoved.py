@@ -12,6 +12,7 @@ from workbench.graph import load_recipe
 from workbench.graph.checks.check import check_graph
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.resolved import ResolvedGraph
 
 OPERATORS = {
     "flip": lambda g: g.flip(horizontal=1),
@@ -59,7 +60,7 @@ def test_annotations_as_read_beside_a_moved_image_are_a_fault(
     (fault,) = check_graph(moved)
     assert fault.code == "unmoved"
     assert "'target'" in fault.message
-    first = fixes(moved, CATALOG, fault)[0]
+    first = fixes(ResolvedGraph(moved, CATALOG), fault)[0]
     assert first.label == "Let target follow the image"
     assert first.graph.outputs["target"].node.startswith("follow_")
     assert not check_graph(first.graph)
@@ -81,7 +82,7 @@ def test_an_operator_without_a_rule_is_a_fault_that_removal_fixes(
     (fault,) = check_graph(moved)
     assert fault.code == "unmoved"
     assert op in fault.message
-    offered = fixes(moved, CATALOG, fault)
+    offered = fixes(ResolvedGraph(moved, CATALOG), fault)
     assert {each.label for each in offered} >= {f"Remove {op}", "Remove the output target"}
     assert not check_graph(offered[0].graph)
 
@@ -93,7 +94,7 @@ def test_an_operator_that_changes_only_type_or_shape_hides_nothing(op: str) -> N
     node = Node("changed", op, args, {CATALOG[op].inputs[0].name: Port("reader", "boxes")})
     moved = with_nodes(start, node, target=Port("changed", "output"))
     (fault,) = check_graph(moved)
-    fixed = fixes(moved, CATALOG, fault)[0].graph
+    fixed = fixes(ResolvedGraph(moved, CATALOG), fault)[0].graph
     assert fixed.node("changed").inputs[CATALOG[op].inputs[0].name].node == "follow_boxes"
     assert not check_graph(fixed)
 

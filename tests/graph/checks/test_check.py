@@ -38,6 +38,7 @@ from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.edit import insert_node, randomise_arg, set_arg, set_setting
 from workbench.graph.fixes import fixes
 from workbench.graph.fixes.unfed_inputs import feed_node
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.shapes import infer_types
 
 DECODED = Port("decode", "output")
@@ -279,7 +280,7 @@ def test_an_order_of_axes(frames: bool, layout: str, sound: bool) -> None:
     if not sound:
         expected = "frames, rows, columns" if frames else "rows, columns, channels"
         assert expected in found[0].message
-        mended = [fix.graph for fix in fixes(graph, CATALOG, found[0])]
+        mended = [fix.graph for fix in fixes(ResolvedGraph(graph, CATALOG), found[0])]
         assert len(mended) == 2
         assert all(check_graph(one, CATALOG) == () for one in mended)
 
@@ -386,7 +387,7 @@ def test_each_is_told_and_can_be_mended(
     found = check_graph(graph, CATALOG)
     fault = next(fault for fault in found if fault.arg == arg)
     assert (fault.node, words in str(fault)) == (op, True), str(fault)
-    assert fixes(graph, CATALOG, fault)
+    assert fixes(ResolvedGraph(graph, CATALOG), fault)
 
 
 def test_what_goes_together_has_no_fault() -> None:
@@ -401,7 +402,9 @@ def test_fixed_magnitudes_are_refused_on_the_gpu() -> None:
     graph = set_setting(graph, device="mixed")
     (fault,) = check_graph(graph, CATALOG)
     assert (fault.node, fault.arg) == ("rand_augment", "monotonic_mag")
-    assert [check_graph(fix.graph, CATALOG) for fix in fixes(graph, CATALOG, fault)] == [()]
+    assert [
+        check_graph(fix.graph, CATALOG) for fix in fixes(ResolvedGraph(graph, CATALOG), fault)
+    ] == [()]
     for name in ("brightness", "contrast"):
         assert (
             check_graph(set_arg(graph, CATALOG, "rand_augment", "excluded", (name,)), CATALOG) == ()

@@ -89,7 +89,7 @@ def test_an_anchor_and_a_shape_of_two_types_are_told_and_mended(
         "it.shape_input: s.output gives INT32, and anchor is fed INT64: slice takes one type for "
         "both. Put a cast to INT64 before it."
     )
-    cast = next(fix for fix in fixes(graph, CATALOG, fault) if "cast" in fix.label)
+    cast = next(fix for fix in fixes(ResolvedGraph(graph, CATALOG), fault) if "cast" in fix.label)
     assert dali_runs(cast.graph, photos, tmp_path)
 
 
@@ -224,7 +224,9 @@ def test_a_matrix_for_pictures_where_volumes_flow_in() -> None:
     graph = volume("warp_affine", {"matrix": IDENTITY[6]}, deep=True)
     (fault,) = check_graph(graph, CATALOG)
     assert str(fault) == ("it.matrix: it has 6 elements, and DHWC flows in. Give exactly 12.")
-    assert all(check_graph(fix.graph, CATALOG) == () for fix in fixes(graph, CATALOG, fault))
+    assert all(
+        check_graph(fix.graph, CATALOG) == () for fix in fixes(ResolvedGraph(graph, CATALOG), fault)
+    )
 
 
 @pytest.mark.parametrize(

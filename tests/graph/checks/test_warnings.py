@@ -17,6 +17,7 @@ from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.faults import Faults
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import DataFacts
 from workbench.sources.common.target_faults import box_remark
 
@@ -49,7 +50,7 @@ def test_constants_of_another_range_are_a_warning_with_a_fix(
     (found,) = check_warnings(wrong)
     assert found.code == "scale"
     assert not check_graph(wrong)
-    (fix,) = fixes(wrong, CATALOG, found)
+    (fix,) = fixes(ResolvedGraph(wrong, CATALOG), found)
     assert fix.label.endswith("mean and std by 255")
     assert not check_warnings(fix.graph)
     right = BYTES if given is UNIT else UNIT
@@ -75,7 +76,7 @@ def test_constants_of_normalize_and_arithmetic_are_a_warning_with_a_fix(
     wrong = replace(start, nodes=(*start.nodes, node), outputs={"images": Port("it", "output")})
     (found,) = check_warnings(wrong)
     assert (found.node, found.code) == ("it", "scale")
-    (fix,) = fixes(wrong, CATALOG, found)
+    (fix,) = fixes(ResolvedGraph(wrong, CATALOG), found)
     assert not check_warnings(fix.graph)
 
 
@@ -92,7 +93,7 @@ def test_operators_that_cover_annotations_are_a_warning(kind: str, output: str, 
     covered = getattr(both, op)()
     (found,) = check_warnings(covered)
     assert (found.node, found.code) == (op, "covered")
-    assert not check_warnings(fixes(covered, CATALOG, found)[0].graph)
+    assert not check_warnings(fixes(ResolvedGraph(covered, CATALOG), found)[0].graph)
     assert not check_warnings(getattr(start, op)())
 
 
@@ -121,7 +122,7 @@ def test_sorted_data_without_shuffling_are_a_warning() -> None:
     graph = _folder()
     (found,) = check_warnings(graph, facts={"data": DataFacts(labels=SORTED)})
     assert (found.node, found.code) == ("reader", "unshuffled")
-    (fix,) = fixes(graph, CATALOG, found)
+    (fix,) = fixes(ResolvedGraph(graph, CATALOG), found)
     assert not check_warnings(fix.graph, facts={"data": DataFacts(labels=SORTED)})
     assert not check_warnings(graph, facts={"data": DataFacts(labels=MIXED)})
 
@@ -131,7 +132,7 @@ def test_a_buffer_too_small_for_sorted_data_is_a_warning(reader: str) -> None:
     graph = _folder(reader, random_shuffle=True)
     (found,) = check_warnings(graph, facts={"data": DataFacts(labels=SORTED)})
     assert (found.arg, found.code) == ("initial_fill", "buffer")
-    (fix,) = fixes(graph, CATALOG, found)
+    (fix,) = fixes(ResolvedGraph(graph, CATALOG), found)
     assert not check_warnings(fix.graph, facts={"data": DataFacts(labels=SORTED)})
     assert not check_warnings(graph, facts={"data": DataFacts(labels=MIXED)})
 
@@ -233,11 +234,11 @@ def test_another_layout_or_unit_is_a_warning_with_a_fix(ltrb: bool) -> None:
     assert not check_warnings(sound)
     graph = cropping(ltrb, bbox_layout="xyWH" if ltrb else "xyXY")
     (found,) = check_warnings(graph)
-    (fix,) = fixes(graph, CATALOG, found)
+    (fix,) = fixes(ResolvedGraph(graph, CATALOG), found)
     assert fix.graph.node("crop") == sound.node("crop")
     reader = replace(sound.node("reader"), args={"ltrb": ltrb})
     in_pixels = sound.replace_node(reader)
     (found,) = check_warnings(in_pixels)
     assert "in pixels" in found.message
-    (fix,) = fixes(in_pixels, CATALOG, found)
+    (fix,) = fixes(ResolvedGraph(in_pixels, CATALOG), found)
     assert not check_warnings(fix.graph)

@@ -39,6 +39,7 @@ from workbench.graph.edits.connect import (
 )
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.fixes import fixes
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import port_kind
 from workbench.graph.types.shapes import infer_types
 
@@ -126,7 +127,7 @@ def test_what_is_of_another_type_is_connected_and_a_cast_offered() -> None:
     graph = connect(graph, CATALOG, out(least), spread, "mean")
     (fault,) = check_graph(graph, CATALOG)
     assert (fault.node, fault.arg, fault.code) == (spread, "mean", "dtype")
-    offered = {fix.label: fix.graph for fix in fixes(graph, CATALOG, fault)}
+    offered = {fix.label: fix.graph for fix in fixes(ResolvedGraph(graph, CATALOG), fault)}
     assert check_graph(offered["Insert a cast to FLOAT"], CATALOG) == ()
 
 
@@ -170,7 +171,11 @@ def test_what_is_not_refused_brings_no_new_fault_of_wiring(
         here = [f for f in new if f.node == node.id and f.arg == into]
         for fault in here:
             assert fault.code in ("dtype", "same_dtype")
-            casts = [fix.graph for fix in fixes(joined, CATALOG, fault) if "cast" in fix.label]
+            casts = [
+                fix.graph
+                for fix in fixes(ResolvedGraph(joined, CATALOG), fault)
+                if "cast" in fix.label
+            ]
             assert any(fault not in check_graph(made, CATALOG) for made in casts), (
                 f"{fault}: no cast mends it"
             )

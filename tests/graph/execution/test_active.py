@@ -88,7 +88,7 @@ def test_a_reader_that_is_muted_is_asked_for() -> None:
         "Unmute reader, or change what follows it.",
     ]
     for fault in faults:
-        (fix,) = fixes(muted, CATALOG, fault)
+        (fix,) = fixes(ResolvedGraph(muted, CATALOG), fault)
         assert (fix.label, fix.graph) == ("Unmute reader", JITTER)
 
 

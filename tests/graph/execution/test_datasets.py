@@ -23,6 +23,7 @@ from workbench.graph.execution.dataset_parameters import parameters, require_dat
 from workbench.graph.execution.pipelines import SHARD_SEED, pipeline_of_batch, single_pipelines
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Source
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import open_datasets
 from workbench.sources.kinds.images.folder import LIST_IMAGES
 
@@ -176,7 +177,7 @@ def test_the_executor_is_one_of_three_and_stands_in_a_file_where_it_is_not_dalis
     wrong = set_setting(ONE, executor="fast")
     (fault,) = check_graph(wrong, CATALOG)
     assert str(fault) == "executor is 'fast'. Give static or dynamic or separate."
-    (fix,) = fixes(wrong, CATALOG, fault)
+    (fix,) = fixes(ResolvedGraph(wrong, CATALOG), fault)
     assert fix.graph == ONE
     assert "executor" not in dump_graph(ONE)
     for executor in ("static", "separate"):

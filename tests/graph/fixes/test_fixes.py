@@ -40,6 +40,7 @@ from workbench.graph.fixes.unfed_inputs import (
 )
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.values import value_fault
+from workbench.graph.resolved import ResolvedGraph
 
 OPS = sorted(CATALOG)
 RECIPES = list(load_recipes().values())
@@ -189,7 +190,7 @@ def test_every_fault_has_a_remedy_and_every_remedy_works(graph: Graph) -> None:
         assert not fault.message.endswith(".")
         assert fault.remedy[-1] in ".?"
         assert not fault.remedy.endswith("..")
-        offered = fixes(graph, CATALOG, fault)
+        offered = fixes(ResolvedGraph(graph, CATALOG), fault)
         assert offered, (fault, fault.code)
         assert len({fix.label for fix in offered}) == len(offered)
         for fix in offered:
@@ -205,13 +206,13 @@ def test_the_first_remedies_one_after_another_lead_to_a_sound_graph(graph: Graph
         faults = check_graph(graph, CATALOG)
         if not faults:
             return
-        graph = fixes(graph, CATALOG, faults[0])[0].graph
+        graph = fixes(ResolvedGraph(graph, CATALOG), faults[0])[0].graph
     pytest.fail("\n".join(map(str, check_graph(graph, CATALOG))))
 
 
 def labels(graph: Graph, code: str) -> dict[str, Graph]:
     (fault,) = [fault for fault in check_graph(graph, CATALOG) if fault.code == code]
-    return {fix.label: fix.graph for fix in fixes(graph, CATALOG, fault)}
+    return {fix.label: fix.graph for fix in fixes(ResolvedGraph(graph, CATALOG), fault)}
 
 
 DECODED = Port("decode", "output")
@@ -238,7 +239,7 @@ def test_an_operator_moves_to_the_last_place_on_the_cpu() -> None:
     graph = with_node(graph, "rotate", inputs={"data": Port("resize", "output")})
     graph = replace(graph, outputs={"images": Port("copy", "output")})
     (fault,) = check_graph(graph, catalog)
-    offered = {fix.label: fix.graph for fix in fixes(graph, catalog, fault)}
+    offered = {fix.label: fix.graph for fix in fixes(ResolvedGraph(graph, catalog), fault)}
     moved = offered["Move copy before rotate"]
     assert [n.id for n in topological(moved)[0]] == ["reader", "decode", "resize", "copy", "rotate",
                                                      "flip"]  # fmt: skip
@@ -321,7 +322,7 @@ def test_a_deleted_decoder_is_offered_again(recipe: str) -> None:
     faults = check_graph(graph, CATALOG)
     assert faults
     for fault in faults:
-        first = fixes(graph, CATALOG, fault)[0]
+        first = fixes(ResolvedGraph(graph, CATALOG), fault)[0]
         assert first.label == "Add decoders.image"
         assert check_graph(first.graph, CATALOG) == ()
         assert {n.id: n.inputs for n in first.graph.nodes} == {n.id: n.inputs for n in whole.nodes}
@@ -340,7 +341,10 @@ def test_halves_of_a_size() -> None:
 
 
 def test_a_fault_that_is_not_there_has_no_remedy() -> None:
-    assert fixes(chain_graph(), CATALOG, Fault("", "", "the moon is down", "Wait.")) == ()
+    assert (
+        fixes(ResolvedGraph(chain_graph(), CATALOG), Fault("", "", "the moon is down", "Wait."))
+        == ()
+    )
     assert Fix("a", chain_graph()) == Fix("a", chain_graph())
 
 
@@ -376,7 +380,7 @@ def test_a_graph_of_which_nothing_comes_out_begins_anew() -> None:
 def in_place(graph: Graph) -> Graph | None:
     """The graph that the remedy leads to, where there is that one."""
     (fault,) = (each for each in check_graph(graph, CATALOG) if each.code == "unusable_op")
-    found = {fix.label: fix.graph for fix in fixes(graph, CATALOG, fault)}
+    found = {fix.label: fix.graph for fix in fixes(ResolvedGraph(graph, CATALOG), fault)}
     return found.get("Read your data in its place")
 
 

@@ -21,6 +21,7 @@ from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import randomise_arg, set_arg
 from workbench.graph.fixes import fixes
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import port_kind
 from workbench.graph.types.shapes import infer_types, type_text
 from workbench.graph.types.type_promotion import broadcast, integer_range, result_type
@@ -237,7 +238,9 @@ def test_constants_that_do_not_fit(op: str, args: dict[str, Value], code: str, w
     graph = placed(op, **args)
     assert words in faults(graph)[code]
     (fault,) = check_graph(graph, CATALOG)
-    assert any(not check_graph(fix.graph, CATALOG) for fix in fixes(graph, CATALOG, fault))
+    assert any(
+        not check_graph(fix.graph, CATALOG) for fix in fixes(ResolvedGraph(graph, CATALOG), fault)
+    )
 
 
 @pytest.mark.parametrize(
@@ -277,7 +280,7 @@ def test_operands_that_are_lacking_or_too_many() -> None:
     assert "cannot be given together with" in faults(both)["conflict"]
     for broken in (without, both):
         (fault, *_) = check_graph(broken, CATALOG)
-        assert not check_graph(fixes(broken, CATALOG, fault)[0].graph, CATALOG)
+        assert not check_graph(fixes(ResolvedGraph(broken, CATALOG), fault)[0].graph, CATALOG)
 
 
 def test_operands_that_do_not_go_together() -> None:

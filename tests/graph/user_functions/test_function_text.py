@@ -15,6 +15,7 @@ from workbench.emit import emit_script
 from workbench.engine.protocol.codec import _pack_graph
 from workbench.graph import load_recipe
 from workbench.graph.fixes import fixes
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.user_functions.function_source import written_function
 from workbench.graph.user_functions.own_code import is_trusted
 
@@ -134,7 +135,7 @@ def test_it_is_inert_until_it_is_trusted(tmp_path: Path) -> None:
         emit_script(graph, load_catalog())
     assert "evil(image" not in str(_pack_graph(graph))
     assert not mark.exists()
-    (fix,) = fixes(graph, load_catalog(), fault)
+    (fix,) = fixes(ResolvedGraph(graph, load_catalog()), fault)
     assert fix.label == "Mute same"
     assert "evil" not in emit_script(fix.graph, load_catalog()).text
     assert fix.graph.node("same").args == graph.node("same").args, "it can be read still"

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.checks.check import check_graph
 from workbench.graph.fixes import argument_fixes, flow_fixes, graph_fixes, region_fixes
 from workbench.graph.fixes.case import REMEDIES, Case, Fix, FixCandidate, Remedies
 from workbench.graph.model import Graph, region_of
 from workbench.graph.model.faults import WARNINGS, Fault
+from workbench.graph.resolved import ResolvedGraph
 
 __all__ = ["Fix", "fixes"]
 
@@ -23,29 +23,30 @@ _LONGEST = 80
 """Characters on a button."""
 
 
-def fixes(graph: Graph, catalog: Catalog, fault: Fault) -> tuple[Fix, ...]:
+def fixes(resolved: ResolvedGraph, fault: Fault) -> tuple[Fix, ...]:
     """What can be done at a click about one fault of a graph, as ``check_graph`` found it.
 
     In every graph offered the fault is gone; those that leave the fewest others come first.
     Labels differ. Empty for a fault that only the person can mend, or that the graph has not.
     """
-    known = fault.code in WARNINGS or fault in check_graph(graph, catalog)
+    known = fault.code in WARNINGS or fault in resolved.faults
     if fault.code not in REMEDIES or not known:
         return ()
     if fault.code != "duplicate_id":
         # Whose fault it is cannot be told while nodes share the id, or regions around them do.
-        for shared in _shared_ids(graph, fault.node):
-            duplicate = Case(graph, catalog, replace(fault, node=shared))
+        for shared in _shared_ids(resolved.graph, fault.node):
+            duplicate = Case(resolved, replace(fault, node=shared))
             apart = _tried(duplicate, graph_fixes.fix_duplicate_id, fault)
             if apart:
                 return apart
-            graph = graph_fixes.with_own_ids(graph, shared)
+            resolved = resolved.of(graph_fixes.with_own_ids(resolved.graph, shared))
     # What stands inside a region is mended in its body.
-    body = graph.at_scope(graph.scope_of(fault.node) if graph.has(fault.node) else "")
-    found = _tried(Case(body, catalog, fault), REMEDIES[fault.code])
+    graph = resolved.graph
+    body = resolved.at_scope(graph.scope_of(fault.node) if graph.has(fault.node) else "")
+    found = _tried(Case(body, fault), REMEDIES[fault.code])
     if found or fault.code in WARNINGS:
         return found
-    return _tried(Case(graph, catalog, fault), region_fixes.fix_by_removal)
+    return _tried(Case(resolved, fault), region_fixes.fix_by_removal)
 
 
 def _shared_ids(graph: Graph, node_id: str) -> Iterator[str]:

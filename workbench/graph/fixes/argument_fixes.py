@@ -252,7 +252,7 @@ def fix_box_layout(case: Case) -> Iterator[FixCandidate]:
     """Let an operator read boxes as the source writes them."""
     name, value = case.about.split("=")
     if name == "ratio":
-        other = Case(case.graph, case.catalog, replace(case.fault, node=value))
+        other = Case(case.typed, replace(case.fault, node=value))
         yield f"Turn on ratio of {value}", other.set(name, True)
     else:
         yield f"Set {name} of {case.node_id} to {value}", case.set(name, value)

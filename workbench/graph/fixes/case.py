@@ -12,6 +12,7 @@ from workbench.graph.edits.edit import new_node, reset_arg
 from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.faults import Fault, FaultCode
+from workbench.graph.types.typed_graph import TypedGraph
 
 P = ParamSpec("P")
 
@@ -34,9 +35,18 @@ FixCandidate = tuple[str, Make]
 class Case:
     """A fault, and the body of the graph in which its node is."""
 
-    graph: Graph
-    catalog: Catalog
+    typed: TypedGraph
     fault: Fault
+
+    @property
+    def graph(self) -> Graph:
+        """The body in which its node is."""
+        return self.typed.graph
+
+    @property
+    def catalog(self) -> Catalog:
+        """The operators that there are."""
+        return self.typed.catalog
 
     @property
     def node_id(self) -> str:

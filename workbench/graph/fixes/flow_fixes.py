@@ -18,13 +18,11 @@ from workbench.graph.model.ports import outputs_of
 from workbench.graph.model.values import value_fault
 from workbench.graph.types.devices import (
     decodes,
-    infer_devices,
     is_decoder,
     is_generator,
     port_device,
-    port_kind,
 )
-from workbench.graph.types.shapes import infer_types
+from workbench.graph.types.typed_graph import TypedGraph
 
 _DECODER = "decoders.image"
 _OFFERED = 2
@@ -63,8 +61,8 @@ def fix_unknown_input(case: Case) -> Iterator[FixCandidate]:
     """A port that is free, or none."""
     node = case.node
     port = node.inputs[case.arg]
-    kind = port_kind(case.graph, case.catalog, port)
-    cut = replace(case, graph=case.graph.replace_node(node.without({case.arg})))
+    kind = case.typed.kind(port)
+    cut = replace(case, typed=case.typed.of(case.graph.replace_node(node.without({case.arg}))))
     for free in case.spec.inputs:
         if free.name not in node.inputs and kind_fits(free.kind, kind):
             yield f"Feed {free.name} instead", cut.edit(feed_input, port, node.id, free.name)
@@ -98,7 +96,7 @@ def _decoder(case: Case) -> Iterator[FixCandidate]:
     if not wants or _DECODER not in case.catalog or any(decodes(spec) for _, spec in known):
         return
     ports = [Port(node_id, output.name) for node_id, spec in known for output in spec.outputs]
-    encoded = (port for port in ports if port_kind(case.graph, case.catalog, port) == "encoded")
+    encoded = (port for port in ports if case.typed.kind(port) == "encoded")
     for source in islice(encoded, 1):
         yield f"Add {_DECODER}", case.edit(_with_decoder, source)
 
@@ -137,7 +135,7 @@ def fix_arg_dtype(case: Case) -> Iterator[FixCandidate]:
 @remedy("dtype")
 def fix_dtype(case: Case) -> Iterator[FixCandidate]:
     """A cast, another place, or no node."""
-    flows = infer_types(case.graph, case.catalog)
+    flows = case.typed.types
     allowed = next(p.dtypes for p in case.spec.inputs if p.name == case.arg)
 
     def fits(port: Port) -> bool:
@@ -166,7 +164,7 @@ def _cast(case: Case) -> Iterator[FixCandidate]:
 def fix_layout(case: Case) -> Iterator[FixCandidate]:
     """Another place, the axes in another order, or what the catalogue names."""
     node, wanted = case.node, case.about
-    flows = infer_types(case.graph, case.catalog)
+    flows = case.typed.types
     allowed = next(p.layouts for p in case.spec.inputs if p.name == case.arg)
 
     def fits(port: Port) -> bool:
@@ -189,7 +187,7 @@ def fix_channels(case: Case) -> Iterator[FixCandidate]:
     node = case.node
     need = case.spec.needs_channels
     source = node.inputs[case.spec.inputs[0].name]
-    found = infer_types(case.graph, case.catalog)[source].channels
+    found = case.typed.types[source].channels
     if isinstance(need, str) and found is not None:
         yield f"Set {need} to {found}", case.set(need, found)
     upstream = ancestors(case.graph, list(node.inputs.values()))
@@ -216,7 +214,7 @@ def fix_device(case: Case) -> Iterator[FixCandidate]:
 @remedy("cpu_after_gpu")
 def fix_cpu_after_gpu(case: Case) -> Iterator[FixCandidate]:
     """A place before the GPU part, a transfer, or no GPU part."""
-    devices = infer_devices(case.graph, case.catalog)
+    devices = case.typed.devices
 
     def fits(port: Port) -> bool:
         return devices.get(port.node, "cpu") == "cpu"
@@ -277,17 +275,15 @@ def _move_up(case: Case, into: str, fits: Callable[[Port], bool]) -> Iterator[Fi
         port = before.inputs.get(entry)
         if known is None or port is None:
             return
-        if fits(port) and _suits(graph, catalog, spec, into, known, port):
+        if fits(port) and _suits(case.typed, spec, into, known, port):
             move = partial(_before, graph, node, into, spec.outputs[0].name, before, entry)
             yield f"Move {node.id} before {before.id}", move
             return
 
 
-def _suits(
-    graph: Graph, catalog: Catalog, spec: OpSpec, into: str, before: OpSpec, port: Port
-) -> bool:
+def _suits(typed: TypedGraph, spec: OpSpec, into: str, before: OpSpec, port: Port) -> bool:
     """Whether the node takes what flows there, and the next one what the node gives."""
-    kind = port_kind(graph, catalog, port)
+    kind = typed.kind(port)
     takes = next((p.kind for p in spec.inputs if p.name == into), None)
     gives = kind if spec.outputs[0].follows else spec.outputs[0].kind
     return takes is not None and kind_fits(takes, kind) and kind_fits(before.inputs[0].kind, gives)

@@ -21,7 +21,7 @@ from workbench.graph.model.bounds import SETTINGS
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import outputs_of
-from workbench.graph.types.devices import port_kind
+from workbench.graph.types.typed_graph import TypedGraph
 
 
 @remedy("duplicate_id")
@@ -92,25 +92,25 @@ def _as_name(text: str, usual: str) -> str:
 @remedy("no_outputs")
 def fix_no_outputs(case: Case) -> Iterator[FixCandidate]:
     """The last image, else whatever comes out last; where nothing does, the least graph instead."""
-    ports = _last_ports(case.graph, case.catalog)
+    ports = _last_ports(case.typed)
     if not ports and not case.node_id:
         least = start_graph(case.catalog, case.graph.name)
         label = f"Begin anew with {' and '.join(node.op for node in least.nodes)}"
         yield label, lambda: replace(case.graph, nodes=least.nodes, outputs=least.outputs)
     if ports:
-        kind = port_kind(case.graph, case.catalog, ports[0])
+        kind = case.typed.kind(ports[0])
         name = free_id(case.graph, {"image": "images", "label": "labels"}.get(kind, "values"))
         yield f"Give out {ports[0]}", lambda: set_output(case.graph, name, ports[0])
 
 
-def _last_ports(graph: Graph, catalog: Catalog) -> list[Port]:
+def _last_ports(typed: TypedGraph) -> list[Port]:
     """Every output, images first, those that come last in the running order before others."""
     found = []
-    for node in reversed(topological(graph)[0]):
-        spec = catalog.find(node.op)
+    for node in reversed(topological(typed.graph)[0]):
+        spec = typed.catalog.find(node.op)
         outputs = outputs_of(node, spec) if spec else ()
         found += [Port(node.id, output.name) for output in outputs]
-    kinds = {port: port_kind(graph, catalog, port) for port in found}
+    kinds = {port: typed.kind(port) for port in found}
     return sorted(found, key=lambda port: kinds[port] != "image")
 
 
@@ -127,7 +127,7 @@ def fix_output_name(case: Case) -> Iterator[FixCandidate]:
 def fix_output_source(case: Case) -> Iterator[FixCandidate]:
     """Another output of the same node, the last image, or none."""
     gone = case.graph.outputs[case.about]
-    ports = _last_ports(case.graph, case.catalog)
+    ports = _last_ports(case.typed)
     for port in [*(p for p in ports if p.node == gone.node), *ports[:1]]:
         outputs = {**case.graph.outputs, case.about: port}
         yield f"Give out {port} instead", partial(replace, case.graph, outputs=outputs)

@@ -20,7 +20,6 @@ from workbench.graph.fixes.case import (
     remedy,
 )
 from workbench.graph.model import Graph, Node, Port, region_of
-from workbench.graph.types.shapes import infer_types
 
 
 @remedy("control", "bodies", "branches")
@@ -59,7 +58,7 @@ def fix_draw(case: Case) -> Iterator[FixCandidate]:
 def _conversions(case: Case) -> Iterator[FixCandidate]:
     """To what each other body gives, or what the region takes in where nothing runs."""
     region, scope, output = case.node, case.about, case.arg
-    types = infer_types(case.graph, case.catalog)
+    types = case.typed.types
     others = [body.outputs.get(output) for body in region.bodies.values()]
     ports = [port for port in (region.inputs.get(output), *others) if port]
     found = [each for each in map(types.get, ports) if each]
@@ -93,5 +92,5 @@ def fix_by_removal(case: Case) -> Iterator[FixCandidate]:
     """Without the node, or without one of the regions around it, the innermost first."""
     node, whole = case.node_id, case.graph.whole
     while whole.has(node):
-        yield replace(case, graph=whole).removal(node)
+        yield replace(case, typed=case.typed.of(whole)).removal(node)
         node = region_of(whole.scope_of(node))

@@ -16,8 +16,8 @@ from workbench.graph.checks.check import Fault
 from workbench.graph.fixes import Fix, fixes
 from workbench.graph.model import Graph
 from workbench.graph.model.bounds import SETTINGS
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.storage.layout import Layout, dump_document
-from workbench.graph.types.devices import infer_devices
 from workbench.roots import Roots
 from workbench.ui.canvas.canvas_annotations import copied_text, frame_entries, note_entries
 from workbench.ui.canvas.canvas_views import (
@@ -39,6 +39,7 @@ from workbench.ui.state.history import History
 from workbench.ui.state.identity_memo import IdentityMemo
 from workbench.ui.state.view_state import (
     MOST_BATCH,
+    Checked,
     ViewState,
     blocking_faults,
     faults_of,
@@ -99,8 +100,8 @@ def graph_fields(
     loose = memo(_stopping_nothing, state.checked.loose_faults, warnings)
     shown_faults = memo(_on_drawn_nodes, graph, catalog, layout, found, loose)
     faults = memo(_stopping, shown_faults, loose)
-    remedies = memo(_with_warning_fixes, graph, catalog, fixes_of(state), loose, len(found))
-    devices = memo(_devices, graph, state.checked.active, catalog)
+    remedies = memo(_with_warning_fixes, state.checked.whole, fixes_of(state), loose, len(found))
+    devices = memo(_devices, state.checked)
     facts = state.preview.facts if state.preview else _NO_FACTS
     repeated = state.repeated(settings.batch_size)
     again = bool(data_panel.error or (state.failure and not blocking_faults(state)))
@@ -228,15 +229,14 @@ def _stopping_nothing(loose: Sequence[Fault], warnings: Sequence[Fault]) -> list
 
 
 def _with_warning_fixes(
-    graph: Graph,
-    catalog: Catalog,
+    resolved: ResolvedGraph,
     known: Sequence[Sequence[Fix]],
     loose: Sequence[Fault],
     found: int,
 ) -> list[Sequence[Fix]]:
     """The fixes of ``found`` faults and of the loose ones, which end with the warnings."""
     rest = loose[len(known) - found :]
-    return [*known, *(fixes(graph, catalog, each) for each in rest)]
+    return [*known, *(fixes(resolved, each) for each in rest)]
 
 
 def _on_drawn_nodes(
@@ -253,8 +253,8 @@ def _stopping(faults: Sequence[Fault], loose: Sequence[Fault]) -> list[Fault]:
     return list(faults[: len(faults) - len(loose)])
 
 
-def _devices(graph: Graph, active: Graph, catalog: Catalog) -> dict[str, Device]:
-    return {**infer_devices(graph, catalog), **infer_devices(active, catalog)}
+def _devices(checked: Checked) -> dict[str, Device]:
+    return {**checked.whole.devices, **checked.running.devices}
 
 
 def _fault_entries(

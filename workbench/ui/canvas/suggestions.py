@@ -106,7 +106,7 @@ def apply_fix(
     warnings = warnings_of(state)
     found = [*faults_of(state), *state.checked.loose_faults, *warnings]
     shown = on_drawn_nodes(document.graph, catalog, document.layout, found)
-    of_warnings = [fixes(document.graph, catalog, each) for each in warnings]
+    of_warnings = [fixes(state.checked.whole, each) for each in warnings]
     for fault, remedies in zip(shown, (*fixes_of(state), *of_warnings), strict=True):
         for remedy in remedies:
             if (fault.node, fault.arg, remedy.label) == (node, arg, label):

@@ -57,7 +57,7 @@ class Checked:
     A graph that is sound and wants a GPU that is not here has a fault and a script.
     """
 
-    graph: Graph
+    whole: ResolvedGraph
     running: ResolvedGraph
     """What of it runs, without muted and loose nodes. It may have faults."""
     faults: tuple[Fault, ...]
@@ -68,6 +68,11 @@ class Checked:
     """What each output port will give, as far as it is known without running."""
     fixes: tuple[tuple[Fix, ...], ...]
     """What can be done about each fault, then about those of loose nodes."""
+
+    @property
+    def graph(self) -> Graph:
+        """All of the graph."""
+        return self.whole.graph
 
     @property
     def active(self) -> Graph:
@@ -272,11 +277,10 @@ def check_before_run(
     moved = on_cpu(whole) if source and faults else None
     to_cpu = (Fix("Run everything on the CPU", moved),) if moved is not None else ()
     remedies = tuple(
-        to_cpu if source and fault in faults else fixes(graph, catalog, fault)
-        for fault in found[:fixed]
+        to_cpu if source and fault in faults else fixes(whole, fault) for fault in found[:fixed]
     )
     rest: tuple[tuple[Fix, ...], ...] = ((),) * (len(found) - len(remedies))
-    return Checked(graph, running, faults, loose, source, flows, remedies + rest)
+    return Checked(whole, running, faults, loose, source, flows, remedies + rest)
 
 
 def initial_selection(graph: Graph, catalog: Catalog) -> list[str]:
