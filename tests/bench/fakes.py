@@ -16,7 +16,6 @@ from workbench.bench.measuring.measurement import Latency, Measurement
 from workbench.bench.measuring.page_cache import CacheState
 from workbench.bench.measuring.workload import StartupStats, TimedRound
 from workbench.bench.records.record import Report
-from workbench.catalog import load_catalog
 from workbench.engine.protocol.heartbeat import warn_of_silence
 from workbench.engine.resources.gpu import GpuUse
 from workbench.engine.resources.machine import Machine
@@ -48,7 +47,7 @@ def measured(rate: float, label: str = "", **config: Any) -> Measurement:
 
 def prepared(files: int | None = None) -> Prepared:
     """What an experiment knows of ``MACHINE`` and a folder of so many files."""
-    return Prepared(load_catalog(), MACHINE, Fingerprint("photos", files), CacheState("warm", ""))
+    return Prepared(MACHINE, Fingerprint("photos", files), CacheState("warm", ""))
 
 
 def report(*rows: Measurement, **fields: Any) -> Report:

@@ -18,10 +18,15 @@ from workbench.bench.measuring.config import (
     unmeasurable_reason,
     with_config,
 )
-from workbench.catalog import Catalog
+from workbench.catalog import Catalog, load_catalog
 from workbench.emit import emit_script
-from workbench.graph import load_recipe, load_recipes
+from workbench.graph import Graph, load_recipe, load_recipes
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import load_source
+
+
+def configured(graph: Graph, config: Config) -> Graph:
+    return with_config(ResolvedGraph(graph, load_catalog()), config).graph
 
 
 @pytest.mark.parametrize(
@@ -34,7 +39,7 @@ from workbench.sources import load_source
 )
 def test_every_recipe_can_be_cut_behind_its_decoder(name: str, catalog: Catalog) -> None:
     config = replace(config_of(load_recipe(name)), regime="decode")
-    graph = with_config(load_recipe(name), catalog, config)
+    graph = configured(load_recipe(name), config)
     pipeline = emit_script(graph, catalog).text.partition("@pipeline_def")[2]
     called = re.findall(r"fn\.([\w.]+)\(", pipeline)
     reader = graph.sources[0].op
@@ -44,7 +49,7 @@ def test_every_recipe_can_be_cut_behind_its_decoder(name: str, catalog: Catalog)
 
 def test_settings_and_load_are_in_the_script(catalog: Catalog) -> None:
     config = Config("mixed", "pipeline", 7, 3, 5, 0.9)
-    text = emit_script(with_config(load_recipe("imagenet-train"), catalog, config), catalog).text
+    text = emit_script(configured(load_recipe("imagenet-train"), config), catalog).text
     for words in ("BATCH_SIZE = 7", "NUM_THREADS = 3", "prefetch_queue_depth=5",
                   "hw_decoder_load=0.9", 'DEVICE = "mixed"'):  # fmt: skip
         assert words in text
@@ -52,26 +57,26 @@ def test_settings_and_load_are_in_the_script(catalog: Catalog) -> None:
 
 def test_a_config_reads_back_from_what_it_made(catalog: Catalog) -> None:
     config = Config("mixed", "pipeline", 7, 3, 5, 0.9)
-    assert config_of(with_config(load_recipe("simclr"), catalog, config)) == config
+    assert config_of(configured(load_recipe("simclr"), config)) == config
 
 
 def test_files_are_mapped_or_read_as_it_says_or_as_the_graph_has_it(catalog: Catalog) -> None:
     graph = load_recipe("imagenet-train")
     assert config_of(graph).dont_use_mmap is None
-    read = with_config(graph, catalog, replace(config_of(graph), dont_use_mmap=True))
+    read = configured(graph, replace(config_of(graph), dont_use_mmap=True))
     assert "dont_use_mmap=True," in emit_script(read, catalog).text
     assert config_of(read).dont_use_mmap is True
     assert config_of(read).settings.endswith(", dont_use_mmap")
-    assert with_config(read, catalog, replace(config_of(read), dont_use_mmap=None)) == read
-    assert with_config(read, catalog, replace(config_of(read), dont_use_mmap=False)) == graph
+    assert configured(read, replace(config_of(read), dont_use_mmap=None)) == read
+    assert configured(read, replace(config_of(read), dont_use_mmap=False)) == graph
     arrays = replace(graph, nodes=tuple(n for n in graph.nodes if n.op != "readers.file"))
-    unread = with_config(arrays, catalog, replace(config_of(arrays), dont_use_mmap=True))
+    unread = configured(arrays, replace(config_of(arrays), dont_use_mmap=True))
     assert unread.nodes == arrays.nodes
 
 
 def test_no_load_leaves_the_graph_s(catalog: Catalog) -> None:
     graph = load_recipe("imagenet-train")
-    assert with_config(graph, catalog, config_of(graph)) == graph
+    assert configured(graph, config_of(graph)) == graph
 
 
 def test_shards(catalog: Catalog) -> None:
@@ -82,13 +87,16 @@ def test_shards(catalog: Catalog) -> None:
 
 def test_refusals(catalog: Catalog) -> None:
     graph = load_recipe("imagenet-train")
-    mixed = with_config(graph, catalog, config_of(graph, "mixed"))
-    assert unmeasurable_reason(mixed, catalog, MACHINE) == ""
+    mixed = configured(graph, config_of(graph, "mixed"))
+    assert unmeasurable_reason(ResolvedGraph(mixed, catalog), MACHINE) == ""
     there_is_none = replace(MACHINE, no_gpu="there is none")
-    assert unmeasurable_reason(mixed, catalog, there_is_none) == "not measured: there is none"
-    assert unmeasurable_reason(graph, catalog, there_is_none) == ""
+    assert (
+        unmeasurable_reason(ResolvedGraph(mixed, catalog), there_is_none)
+        == "not measured: there is none"
+    )
+    assert unmeasurable_reason(ResolvedGraph(graph, catalog), there_is_none) == ""
     wrong = chain_graph("rotate", rotate={"angle": "ten"})
-    assert "'ten' is not a number" in unmeasurable_reason(wrong, catalog, MACHINE)
+    assert "'ten' is not a number" in unmeasurable_reason(ResolvedGraph(wrong, catalog), MACHINE)
 
 
 def test_knobs_without_effect() -> None:

@@ -15,6 +15,7 @@ from workbench.engine import describe_machine
 from workbench.errors import ArgumentError
 from workbench.graph import load_recipe
 from workbench.graph.model import Executor, Source
+from workbench.graph.resolved import ResolvedGraph
 
 
 def test_grids() -> None:
@@ -31,21 +32,21 @@ def test_grids() -> None:
 
 def test_a_reader_without_shards_is_tuned_as_one_pipeline(catalog: Catalog) -> None:
     graph = load_recipe("imagenet-train")
-    assert grid_for(graph, catalog, MACHINE, "mixed").dont_use_mmap == (None, True)
-    assert grid_for(graph, catalog, MACHINE, "cpu").dont_use_mmap == (None,)
+    assert grid_for(ResolvedGraph(graph, catalog), MACHINE, "mixed").dont_use_mmap == (None, True)
+    assert grid_for(ResolvedGraph(graph, catalog), MACHINE, "cpu").dont_use_mmap == (None,)
     read = adopt_config(graph, replace(config_of(graph), dont_use_mmap=True))
-    assert grid_for(read, catalog, MACHINE, "mixed").dont_use_mmap == (True,)
-    assert grid_for(graph, catalog, MACHINE, "mixed").pipelines == (1, 2, 3)
+    assert grid_for(ResolvedGraph(read, catalog), MACHINE, "mixed").dont_use_mmap == (True,)
+    assert grid_for(ResolvedGraph(graph, catalog), MACHINE, "mixed").pipelines == (1, 2, 3)
     video = replace(graph, nodes=(Source("reader", "experimental.inputs.video"), *graph.nodes[1:]))
-    assert grid_for(video, catalog, MACHINE, "mixed").pipelines == (1,)
+    assert grid_for(ResolvedGraph(video, catalog), MACHINE, "mixed").pipelines == (1,)
 
 
 def test_files_that_are_mapped_are_as_the_graph_has_them_where_it_maps(catalog: Catalog) -> None:
     graph = load_recipe("imagenet-train")
     read = adopt_config(graph, replace(config_of(graph), dont_use_mmap=True))
-    assert mapping_values(graph, catalog, ("mapped", "read")) == (None, True)
-    assert mapping_values(graph, catalog, ("read",)) == (True,)
-    assert mapping_values(read, catalog, ("mapped", "read")) == (False, True)
+    assert mapping_values(ResolvedGraph(graph, catalog), ("mapped", "read")) == (None, True)
+    assert mapping_values(ResolvedGraph(graph, catalog), ("read",)) == (True,)
+    assert mapping_values(ResolvedGraph(read, catalog), ("mapped", "read")) == (False, True)
     mapped = adopt_config(read, replace(config_of(read), dont_use_mmap=False))
     assert config_of(mapped) == config_of(graph)
 
@@ -53,9 +54,9 @@ def test_files_that_are_mapped_are_as_the_graph_has_them_where_it_maps(catalog: 
 def test_a_reader_that_maps_no_files_cannot_read_them_instead(catalog: Catalog) -> None:
     graph = load_recipe("imagenet-train")
     video = replace(graph, nodes=(Source("reader", "experimental.inputs.video"), *graph.nodes[1:]))
-    assert mapping_values(video, catalog, ("mapped",)) == (None,)
+    assert mapping_values(ResolvedGraph(video, catalog), ("mapped",)) == (None,)
     with pytest.raises(ArgumentError, match=r"no reader .* \(experimental.inputs.video\)"):
-        mapping_values(video, catalog, ("mapped", "read"))
+        mapping_values(ResolvedGraph(video, catalog), ("mapped", "read"))
 
 
 def test_a_configuration_has_the_place_that_gives_it() -> None:

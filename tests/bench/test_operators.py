@@ -72,7 +72,7 @@ def with_a_peer(
 ) -> None:
     """Let there be a peer; ``check`` is told the facts and the graph's last node."""
 
-    def peers(run: Any, names: Any, devices: Any, catalog: Any, machine: Any, facts: Any) -> Any:
+    def peers(run: Any, names: Any, devices: Any, machine: Any, facts: Any) -> Any:
         graph: Graph = run.graph
         config = Config(program="A peer", threads=1)
 

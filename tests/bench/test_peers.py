@@ -49,6 +49,7 @@ from workbench.engine.resources.machine import describe_machine
 from workbench.errors import ArgumentError, DataError, EngineError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.checks.check import stopping_faults
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import open_datasets
 
 ALIKE = ("imagenet-train", "imagenet-eval", "rotate-jitter", "two-view")
@@ -58,15 +59,18 @@ SHORT = MeasurementConfig(0.05, 2, 2, warm_up_rounds=2, budget=0.0)
 @pytest.mark.parametrize("target", [peer.target for peer in PEERS.values()])
 @pytest.mark.parametrize("name", ALIKE)
 def test_the_standard_recipes_can_be_exported(name: str, target: str, catalog: Catalog) -> None:
-    for graph in (load_recipe(name), without_randomness(load_recipe(name), catalog)):
+    for graph in (load_recipe(name), without_randomness(ResolvedGraph(load_recipe(name), catalog))):
         config = replace(config_of(graph, "cpu"), batch_size=5)
-        assert "BATCH_SIZE = 5\n" in exported_module(graph, target, catalog, config).text
+        assert (
+            "BATCH_SIZE = 5\n"
+            in exported_module(ResolvedGraph(graph, catalog), target, config).text
+        )
     assert emit_script(graph, catalog).text
 
 
 def _reason(graph: Graph, peer: str, data: Any, catalog: Catalog) -> str:
     run = Benchmark(graph, data, ("cpu",))
-    (found,) = compared_peers(run, [peer], ("cpu",), catalog, describe_machine(), {})
+    (found,) = compared_peers(run, [peer], ("cpu",), describe_machine(), {})
     return found.reason
 
 
@@ -233,7 +237,7 @@ def test_a_factory_is_measured_beside_dali(
     assert words.startswith(f"Pixels of {name} and of DALI on the CPU: not compared")
     alone = OperatorExperiment(graph, str(photos), ("cpu",), peers=(name,))
     prepared = alone.prepare()
-    every = alone._all(prepared.catalog, prepared.machine)
+    every = alone._all(prepared.machine)
     reasons = {one.compared.reason for one in every if one.whose[0] == name}
     assert reasons == {"not measured: it does its own work, not that of one operator"}
 
@@ -265,7 +269,9 @@ def test_a_peer_that_fails_at_a_file_ends_nothing_but_itself(
     pytest.importorskip("albumentations")
     (tmp_path / "bad.jpg").write_text("no picture")
     graph = with_settings(load_recipe("imagenet-train"), batch_size=4, num_threads=2)
-    module = exported_module(graph, "albumentations", catalog, config_of(graph, "cpu"))
+    module = exported_module(
+        ResolvedGraph(graph, catalog), "albumentations", config_of(graph, "cpu")
+    )
     job = ExportedJob(module, open_datasets(str(tmp_path)), 4, 1)
     entry = ConfigJobs(Config(program="Albumentations"), (job,), decodes=False)
     monkeypatch.setattr(
@@ -294,9 +300,7 @@ def test_a_comparison_of_pixels_that_fails_leaves_a_record_that_can_be_shown(
     monkeypatch.setattr("workbench.bench.peers.find_spec", lambda name: name)
     run = Benchmark(load_recipe("imagenet-train"), str(photos), ("cpu",))
     facts: dict[str, Any] = {}
-    (compared,) = compared_peers(
-        run, ["Albumentations"], ("cpu",), catalog, describe_machine(), facts
-    )
+    (compared,) = compared_peers(run, ["Albumentations"], ("cpu",), describe_machine(), facts)
     assert compared.check is not None
     with pytest.raises(EngineError):
         compared.check(call)
@@ -336,17 +340,21 @@ def test_another_augmentation_is_told(catalog: Catalog) -> None:
     assert different_words(other) == (
         "not the same augmentation: 31 levels of 255 apart on average, and 8 are allowed"
     )
-    still = without_randomness(load_recipe("rotate-jitter"), catalog)
+    still = without_randomness(ResolvedGraph(load_recipe("rotate-jitter"), catalog))
     assert still.node("rotate").args["angle"] != 0, "in the middle of its range it would do nothing"
 
 
 def test_the_operators_of_a_graph_by_themselves(catalog: Catalog) -> None:
     graph = load_recipe("rotate-jitter")
-    found = operator_graphs(graph, catalog)
+    found = operator_graphs(ResolvedGraph(graph, catalog))
     assert list(found) == [DECODING, NOTHING, "resize", "rotate", "color", "flip"]
     assert DECODING not in operator_graphs(
-        found["rotate"].replace_node(replace(found["rotate"].node("to_256"), op="flip", args={})),
-        catalog,
+        ResolvedGraph(
+            found["rotate"].replace_node(
+                replace(found["rotate"].node("to_256"), op="flip", args={})
+            ),
+            catalog,
+        )
     ), "nothing is told from it"
     for node, each in found.items():
         assert not stopping_faults(each, catalog)
@@ -355,7 +363,7 @@ def test_the_operators_of_a_graph_by_themselves(catalog: Catalog) -> None:
         assert names == own.get(node, ["to_256", node])
     turned = found["rotate"].node("rotate")
     assert "angle" in turned.inputs, "with its draws"
-    assert operator_graphs(load_recipe("video-clips"), catalog) == {}
+    assert operator_graphs(ResolvedGraph(load_recipe("video-clips"), catalog)) == {}
 
 
 @pytest.mark.thorough

@@ -51,13 +51,14 @@ from workbench.errors import EngineError
 from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
 from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.graph.model.node_order import ancestors
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import open_datasets
 
 
 @pytest.mark.parametrize("name", one_in(4, load_recipes()))
 def test_every_prefix_of_every_recipe_is_a_sound_graph(name: str, catalog: Catalog) -> None:
     graph = load_recipe(name)
-    cut = stage_prefixes(graph, catalog)
+    cut = stage_prefixes(ResolvedGraph(graph, catalog))
     assert cut[0][0].id == "reader"
     decodes = graph.has("decode")  # a video's frames are decoded as they are read
     assert not decodes or cut[1][0].id == "decode" or name == "ssd"  # whose window comes first
@@ -76,13 +77,13 @@ def test_every_prefix_of_every_recipe_is_a_sound_graph(name: str, catalog: Catal
 
 
 def test_two_views_are_both_in_the_later_prefixes(catalog: Catalog) -> None:
-    last = stage_prefixes(load_recipe("simclr"), catalog)[-1][1]
+    last = stage_prefixes(ResolvedGraph(load_recipe("simclr"), catalog))[-1][1]
     assert len(last.outputs) == 2
 
 
 def test_what_lies_behind_the_decoder(catalog: Catalog) -> None:
     graph = load_recipe("imagenet-train")
-    assert nodes_after_decoders(graph, catalog) == {"crop", "mirror", "normalize"}
+    assert nodes_after_decoders(ResolvedGraph(graph, catalog)) == {"crop", "mirror", "normalize"}
 
 
 def test_a_region_may_be_fed_with_what_nothing_in_it_uses(photos: Path) -> None:
@@ -384,9 +385,9 @@ def test_the_graph_is_measured_without_each(catalog: Catalog) -> None:
     graph = sized()
     inside, _ = wrap_in_region(graph, catalog, ["swap"], "if")
     for each in (graph, inside):
-        ((node, script),) = scripts_without_functions(each, catalog)
+        ((node, script),) = scripts_without_functions(ResolvedGraph(each, catalog))
         assert (node.id, "swap" in script.text) == ("swap", False)
-    assert list(scripts_without_functions(chain_graph("resize"), catalog)) == []
+    assert list(scripts_without_functions(ResolvedGraph(chain_graph("resize"), catalog))) == []
 
 
 def test_its_cost_is_the_difference() -> None:

@@ -25,7 +25,6 @@ from workbench.bench.measuring.pixels import compare_decoders
 from workbench.bench.measuring.worker_group import KeptWorker, StopClock, WorkerGroup
 from workbench.bench.measuring.workload import Workload
 from workbench.bench.peers import compared_peers
-from workbench.catalog import load_catalog
 from workbench.engine.protocol import heartbeat
 from workbench.engine.protocol.registry import sendable
 from workbench.engine.protocol.worker_progress import NO_ANSWER
@@ -275,7 +274,7 @@ def peer(run: Run) -> None:
         "    while True:\n"
         "        yield [files[:batch_size]]\n"
     )
-    (found,) = compared_peers(run, ["own_peer:batches"], ("cpu",), load_catalog(), machine, {})
+    (found,) = compared_peers(run, ["own_peer:batches"], ("cpu",), machine, {})
     search_workers(run, found, machine.cores, run.progress)
     assert "SIGSTOP" in found.reason
 

@@ -17,6 +17,7 @@ from workbench.commands.measuring import (
     run_with_bar,
 )
 from workbench.graph.model.bounds import FILES, SETTINGS
+from workbench.graph.resolved import ResolvedGraph
 
 
 @click.command()
@@ -115,7 +116,9 @@ def scale(
         "hw_decoder_load": load,
     }
     if files:
-        (given["dont_use_mmap"],) = mapping_values(options.graph, load_catalog(), [files])
+        (given["dont_use_mmap"],) = mapping_values(
+            ResolvedGraph(options.graph, load_catalog()), [files]
+        )
     known = {knob: value for knob, value in given.items() if value is not None}
     graph = adopt_config(options.graph, replace(config_of(options.graph), **cast(Any, known)))
     over: Over = "workers" if workers else "pipelines" if pipelines else "threads"

@@ -18,6 +18,7 @@ from workbench.commands.measuring import (
 from workbench.commands.options import writable_file
 from workbench.graph.model import CHOICES, DecodeDevice
 from workbench.graph.model.bounds import FILES, SETTINGS
+from workbench.graph.resolved import ResolvedGraph
 
 if TYPE_CHECKING:
     from workbench.bench.measuring.config import Config
@@ -129,10 +130,10 @@ def tune(
         "hw_decoder_load": loads,
         "pipelines": pipelines,
         "executor": executors,
-        "dont_use_mmap": files and mapping_values(graph, load_catalog(), files),
+        "dont_use_mmap": files and mapping_values(ResolvedGraph(graph, load_catalog()), files),
     }
     grid = replace(
-        grid_for(graph, load_catalog(), describe_machine(), wanted),
+        grid_for(ResolvedGraph(graph, load_catalog()), describe_machine(), wanted),
         **cast(Any, {knob: value for knob, value in values.items() if value}),
     )
     limits = {

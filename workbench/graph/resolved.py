@@ -82,12 +82,18 @@ class ResolvedGraph(TypedGraph):
         settings = replace(self.graph.settings, device=device)
         return self.of(replace(self.graph, settings=settings))
 
-    def variant(self, graph: Graph) -> ResolvedGraph:
+    def variant(self, graph: Graph) -> Self:
         """Another graph on the same data, for example that for validation.
 
         Raises GraphFaultsError where it cannot run.
         """
-        return resolve(graph, self.catalog, self.facts)
+        return self.of(graph).sound()
+
+    def sound(self) -> Self:
+        """What of the graph runs. Raises GraphFaultsError where it cannot."""
+        if self.stopping_faults:
+            raise GraphFaultsError(self.stopping_faults)
+        return self.running
 
 
 def resolve(
@@ -97,7 +103,4 @@ def resolve(
 
     Raises GraphFaultsError for a graph with faults.
     """
-    resolved = ResolvedGraph(graph, catalog, facts or {})
-    if resolved.stopping_faults:
-        raise GraphFaultsError(resolved.stopping_faults)
-    return resolved.running
+    return ResolvedGraph(graph, catalog, facts or {}).sound()

@@ -29,7 +29,6 @@ from workbench.engine.protocol.process import Engine
 from workbench.engine.protocol.worker_progress import Progress
 from workbench.engine.resources.machine import Machine
 from workbench.errors import CancelledError, EngineError
-from workbench.graph.checks.check import require_sound
 from workbench.graph.model import Graph
 from workbench.graph.rewrites import (
     Class,
@@ -175,7 +174,7 @@ class OptimisationExperiment(SpeedExperiment):
         Raises GraphFaultsError where the graph cannot run, and GraphEditError for a name that no
         rewrite has.
         """
-        require_sound(self.graph, self.prepared.catalog)
+        self.resolved.sound()
         for name in self.names:  # says which name no rewrite has
             find_rewrite(name)
         config = config_of(self.graph)
@@ -207,21 +206,17 @@ class OptimisationExperiment(SpeedExperiment):
         optimise = self._told(self._judged(rows, self._steps), rows)
         return Outcome(rows, {"optimise": optimise, "interrupted": self._cut})
 
-    @property
-    def _typed(self) -> TypedGraph:
-        return TypedGraph(self.graph, self.prepared.catalog)
-
     def _useful(self, machine: Machine) -> list[str]:
         """The names to try; what is of no use without a GPU says so where there is none."""
         names = []
         for name in self.names:
             one = find_rewrite(name)
-            if one.needs_gpu and machine.no_gpu and rewritten(self._typed, [name]) != self.graph:
+            if one.needs_gpu and machine.no_gpu and rewritten(self.resolved, [name]) != self.graph:
                 why = f"it needs a GPU: {machine.no_gpu}"
                 self._rejected[name] = Proposal(name, one.title, "near", rejected=why)
             else:
                 names.append(name)
-        return by_node(self._typed, names)
+        return by_node(self.resolved, names)
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
         """What is known after a timed round."""
@@ -253,7 +248,7 @@ class OptimisationExperiment(SpeedExperiment):
         """The steps whose pixels are as near to the original's as their class says."""
         with self.progress.engine(self.stop) as engine:
             while True:
-                steps = steps_of(self._typed, names)
+                steps = steps_of(self.resolved, names)
                 for place, step in enumerate(steps):
                     self.check_cancelled()
                     self.progress(_COMPARING * place / len(steps), f"comparing {step.name}")
@@ -394,12 +389,12 @@ class OptimisationExperiment(SpeedExperiment):
 
     def _relied_on(self, names: tuple[str, ...]) -> frozenset[str]:
         if names not in self._relied:
-            self._relied[names] = relied_on(self._typed, names)
+            self._relied[names] = relied_on(self.resolved, names)
         return self._relied[names]
 
     def _needs(self, names: tuple[str, ...]) -> tuple[str, ...]:
         if names not in self._needed:
-            self._needed[names] = needs_of(self._typed, names)
+            self._needed[names] = needs_of(self.resolved, names)
         return self._needed[names]
 
     def _told(self, judged: Sequence[Proposal], rows: Sequence[Measurement]) -> dict[str, Any]:

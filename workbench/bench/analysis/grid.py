@@ -10,12 +10,11 @@ from typing import Any, get_args
 
 from workbench.arguments import Kind
 from workbench.bench.measuring.config import Config, config_of, takes_dont_use_mmap
-from workbench.catalog.spec import Catalog
 from workbench.engine.resources.machine import Machine
 from workbench.errors import ArgumentError
 from workbench.graph.execution.pipelines import executor_faults, pipeline_faults
-from workbench.graph.model import DecodeDevice, Executor, Graph
-from workbench.graph.types.typed_graph import TypedGraph
+from workbench.graph.model import DecodeDevice, Executor
+from workbench.graph.resolved import ResolvedGraph
 
 KNOBS = (
     *("hw_decoder_load", "threads", "batch_size", "prefetch", "pipelines", "executor"),
@@ -92,19 +91,20 @@ class Grid:
         return cls(**{knob: tuple(known[knob]) for knob in KNOBS})
 
 
-def grid_for(graph: Graph, catalog: Catalog, machine: Machine, device: DecodeDevice) -> Grid:
+def grid_for(resolved: ResolvedGraph, machine: Machine, device: DecodeDevice) -> Grid:
     """``default_grid`` without what the graph cannot have.
 
     Of one pipeline where its reader cannot read a shard, with DALI's own executor where something
     runs on the CPU behind the GPU; files are read as the graph has it where it has no reader that
     could do otherwise.
     """
+    graph = resolved.graph
     grid = default_grid(machine, device)
     unmapped = config_of(graph).dont_use_mmap
-    if unmapped or not any(takes_dont_use_mmap(node, catalog) for node in graph.nodes):
+    if unmapped or not any(takes_dont_use_mmap(resolved, node) for node in graph.nodes):
         grid = replace(grid, dont_use_mmap=(unmapped,))
     wanted = replace(graph.settings, device=device, pipelines=2, executor="static")
-    other = TypedGraph(replace(graph, settings=wanted), catalog)
+    other = resolved.of(replace(graph, settings=wanted))
     if any(pipeline_faults(other)):
         grid = replace(grid, pipelines=(1,))
     if any(executor_faults(other)):
@@ -112,20 +112,20 @@ def grid_for(graph: Graph, catalog: Catalog, machine: Machine, device: DecodeDev
     return grid
 
 
-def mapping_values(
-    graph: Graph, catalog: Catalog, files: Collection[str]
-) -> tuple[bool | None, ...]:
+def mapping_values(resolved: ResolvedGraph, files: Collection[str]) -> tuple[bool | None, ...]:
     """Values of ``dont_use_mmap`` for files that are ``mapped`` into memory, ``read``, or both.
 
     Mapped are those of a graph that does not say. Raises ArgumentError for ``read`` where no reader
     could do so.
     """
-    if "read" in files and not any(takes_dont_use_mmap(node, catalog) for node in graph.nodes):
-        names = ", ".join(source.op for source in graph.sources) or "none"
+    if "read" in files and not any(
+        takes_dont_use_mmap(resolved, node) for node in resolved.graph.nodes
+    ):
+        names = ", ".join(source.op for source in resolved.graph.sources) or "none"
         raise ArgumentError(
             f"files: no reader of the graph has dont_use_mmap ({names}). Leave it as it is."
         )
-    mapped = False if config_of(graph).dont_use_mmap else None
+    mapped = False if config_of(resolved.graph).dont_use_mmap else None
     values = {"mapped": mapped, "read": True}
     return tuple(value for name, value in values.items() if name in files)
 

@@ -33,7 +33,6 @@ from workbench.bench.peers import CONTROL, PEERS, compared_peers, peer_options
 from workbench.bench.peers.factory import is_factory
 from workbench.bench.records.context import gpu_command
 from workbench.bench.records.record import Report
-from workbench.catalog import Catalog, load_catalog
 from workbench.engine.protocol.progress_bar import with_progress_bar
 from workbench.engine.protocol.worker_progress import Progress
 from workbench.engine.resources.machine import Machine, describe_machine
@@ -113,7 +112,7 @@ class Benchmark(ComparedExperiment):
         """Search the number of workers of each program, then measure all interleaved."""
         machine = self.prepared.machine
         facts: dict[str, Any] = {}
-        self._compared = self.programs(self.prepared.catalog, machine, facts)
+        self._compared = self.programs(machine, facts)
         searching = [one for one in self._compared if one.searches]
         for place, one in enumerate(searching):
             part = self.progress.part(
@@ -153,7 +152,7 @@ class Benchmark(ComparedExperiment):
         if limit is None:
             return None
         machine = describe_machine()
-        programs = self.programs(load_catalog(), machine, {})
+        programs = self.programs(machine, {})
         able = [one.config.device for one in programs if not one.reason]
         count = len(able) * self.measurement_config.processes
         return limit * (count + ({"cpu", "mixed"} <= set(able)))
@@ -165,9 +164,7 @@ class Benchmark(ComparedExperiment):
             rows = ()
         super().on_rows(rows)
 
-    def programs(
-        self, catalog: Catalog, machine: Machine, facts: dict[str, Any]
-    ) -> list[ComparedProgram]:
+    def programs(self, machine: Machine, facts: dict[str, Any]) -> list[ComparedProgram]:
         """All that take part on a machine, in the order of the report.
 
         ``facts`` is as of ``compared_peers``.
@@ -176,9 +173,7 @@ class Benchmark(ComparedExperiment):
         for regime in self.regimes:
             for device in self.devices:
                 config = replace(config_of(self.graph, device), regime=regime)
-                reason = unmeasurable_reason(
-                    with_config(self.graph, catalog, config), catalog, machine
-                )
+                reason = unmeasurable_reason(with_config(self.resolved, config), machine)
                 if reason:
                     programs.append(ComparedProgram(config, reason=reason))
                     continue
@@ -191,7 +186,7 @@ class Benchmark(ComparedExperiment):
                 if searches:
                     programs.append(Control(replace(config, program=CONTROL), of=programs[-1]))
         if "pipeline" in self.regimes:
-            programs += compared_peers(self, self.peers, self.devices, catalog, machine, facts)
+            programs += compared_peers(self, self.peers, self.devices, machine, facts)
         for one in programs:
             one.seconds = self._seconds
         return programs

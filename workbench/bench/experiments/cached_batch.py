@@ -49,7 +49,7 @@ class _CachedWorkload:
     def __init__(self, job: CachedBatchJob) -> None:
         graph, catalog, settings = job.graph, load_catalog(), job.graph.settings
         resolved = ResolvedGraph(graph, catalog)
-        nodes = nodes_after_decoders(graph, catalog)
+        nodes = nodes_after_decoders(resolved)
         taps = [port for port in graph.outputs.values() if port.node in nodes]
         feeds = dict.fromkeys(
             port

@@ -38,7 +38,7 @@ class FusedSpeedExperiment(InterleavedExperiment):
 
     def entries(self) -> list[ConfigJobs]:
         """Both graphs, with the settings of the first."""
-        other, _ = fuse(self.graph, self.prepared.catalog, self.region)
+        other, _ = fuse(self.graph, self.resolved.catalog, self.region)
         config = config_of(self.graph)
         self.require_measurable(config)
         return [self.entry(config, BRANCHED), self.entry(config, FUSED, other)]

@@ -95,8 +95,8 @@ class GridExperiment(SpeedExperiment):
         Raises EngineError where a value of a knob cannot be measured: before the first one is.
         """
         prepared = super().prepare(on_progress)
-        catalog, machine = prepared.catalog, prepared.machine
-        grid = self.given_grid or grid_for(self.graph, catalog, machine, self.base.device)
+        machine = prepared.machine
+        grid = self.given_grid or grid_for(self.resolved, machine, self.base.device)
         self.grid = grid
         knobs = [(knob, value) for knob in KNOBS for value in grid.values(knob)]
         every = [replace(self.base, **cast(Any, {knob: value})) for knob, value in knobs]

@@ -31,7 +31,6 @@ from workbench.bench.peers.factory import is_factory
 from workbench.bench.peers.operator_graphs import base_of, operator_graphs
 from workbench.bench.records.operator_report import OperatorCost, cost_of
 from workbench.bench.records.record import Report
-from workbench.catalog import Catalog, load_catalog
 from workbench.engine.protocol.worker_progress import WorkerProgress
 from workbench.engine.resources.machine import Machine, describe_machine
 from workbench.errors import CancelledError, EngineError
@@ -84,7 +83,7 @@ class OperatorExperiment(ComparedExperiment):
         Raises as ``Benchmark`` does, and EngineError for a graph without one decoder.
         """
         super().__init__(graph, data, **options)
-        self.graphs = operator_graphs(self.graph, load_catalog())
+        self.graphs = operator_graphs(self.resolved)
         if not self.graphs:
             raise EngineError(
                 f"{self.graph.name} has not one decoder of images: its operators are not measured "
@@ -107,7 +106,7 @@ class OperatorExperiment(ComparedExperiment):
         """
         for run in self._runs.values():
             run.data, run.prepared = self.data, self.prepared
-        self._alone = self._all(self.prepared.catalog, self.prepared.machine)
+        self._alone = self._all(self.prepared.machine)
         self._compared = [one.compared for one in self._alone]
         programs = [list(some) for _, some in groupby(self._alone, lambda one: one.whose)]
         for place, some in enumerate(programs):
@@ -121,7 +120,7 @@ class OperatorExperiment(ComparedExperiment):
         """Seconds that ``run`` takes at most once the data are read; None without a limit."""
         if math.isinf(self._seconds):
             return None
-        every = self._all(load_catalog(), describe_machine())
+        every = self._all(describe_machine())
         able = [one for one in every if not one.compared.reason]
         checked = {one.whose for one in able if one.compared.check is not None}
         count = len(able) * self.measurement_config.processes + len(checked)
@@ -132,13 +131,13 @@ class OperatorExperiment(ComparedExperiment):
         limit = self.measurement_config.limit
         return math.inf if limit is None else limit
 
-    def _all(self, catalog: Catalog, machine: Machine) -> list[_Alone]:
+    def _all(self, machine: Machine) -> list[_Alone]:
         """All that is measured: program by program."""
         alone: list[_Alone] = []
         for node, run in self._runs.items():
             facts = self._pixels[node] = {}
             op = next((each.op for each in self.graph.nodes if each.id == node), "")
-            for one in run.programs(catalog, machine, facts):
+            for one in run.programs(machine, facts):
                 if isinstance(one, Control):
                     continue
                 config = one.config

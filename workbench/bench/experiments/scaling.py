@@ -21,7 +21,6 @@ from workbench.bench.experiments.speed_experiment import (
 from workbench.bench.measuring.config import Config, config_of, sharded
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
-from workbench.catalog import Catalog
 from workbench.emit.templates.cores import cores_without_interrupts
 from workbench.engine.protocol.worker_progress import Progress
 from workbench.engine.resources.gpu import Gpu, cuda_uuids
@@ -29,6 +28,7 @@ from workbench.engine.resources.machine import describe_machine, usable_cores
 from workbench.errors import EngineError
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.graph.model.bounds import SETTINGS
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import Data
 
 Affinity = Literal["none", "split"]
@@ -124,7 +124,7 @@ class ProcessScalingExperiment(SpeedExperiment):
         ]
         self.require_measurable(*configs)
         if max(self.counts) > 1:
-            _require_shards(self.graph, self.prepared.catalog)
+            _require_shards(self.resolved)
         able = [config for config in configs if not self.missing(config)]
         measured = self.measure([self.sharded_entry(config) for config in able], self.progress)
         rows = dict(zip(able, measured, strict=True))
@@ -199,10 +199,10 @@ class GpuScalingExperiment(ProcessScalingExperiment):
         return nearest(shares, [Gpu(uuid).near_cores() for uuid in cuda_uuids()[:count]])
 
 
-def _require_shards(graph: Graph, catalog: Catalog) -> None:
+def _require_shards(resolved: ResolvedGraph) -> None:
     """Raise EngineError where a source cannot read a part of its data."""
-    for source in graph.sources:
-        if "num_shards" not in catalog[source.op].args:
+    for source in resolved.graph.sources:
+        if "num_shards" not in resolved.spec(source).args:
             raise EngineError(
                 f"{source.id}: {source.op} cannot read a shard of its data, and of several "
                 "processes each reads one. Measure 1."

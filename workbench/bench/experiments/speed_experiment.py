@@ -33,16 +33,15 @@ from workbench.bench.measuring.worker_group import KeptWorker
 from workbench.bench.measuring.workload import ScriptJob
 from workbench.bench.records.context import graph_hash
 from workbench.bench.records.record import MISSING, Report
-from workbench.catalog import Catalog, load_catalog
-from workbench.emit.script import emit_script
+from workbench.catalog import load_catalog
+from workbench.emit.script import script_of
 from workbench.engine.file_checks.usable_data import UsableData
 from workbench.engine.protocol.exit_status import is_file_fault, printable
 from workbench.engine.protocol.worker_progress import Progress, WorkerProgress
 from workbench.engine.resources.gpu import Gpu, first_visible_gpu, shared_words
 from workbench.engine.resources.machine import Machine, describe_machine
 from workbench.errors import CancelledError, EngineError
-from workbench.graph.checks.check import stopping_faults
-from workbench.graph.execution.active import active_graph, without_loose
+from workbench.graph.execution.active import without_loose
 from workbench.graph.execution.dataset_parameters import (
     parameters,
     read_as,
@@ -50,6 +49,7 @@ from workbench.graph.execution.dataset_parameters import (
     with_datasets,
 )
 from workbench.graph.model import Graph
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
 
 INTERRUPTED = "interrupted"
@@ -60,7 +60,6 @@ OWN_FILES = "files that the graph names"
 class Prepared(NamedTuple):
     """What is known before the first measurement."""
 
-    catalog: Catalog
     machine: Machine
     fingerprint: Fingerprint
     cache: CacheState
@@ -120,7 +119,9 @@ class SpeedExperiment(ABC):
             require_kind(f"{where}: measurement_config", measurement_config, MEASUREMENT)
         given, graph = open_datasets(data), without_loose(graph)
         wanted = parameters(graph.nodes)
-        self.graph = graph if wanted.keys() - given.keys() else with_datasets(graph, given)
+        graph = graph if wanted.keys() - given.keys() else with_datasets(graph, given)
+        self.resolved = ResolvedGraph(graph, load_catalog())
+        """The graph that is measured; what of it runs, once it is prepared and has no fault."""
         read = {name: given[name] for name in wanted if name in given}
         self.data: Datasets = read_as(self.graph, read)
         """What the graph's sources read; empty where it names its data itself."""
@@ -137,6 +138,11 @@ class SpeedExperiment(ABC):
         self._cache: Cache = cache if self._reads_data else "as found"
         self._graph_hash = ""
         self.stop = threading.Event()
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that is measured."""
+        return self.resolved.graph
 
     def cancel(self) -> None:
         """End the run; it raises CancelledError and leaves no process behind."""
@@ -163,12 +169,12 @@ class SpeedExperiment(ABC):
         require_datasets(self.graph, self.data)
         for dataset in self.data.values():
             require_dataset(dataset)
-        catalog, machine = load_catalog(), describe_machine()
-        if not stopping_faults(self.graph, catalog):  # else ``require_measurable`` says why
-            self.graph = active_graph(self.graph, catalog)
+        machine = describe_machine()
+        if not self.resolved.stopping_faults:  # else ``require_measurable`` says why
+            self.resolved = self.resolved.running
         if not machine.no_gpu and self._reads_data:
             self._shared = shared_words(Gpu(first_visible_gpu()))
-        self.prepared = Prepared(catalog, machine, *self._prepare_data())
+        self.prepared = Prepared(machine, *self._prepare_data())
         self._graph_hash = graph_hash(self.graph)
         return self.prepared
 
@@ -215,17 +221,14 @@ class SpeedExperiment(ABC):
 
     def require_measurable(self, *configs: Config) -> None:
         """Raise EngineError where one of them cannot be measured: before the first one is."""
-        catalog, machine = self.prepared.catalog, self.prepared.machine
         for config in configs:
-            if reason := unmeasurable_reason(
-                with_config(self.graph, catalog, config), catalog, machine
-            ):
+            resolved = with_config(self.resolved, config)
+            if reason := unmeasurable_reason(resolved, self.prepared.machine):
                 raise EngineError(reason)
 
     def script_job(self, graph: Graph, config: Config) -> ScriptJob:
         """The exported script of a graph in a configuration, on this experiment's data."""
-        catalog = self.prepared.catalog
-        source = emit_script(with_config(graph, catalog, config), catalog)
+        source = script_of(with_config(self.resolved.of(graph), config).sound())
         return ScriptJob(source, self.data, config.device, config.prefetch)
 
     def entry(self, config: Config, label: str = "", graph: Graph | None = None) -> ConfigJobs:
@@ -291,7 +294,7 @@ class SpeedExperiment(ABC):
         self.partial_report = self._record(rows, context=context, extra=extra)
 
     def _record(self, rows: Sequence[Measurement], **fields: Any) -> Report:
-        _, machine, found, cache = self.prepared
+        machine, found, cache = self.prepared
         return Report(
             self.graph.name,
             found.root,

@@ -37,34 +37,35 @@ from workbench.bench.records.stage_report import (
     READ,
     StageReport,
 )
-from workbench.catalog import Catalog
 from workbench.emit.core.code import Code
-from workbench.emit.script import emit_script
+from workbench.emit.script import script_of
 from workbench.errors import CancelledError, EngineError, GraphError
-from workbench.graph.execution.active import active_graph, set_muted
+from workbench.graph.execution.active import set_muted
 from workbench.graph.model import Graph, Node, Source
 from workbench.graph.model.node_order import ancestors, topological
 from workbench.graph.model.ports import output_ports
-from workbench.graph.types.devices import decodes, infer_devices, is_generator
+from workbench.graph.resolved import ResolvedGraph
+from workbench.graph.types.devices import decodes, is_generator
 
 ALONE_LIMIT = 300.0
 
 
-def stage_prefixes(graph: Graph, catalog: Catalog) -> list[tuple[Node, Graph]]:
+def stage_prefixes(resolved: ResolvedGraph) -> list[tuple[Node, Graph]]:
     """Each stage in running order, with the graph cut behind it.
 
     Operators that only draw numbers belong to the stage that takes them. What a cut graph gives out
     is all that nothing in it takes.
     """
+    graph = resolved.graph
     needed = ancestors(graph, list(graph.outputs.values()))
     ordered = [node for node in topological(graph)[0] if node.id in needed]
-    steps = [node for node in ordered if not is_generator(catalog[node.op])]
+    steps = [node for node in ordered if not is_generator(resolved.spec(node))]
     cut = []
     for count, step in enumerate(steps, 1):
         inside = steps[:count]
         taken = {port.node for node in inside for port in node.inputs.values()}
         outputs = {
-            node.id: output_ports(node, catalog[node.op])[0]
+            node.id: output_ports(node, resolved.spec(node))[0]
             for node in inside
             if node.id not in taken
         }
@@ -80,18 +81,17 @@ class StageCostExperiment(SpeedExperiment):
 
     def measure_all(self) -> Outcome:
         """Measure every prefix interleaved, then each operator and each file alone."""
-        catalog, machine = self.prepared.catalog, self.prepared.machine
         config = config_of(self.graph)
-        graph = with_config(self.graph, catalog, config)
+        resolved = with_config(self.resolved, config)
+        graph, devices = resolved.graph, resolved.devices
         self.require_measurable(config)
-        devices = infer_devices(graph, catalog)
-        cut = stage_prefixes(graph, catalog)
+        cut = stage_prefixes(resolved)
         entries = [
             ConfigJobs(
                 config,
                 (self.script_job(part, config),),
                 f"up to {node.id}",
-                decodes=bool(decoder_nodes(part, catalog)),
+                decodes=bool(decoder_nodes(resolved.of(part))),
             )
             for node, part in cut[:-1]  # the last is the whole
         ]
@@ -101,23 +101,23 @@ class StageCostExperiment(SpeedExperiment):
         if copies:
             copied = replace(whole, to_host=True)
             entries.append(ConfigJobs(config, (copied,), f"{WHOLE}, copied to the host"))
-        if nodes_after_decoders(graph, catalog):
+        if nodes_after_decoders(resolved):
             entries.append(
                 ConfigJobs(config, (CachedBatchJob(graph, self.data),), CEILING, decodes=False)
             )
-        for node, source in scripts_without_functions(graph, catalog):
+        for node, source in scripts_without_functions(resolved):
             job = replace(whole, source=source)
             entries.append(ConfigJobs(config, (job,), row_without(node.id)))
-        steps = [(node, _kind(node, catalog), devices[node.id]) for node, _ in cut]
+        steps = [(node, _kind(resolved, node), devices[node.id]) for node, _ in cut]
         self._steps = steps
         rows = self.measure(entries, self.progress.part(0.0, 0.95))
         stage_costs(steps, rows, {}, config.batch_size)  # where the whole hangs, so does one alone
         self.progress(0.95, "each operator alone")
         nodes = [node.id for node, _ in cut if not isinstance(node, Source)]
         alone = self._alone(graph, nodes)
-        stages = make_stage_report(steps, rows, alone, graph, machine)
+        stages = make_stage_report(steps, rows, alone, graph, self.prepared.machine)
         self.progress(0.98, "the files one by one")
-        files, reason = self._files(graph, catalog)
+        files, reason = self._files(resolved)
         stages = replace(stages, files=files, files_reason=reason)
         return Outcome(rows, {"stages": asdict(stages)})
 
@@ -142,11 +142,12 @@ class StageCostExperiment(SpeedExperiment):
             return {}  # the prefixes tell without it
         return found
 
-    def _files(self, graph: Graph, catalog: Catalog) -> tuple[FileTimes | None, str]:
+    def _files(self, resolved: ResolvedGraph) -> tuple[FileTimes | None, str]:
         """The files one by one, or why they were not timed."""
+        graph = resolved.graph
         if graph.settings.device != "cpu":
             return None, "not timed: engines take a batch as a whole"
-        if not all(decodes(catalog[node.op]) for node in decoder_nodes(graph, catalog)):
+        if not all(decodes(resolved.spec(node)) for node in decoder_nodes(resolved)):
             return None, "not timed: the source decodes what it reads"
         try:
             with self.progress.engine(self.stop) as engine:
@@ -159,17 +160,17 @@ class StageCostExperiment(SpeedExperiment):
         return found, "" if found else "not timed: the samples have no names of files"
 
 
-def _kind(node: Node, catalog: Catalog) -> str:
+def _kind(resolved: ResolvedGraph, node: Node) -> str:
     if isinstance(node, Source):
         return READ
-    return DECODE if decodes(catalog[node.op]) else OPERATOR
+    return DECODE if decodes(resolved.spec(node)) else OPERATOR
 
 
-def scripts_without_functions(graph: Graph, catalog: Catalog) -> Iterator[tuple[Node, Code]]:
+def scripts_without_functions(resolved: ResolvedGraph) -> Iterator[tuple[Node, Code]]:
     """The script of the graph with each function muted, where that is a graph that runs."""
-    for node in function_nodes(graph):
+    for node in function_nodes(resolved.graph):
         try:
-            left = active_graph(set_muted(graph, [node.id], True), catalog)
-            yield node, emit_script(left, catalog)
+            left = resolved.variant(set_muted(resolved.graph, [node.id], True))
+            yield node, script_of(left)
         except GraphError:
             continue  # what follows needs what the function makes

@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from workbench.catalog import load_catalog
-from workbench.catalog.spec import Catalog
 from workbench.engine.resources.machine import Machine
-from workbench.graph.checks.check import stopping_faults
-from workbench.graph.execution.active import active_graph
 from workbench.graph.execution.dataset_parameters import sequence_length
 from workbench.graph.model import DecodeDevice, Executor, Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors
-from workbench.graph.types.devices import gives_pixels, infer_devices
+from workbench.graph.resolved import ResolvedGraph
+from workbench.graph.types.devices import gives_pixels
 
 Regime = Literal["decode", "pipeline"]
 """``decode`` runs up to the decoder, ``pipeline`` all of the graph."""
@@ -89,10 +87,10 @@ def hw_decoder_load_of(node: Node) -> float | None:
     return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else None
 
 
-def with_config(graph: Graph, catalog: Catalog, config: Config) -> Graph:
+def with_config(resolved: ResolvedGraph, config: Config) -> ResolvedGraph:
     """The graph with the configuration written into it: what is measured, and what is adopted."""
     settings = replace(
-        graph.settings,
+        resolved.graph.settings,
         device=config.device,
         batch_size=config.batch_size,
         num_threads=config.threads,
@@ -100,64 +98,64 @@ def with_config(graph: Graph, catalog: Catalog, config: Config) -> Graph:
         pipelines=config.pipelines,
         executor=config.executor,
     )
-    nodes = graph.nodes
+    nodes = resolved.graph.nodes
     if config.hw_decoder_load is not None:
         load = {LOAD: config.hw_decoder_load}
         nodes = tuple(
             replace(node, args={**node.args, **load})
-            if takes_hw_decoder_load(node, catalog)
+            if takes_hw_decoder_load(resolved, node)
             else node
             for node in nodes
         )
     if config.dont_use_mmap is not None:
-        nodes = tuple(_mapping(node, catalog, not config.dont_use_mmap) for node in nodes)
-    made = replace(graph, settings=settings, nodes=nodes)
-    return decoding_only(made, catalog) if config.regime == "decode" else made
+        nodes = tuple(_mapping(resolved, node, not config.dont_use_mmap) for node in nodes)
+    made = resolved.of(replace(resolved.graph, settings=settings, nodes=nodes))
+    return decoding_only(made) if config.regime == "decode" else made
 
 
 def adopt_config(graph: Graph, config: Config) -> Graph:
     """All of the graph with a setting written into it: what is exported then has it too."""
-    return with_config(graph, load_catalog(), replace(config, regime="pipeline"))
+    resolved = ResolvedGraph(graph, load_catalog())
+    return with_config(resolved, replace(config, regime="pipeline")).graph
 
 
-def takes_hw_decoder_load(node: Node, catalog: Catalog) -> bool:
+def takes_hw_decoder_load(resolved: ResolvedGraph, node: Node) -> bool:
     """Whether a node is a decoder that can share its work with JPEG engines."""
-    return node.op in catalog and LOAD in catalog[node.op].args
+    return node.op in resolved.catalog and LOAD in resolved.spec(node).args
 
 
-def takes_dont_use_mmap(node: Node, catalog: Catalog) -> bool:
+def takes_dont_use_mmap(resolved: ResolvedGraph, node: Node) -> bool:
     """Whether a node is a reader that maps files into memory, or need not."""
-    return node.op in catalog and UNMAPPED in catalog[node.op].args
+    return node.op in resolved.catalog and UNMAPPED in resolved.spec(node).args
 
 
-def _mapping(node: Node, catalog: Catalog, mapped: bool) -> Node:
-    if not takes_dont_use_mmap(node, catalog):
+def _mapping(resolved: ResolvedGraph, node: Node, mapped: bool) -> Node:
+    if not takes_dont_use_mmap(resolved, node):
         return node
     args = {name: value for name, value in node.args.items() if name != UNMAPPED}
     return replace(node, args=args if mapped else {**args, UNMAPPED: True})
 
 
-def decoder_nodes(graph: Graph, catalog: Catalog) -> list[Node]:
+def decoder_nodes(resolved: ResolvedGraph) -> list[Node]:
     """The decoders, and sources that decode, that the graph's outputs depend on."""
-    needed = ancestors(graph, list(graph.outputs.values()))
-    return [n for n in graph.nodes if n.id in needed and gives_pixels(n, catalog)]
+    needed = ancestors(resolved.graph, list(resolved.graph.outputs.values()))
+    return [n for n in resolved.graph.nodes if n.id in needed and gives_pixels(n, resolved.catalog)]
 
 
-def nodes_after_decoders(graph: Graph, catalog: Catalog) -> set[str]:
+def nodes_after_decoders(resolved: ResolvedGraph) -> set[str]:
     """Ids of the nodes that work on what the decoders gave."""
+    graph = resolved.graph
     needed = ancestors(graph, list(graph.outputs.values()))
     before = ancestors(
-        graph, [Port(n.id, catalog[n.op].outputs[0].name) for n in decoder_nodes(graph, catalog)]
+        graph, [Port(n.id, resolved.spec(n).outputs[0].name) for n in decoder_nodes(resolved)]
     )
     return {node for node in needed - before if not isinstance(graph.node(node), Source)}
 
 
-def decoding_only(graph: Graph, catalog: Catalog) -> Graph:
+def decoding_only(resolved: ResolvedGraph) -> ResolvedGraph:
     """The graph cut behind its decoders."""
-    outputs = {
-        n.id: Port(n.id, catalog[n.op].outputs[0].name) for n in decoder_nodes(graph, catalog)
-    }
-    return replace(graph, outputs=outputs)
+    outputs = {n.id: Port(n.id, resolved.spec(n).outputs[0].name) for n in decoder_nodes(resolved)}
+    return resolved.of(replace(resolved.graph, outputs=outputs))
 
 
 def sharded(graph: Graph, shard: int, shards: int) -> Graph:
@@ -170,16 +168,14 @@ def sharded(graph: Graph, shard: int, shards: int) -> Graph:
     return replace(graph, nodes=nodes)
 
 
-def unmeasurable_reason(graph: Graph, catalog: Catalog, machine: Machine) -> str:
+def unmeasurable_reason(resolved: ResolvedGraph, machine: Machine) -> str:
     """Why a graph, with its settings, cannot be measured on a machine; empty where it can."""
-    faults = stopping_faults(graph, catalog)
-    graph = active_graph(graph, catalog)
-    devices = infer_devices(graph, catalog)
-    if machine.no_gpu and (graph.settings.device == "mixed" or set(devices.values()) != {"cpu"}):
+    devices = set(resolved.running.devices.values())
+    if machine.no_gpu and (resolved.graph.settings.device == "mixed" or devices != {"cpu"}):
         return f"not measured: {machine.no_gpu}"
-    if faults:
-        return f"not measured: {faults[0]}"
-    if not decoder_nodes(graph, catalog):
+    if resolved.stopping_faults:
+        return f"not measured: {resolved.stopping_faults[0]}"
+    if not decoder_nodes(resolved.running):
         return "not measured: no output of the graph depends on a decoder"
     return ""
 

@@ -15,7 +15,7 @@ from workbench.bench.measuring.config import config_of, with_config
 from workbench.bench.measuring.worker_group import StopClock
 from workbench.catalog import load_catalog
 from workbench.emit.core.code import Code
-from workbench.emit.script import emit_script
+from workbench.emit.script import script_of
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.engine.protocol.registry import task
 from workbench.engine.protocol.worker_progress import WorkerProgress
@@ -23,6 +23,7 @@ from workbench.engine.run.worker import Worker
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.execution.dataset_parameters import sequence_length
 from workbench.graph.model import DecodeDevice, Graph
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import Datasets
 
 IMAGES = 64
@@ -111,13 +112,13 @@ def compare_decoders(
     """
     clock = StopClock(stop)
     clock.allow(seconds)
-    catalog = load_catalog()
+    resolved = ResolvedGraph(graph, load_catalog())
     sources: dict[DecodeDevice, Code] = {}
     devices: tuple[DecodeDevice, ...] = ("cpu", "mixed")
     for device in devices:
         count = max(1, IMAGES // (sequence_length(graph) or 1))
         config = replace(config_of(graph, device), regime="decode", batch_size=count)
-        sources[device] = emit_script(with_config(graph, catalog, config), catalog)
+        sources[device] = script_of(with_config(resolved, config).sound())
     try:
         with progress.engine(clock) as engine:
             found = engine.call(differ, sources["cpu"], sources["mixed"], data, limit=LIMIT)

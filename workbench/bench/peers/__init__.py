@@ -36,9 +36,8 @@ from workbench.bench.peers.exported import (
 )
 from workbench.bench.peers.factory import OWN_WORK, FactoryJob, is_factory
 from workbench.bench.peers.workload import library_errors, sample_files
-from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
-from workbench.emit.script import emit_script
+from workbench.emit.script import script_of
 from workbench.engine.protocol.registry import task
 from workbench.engine.resources.machine import Machine
 from workbench.engine.run.worker import Worker
@@ -108,7 +107,6 @@ def compared_peers(
     experiment: SpeedExperiment,
     names: Sequence[str],
     devices: Sequence[DecodeDevice],
-    catalog: Catalog,
     machine: Machine,
     facts: dict[str, Any],
 ) -> list[ComparedProgram]:
@@ -118,7 +116,7 @@ def compared_peers(
     ``facts`` gets its version, what it runs and how far its pixels are from DALI's.
     """
     return [
-        _compared_peer(experiment, PEERS[name], devices, catalog, machine, facts)
+        _compared_peer(experiment, PEERS[name], devices, machine, facts)
         if name in PEERS
         else _compared_factory(experiment, name, devices[0], machine, facts)
         for name in names
@@ -151,14 +149,13 @@ def _compared_peer(
     experiment: SpeedExperiment,
     peer: Peer,
     devices: Sequence[DecodeDevice],
-    catalog: Catalog,
     machine: Machine,
     facts: dict[str, Any],
 ) -> ComparedProgram:
     config = replace(config_of(experiment.graph, peer.device), program=peer.name, pipelines=1)
     try:
         _require_usable(peer, devices, experiment.data)
-        module = exported_module(experiment.graph, peer.target, catalog, config)
+        module = exported_module(experiment.resolved, peer.target, config)
     except (EngineError, GraphError) as error:
         return ComparedProgram(config, reason=refusal(EngineError(str(error))))
     runs = f"runs the exported module (workbench export --target {peer.target})"
@@ -171,7 +168,7 @@ def _compared_peer(
     def check(call: Callable[..., Any]) -> tuple[str, ...]:
         facts[peer.name] = {"version": _version(peer.needs[-1]), "runs": "exported module"}
         try:
-            found = call(compare_with_peer, *_compared(experiment, catalog, peer))
+            found = call(compare_with_peer, *_compared(experiment, peer))
         except CancelledError:
             experiment.check_cancelled()
             facts[peer.name]["difference"] = {"reason": NOT_COMPARED}
@@ -208,15 +205,13 @@ def different_words(found: PixelDifference) -> str:
     )
 
 
-def _compared(
-    experiment: SpeedExperiment, catalog: Catalog, peer: Peer
-) -> tuple[Code, Code, Datasets]:
+def _compared(experiment: SpeedExperiment, peer: Peer) -> tuple[Code, Code, Datasets]:
     """The arguments of ``compare_with_peer`` for an experiment's graph."""
-    graph = without_randomness(experiment.graph, catalog)
-    config = replace(config_of(graph, "cpu"), batch_size=IMAGES, pipelines=1)
-    source = emit_script(with_config(graph, catalog, config), catalog)
+    still = experiment.resolved.of(without_randomness(experiment.resolved))
+    config = replace(config_of(still.graph, "cpu"), batch_size=IMAGES, pipelines=1)
+    source = script_of(with_config(still, config).sound())
     try:
-        return source, exported_module(graph, peer.target, catalog, config), experiment.data
+        return source, exported_module(still, peer.target, config), experiment.data
     except GraphError as error:
         raise EngineError(str(error)) from None
 

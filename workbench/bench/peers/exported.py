@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 
 from workbench.bench.measuring.config import Config, with_config
 from workbench.bench.peers.workload import PeerWorkload, library_errors, sample_files
-from workbench.catalog.spec import Catalog, Value
+from workbench.catalog.spec import Value
 from workbench.emit.core.code import Code
-from workbench.emit.targets import export
+from workbench.emit.targets import export_resolved
 from workbench.engine.protocol.registry import sendable
 from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import image_outputs
 from workbench.sources import Datasets
 
@@ -32,12 +33,12 @@ _AHEAD = 2
 """Batches that each worker of a DataLoader has ready: its default ``prefetch_factor``."""
 
 
-def exported_module(graph: Graph, target: str, catalog: Catalog, config: Config) -> Code:
+def exported_module(resolved: ResolvedGraph, target: str, config: Config) -> Code:
     """The module of an export target, with the settings of a configuration.
 
     Raises GraphError if the graph has faults, or cannot be exported to the target.
     """
-    return export(with_config(graph, catalog, config), target, catalog, facts={}).main
+    return export_resolved(with_config(resolved, config).sound(), target, {}).main
 
 
 @sendable
@@ -113,13 +114,14 @@ def _loader_of(source: Code, files: Sequence[str], batch_size: int, workers: int
     return module.make_loader(str(Path.cwd()), batch_size=batch_size, num_workers=workers)
 
 
-def without_randomness(graph: Graph, catalog: Catalog) -> Graph:
+def without_randomness(resolved: ResolvedGraph) -> Graph:
     """The image outputs of a graph without random values, to compare pixels.
 
     Each number is fixed at three quarters of its range (in the middle many operators do nothing,
     and an angle of the wrong sign would pass), a coin flip at 1. A random crop is replaced by the
     whole image, for its position cannot be fixed. The files are read in order.
     """
+    graph = resolved.graph
     fixed: dict[str, Value] = {}
     for node in graph.nodes:
         if node.op == "random.coin_flip":
@@ -130,16 +132,18 @@ def without_randomness(graph: Graph, catalog: Catalog) -> Graph:
             numbers = [float(v) for v in values if isinstance(v, int | float)]
             low, high = numbers[0], numbers[-1]
             fixed[node.id] = low if "values" in node.args else low + 0.75 * (high - low)
-    nodes = tuple(_without_random_arguments(node, catalog, fixed) for node in graph.nodes)
-    outputs: dict[str, Port] = image_outputs(graph, catalog)
+    nodes = tuple(_without_random_arguments(resolved, node, fixed) for node in graph.nodes)
+    outputs: dict[str, Port] = image_outputs(graph, resolved.catalog)
     return replace(graph, nodes=nodes, outputs=outputs)
 
 
-def _without_random_arguments(node: Node, catalog: Catalog, fixed: Mapping[str, Value]) -> Node:
+def _without_random_arguments(
+    resolved: ResolvedGraph, node: Node, fixed: Mapping[str, Value]
+) -> Node:
     numbers = {
         name: fixed[port.node]
         for name, port in node.inputs.items()
-        if port.node in fixed and name in catalog[node.op].args
+        if port.node in fixed and name in resolved.spec(node).args
     }
     args = {**node.args, **numbers}
     if node.op == "random_resized_crop":

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from workbench.catalog.spec import Catalog
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors, topological
 from workbench.graph.model.ports import output_ports
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import image_outputs, is_decoder, is_generator
 
 NOTHING = "nothing"
@@ -20,28 +20,29 @@ USUAL_SIZE = 256
 SIZES = frozenset({"random_resized_crop", "resize"})
 
 
-def operator_graphs(graph: Graph, catalog: Catalog) -> Mapping[str, Graph]:
+def operator_graphs(resolved: ResolvedGraph) -> Mapping[str, Graph]:
     """By the operator's node: read, decode, resize to 256 x 256, and that operator with its draws.
 
     Operators that give images a size (``SIZES``) are not resized for. The first are ``decoding``,
     where there is one of those, and ``nothing``, which ends at the resize. Empty where the graph
     has not one decoder.
     """
-    needed = ancestors(graph, list(image_outputs(graph, catalog).values()))
+    graph = resolved.graph
+    needed = ancestors(graph, list(image_outputs(graph, resolved.catalog).values()))
     ordered = [node for node in topological(graph)[0] if node.id in needed]
-    decoders = [node for node in ordered if is_decoder(catalog[node.op])]
+    decoders = [node for node in ordered if is_decoder(resolved.spec(node))]
     if len(decoders) != 1:
         return {}
-    decoded = output_ports(decoders[0], catalog[decoders[0].op])[0]
+    decoded = output_ports(decoders[0], resolved.catalog[decoders[0].op])[0]
     head = [node for node in ordered if node.id in ancestors(graph, [decoded])]
     made = Node("to_256", "resize", {"size": (USUAL_SIZE, USUAL_SIZE)}, {"data": decoded})
-    sized = output_ports(made, catalog["resize"])[0]
+    sized = output_ports(made, resolved.catalog["resize"])[0]
     found = {DECODING: _cut(graph, head, decoded)} if _gives_sizes(ordered) else {}
     found[NOTHING] = _cut(graph, [*head, made], sized)
     for node in ordered:
-        if node in head or isinstance(node, Source) or is_generator(catalog[node.op]):
+        if node in head or isinstance(node, Source) or is_generator(resolved.spec(node)):
             continue
-        images = [name for name in node.inputs if name not in catalog[node.op].args]
+        images = [name for name in node.inputs if name not in resolved.spec(node).args]
         start = decoded if node.op in SIZES else sized
         alone = replace(node, inputs={**node.inputs, **dict.fromkeys(images, start)})
         draws = [
@@ -51,7 +52,7 @@ def operator_graphs(graph: Graph, catalog: Catalog) -> Mapping[str, Graph]:
         ]
         between = [] if node.op in SIZES else [made]
         nodes = [*head, *(each for each in draws if each not in head), *between, alone]
-        found[node.id] = _cut(graph, nodes, output_ports(alone, catalog[node.op])[0])
+        found[node.id] = _cut(graph, nodes, output_ports(alone, resolved.spec(node))[0])
     return found
 
 

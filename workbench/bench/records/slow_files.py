@@ -18,12 +18,13 @@ from typing import Any
 
 from workbench.bench.measuring.config import decoding_only
 from workbench.catalog import load_catalog
-from workbench.emit.script import emit_script
+from workbench.emit.script import script_of
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.engine.protocol.exit_status import printable
 from workbench.engine.protocol.registry import sendable, task
 from workbench.engine.run.worker import Worker
 from workbench.graph.model import Graph, Source
+from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import Datasets
 
 LIMIT = 10.0
@@ -129,8 +130,8 @@ def time_files(worker: Worker, graph: Graph, data: Datasets) -> FileTimes | None
         else node
         for node in graph.nodes
     )
-    part = decoding_only(replace(graph, settings=alone, nodes=nodes), catalog)
-    compiled = CompiledSource(emit_script(part, catalog))
+    part = decoding_only(ResolvedGraph(replace(graph, settings=alone, nodes=nodes), catalog))
+    compiled = CompiledSource(script_of(part.sound()))
     (pipe,) = compiled.build(data, "cpu")
     sizes = [meta["epoch_size"] for meta in pipe.reader_meta().values()]
     count = min(MOST, *sizes)

@@ -34,6 +34,7 @@ from workbench.engine.resources.machine import Machine
 from workbench.errors import ArgumentError, GraphEditError
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.graph.model.bounds import FILES
+from workbench.graph.resolved import ResolvedGraph
 from workbench.optimiser import OptimisationExperiment
 from workbench.sources import Datasets
 from workbench.ui.contract.actions import speed
@@ -109,7 +110,7 @@ def tuner_for(
 
     Raises GraphEditError, which names the field.
     """
-    usual = grid_for(graph, load_catalog(), machine, graph.settings.device)
+    usual = grid_for(ResolvedGraph(graph, load_catalog()), machine, graph.settings.device)
     values: dict[str, Any] = {
         knob: _values(getattr(action, field), knob) or usual.values(knob)
         for field, knob in _FIELDS.items()
@@ -145,7 +146,7 @@ def _mapping(text: str, graph: Graph) -> tuple[bool | None, ...]:
         if part not in FILES:
             raise GraphEditError(f"files: {part[:40]!r} is neither. Give {' or '.join(FILES)}.")
     try:
-        return mapping_values(graph, load_catalog(), found)
+        return mapping_values(ResolvedGraph(graph, load_catalog()), found)
     except ArgumentError as error:
         raise GraphEditError(str(error)) from None
 
@@ -162,7 +163,7 @@ def _bytes(text: str) -> int | None:
 
 def limits_of(graph: Graph, machine: Machine) -> SpeedLimits:
     """What this machine cannot measure, and what may be tried."""
-    usual = grid_for(graph, load_catalog(), machine, graph.settings.device)
+    usual = grid_for(ResolvedGraph(graph, load_catalog()), machine, graph.settings.device)
     command, hint = gpu_command(graph) if machine.no_gpu else ("", "")
     return {
         "mixed": machine.no_gpu,
