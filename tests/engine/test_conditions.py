@@ -26,6 +26,7 @@ from workbench.graph.control_flow.conditions import (
 )
 from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.graph.edits.edit import insert_node, randomise_arg, set_setting
+from workbench.graph.types.typed_graph import TypedGraph
 
 CATALOG = load_catalog()
 CONDITIONS: list[Condition] = [
@@ -92,7 +93,7 @@ def test_its_import_asks_the_same(condition: Condition, photos: Path, tmp_path: 
     graph, _ = asked(condition)
     again = imported(graph, photos, tmp_path)
     region = next(node for node in again.nodes if node.bodies)
-    found = condition_of(again, CATALOG, region)
+    found = condition_of(TypedGraph(again, CATALOG), region)
     assert found is not None
     assert found[0] == condition
     port = Port("", "") if found[1] is None else found[1]
@@ -106,7 +107,7 @@ def test_so_does_that_of_an_elif(photos: Path, tmp_path: Path) -> None:
     found: list[Condition | None] = []
     region = next((node for node in again.nodes if node.bodies), None)
     while region is not None:
-        read = condition_of(again.at_scope(again.scope_of(region.id)), CATALOG, region)
+        read = condition_of(TypedGraph(again.at_scope(again.scope_of(region.id)), CATALOG), region)
         found.append(read[0] if read else None)
         region = elif_of(region)
     assert found == [SizeIs("height", ">", 400), LabelIs((0, 2, 5)), Chance(0.5)]

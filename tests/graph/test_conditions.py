@@ -28,6 +28,7 @@ from workbench.graph.control_flow.conditions import (
 from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.graph.edits.edit import insert_node
 from workbench.graph.edits.rename import rename_node
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.inspector.condition_actions import condition_words
 
 CATALOG = load_catalog()
@@ -46,7 +47,9 @@ CONDITIONS: list[Condition] = [
 
 
 def asked(graph: Graph, region: str = REGION) -> Condition | None:
-    found = condition_of(graph.at_scope(graph.scope_of(region)), CATALOG, graph.node(region))
+    found = condition_of(
+        TypedGraph(graph.at_scope(graph.scope_of(region)), CATALOG), graph.node(region)
+    )
     return found[0] if found else None
 
 
@@ -87,7 +90,7 @@ def test_the_code_is_what_a_person_would_write() -> None:
 
 
 def test_the_size_is_that_of_the_photo_where_the_picture_has_one_size_only() -> None:
-    sources = condition_sources(BRANCHED, CATALOG, REGION)
+    sources = condition_sources(TypedGraph(BRANCHED, CATALOG), REGION)
     assert sources["size"] == [Port("decode", "output"), Port("resize", "output")]
     assert sources["label"] == [Port("reader", "labels")]
     assert BRIGHTNESS in sources["comparison"]
@@ -100,7 +103,10 @@ def test_a_number_of_the_graph_decides() -> None:
     graph = set_condition(BRANCHED, CATALOG, REGION, NumberIs("<", 1), BRIGHTNESS)
     assert written(graph)[0] == "if brightness < 1.0:"
     other = set_condition(graph, CATALOG, REGION, NumberIs(">", 1.1))
-    assert condition_of(other, CATALOG, other.node(REGION)) == (NumberIs(">", 1.1), BRIGHTNESS)
+    assert condition_of(TypedGraph(other, CATALOG), other.node(REGION)) == (
+        NumberIs(">", 1.1),
+        BRIGHTNESS,
+    )
 
 
 def test_what_others_read_stays() -> None:
@@ -188,5 +194,5 @@ def test_a_label_below_0_is_named_by_its_number() -> None:
     test = next(node for node in labelled.nodes if node.args.get("right") == 3)
     below = labelled.replace_node(replace(test, args={**test.args, "right": -1}))
     for classes in ((), ("ant", "bee")):
-        words = condition_words(below, CATALOG, below.node(REGION), classes)
+        words = condition_words(TypedGraph(below, CATALOG), below.node(REGION), classes)
         assert words == "label -1"

@@ -23,6 +23,7 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.storage.io import dump_graph, load_graph
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.shapes import infer_types
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.ui.canvas.canvas_views import edge_entries, node_entries, operator_entries
 from workbench.ui.inspector.argument_rows import inspector_view
@@ -106,13 +107,7 @@ def test_it_is_saved_and_drawn() -> None:
     (entry,) = [
         entry
         for entry in node_entries(
-            graph,
-            CATALOG,
-            layout,
-            devices,
-            {},
-            {},
-            check_graph(graph, CATALOG),  # type: ignore[arg-type]
+            TypedGraph(graph, CATALOG), layout, devices, {}, {}, check_graph(graph, CATALOG)
         )
         if entry["id"] == "code"
     ]
@@ -120,13 +115,13 @@ def test_it_is_saved_and_drawn() -> None:
     assert entry["title"] == "fn.python_function"
     assert "fn.python_function" in entry["fault"]
     assert [port["name"] for port in entry["inputs"]] == ["input_0", "input_1"]
-    edges = {edge["id"] for edge in edge_entries(graph, CATALOG, layout, devices)}  # type: ignore[arg-type]
+    edges = {edge["id"] for edge in edge_entries(TypedGraph(graph, CATALOG), layout, devices)}  # type: ignore[arg-type]
     assert {"code:input_0", "code:input_1", "rotate:data"} <= edges
 
 
 def test_its_source_can_be_read_and_not_edited() -> None:
     graph = with_code()
-    view = inspector_view(graph, CATALOG, "code", "cpu", check_graph(graph, CATALOG))
+    view = inspector_view(TypedGraph(graph, CATALOG), "code", "cpu", check_graph(graph, CATALOG))
     rows = {row["name"]: row for row in view["rows"]}
     assert list(rows) == ["call", "source", "why"]
     assert rows["source"]["value"] == SOURCE

@@ -42,6 +42,7 @@ from workbench.graph.fixes import fixes
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import port_kind
 from workbench.graph.types.shapes import infer_types
+from workbench.graph.types.typed_graph import TypedGraph
 
 JITTER = load_recipe("rotate-jitter")
 
@@ -71,32 +72,36 @@ def out(node: str, output: str = "output") -> Port:
 def test_what_cannot_be_connected_says_why(
     source: Port, target: str, into: str, reason: str
 ) -> None:
-    assert reason in (connection_refusal(JITTER, CATALOG, source, target, into) or "")
+    assert reason in (connection_refusal(TypedGraph(JITTER, CATALOG), source, target, into) or "")
     with pytest.raises(GraphEditError, match="was not connected"):
         connect(JITTER, CATALOG, source, target, into)
 
 
 def test_an_argument_cannot_come_from_the_gpu() -> None:
     graph = set_setting(JITTER, device="mixed")
-    assert connection_refusal(graph, CATALOG, out("angle"), "color", "hue") is None
+    assert connection_refusal(TypedGraph(graph, CATALOG), out("angle"), "color", "hue") is None
     moved = graph.replace_node(
         graph.node("angle").__class__("angle", "random.uniform", device="gpu", seed=1)
     )
     assert "must come from the CPU" in (
-        connection_refusal(moved, CATALOG, out("angle"), "color", "hue") or ""
+        connection_refusal(TypedGraph(moved, CATALOG), out("angle"), "color", "hue") or ""
     )
 
 
 def test_the_mean_of_an_image_feeds_an_argument() -> None:
     graph, mean = place_node(JITTER, CATALOG, "reductions.mean", out("resize"))
-    assert "gives image" in (connection_refusal(graph, CATALOG, out(mean), "color", "hue") or "")
+    assert "gives image" in (
+        connection_refusal(TypedGraph(graph, CATALOG), out(mean), "color", "hue") or ""
+    )
     node = graph.node(mean)
     graph = graph.replace_node(replace(node, args={"axis_names": "HWC"}))
     graph = connect(graph, CATALOG, out(mean), "color", "hue")
     assert check_graph(graph, CATALOG) == ()
     most = with_node(graph, mean, op="reductions.max")
     assert "color.hue: it takes fractions" in str(check_graph(most, CATALOG)[0])
-    assert "takes FLOAT" in (connection_refusal(most, CATALOG, out(mean), "color", "hue") or "")
+    assert "takes FLOAT" in (
+        connection_refusal(TypedGraph(most, CATALOG), out(mean), "color", "hue") or ""
+    )
 
 
 def test_two_nodes_share_one_draw() -> None:
@@ -163,7 +168,7 @@ def test_what_is_not_refused_brings_no_new_fault_of_wiring(
     node = data.draw(st.sampled_from([n for n in graph.nodes if n.op in CATALOG]))
     spec = CATALOG[node.op]
     into = data.draw(st.sampled_from([p.name for p in spec.inputs] + list(spec.args)))
-    if connection_refusal(graph, CATALOG, source, node.id, into) is None:
+    if connection_refusal(TypedGraph(graph, CATALOG), source, node.id, into) is None:
         joined = connect(graph, CATALOG, source, node.id, into)
         assert joined.node(node.id).inputs[into] == source
         known = {str(fault) for fault in check_graph(graph, CATALOG)}
@@ -298,7 +303,7 @@ def test_an_image_operator_fits_every_image_edge_of_a_chain(
 
 
 def test_reasons_name_what_does_not_agree() -> None:
-    kind, reasons = incompatible_ops(JITTER, CATALOG, Port("resize", "output"))
+    kind, reasons = incompatible_ops(TypedGraph(JITTER, CATALOG), Port("resize", "output"))
     assert kind == "image"
     assert reasons["decoders.image"] == "it takes encoded, not image"
     assert reasons["readers.file"] == "it has no input: add it on its own"
@@ -310,25 +315,30 @@ def test_an_operator_of_the_cpu_does_not_fit_on_the_gpu() -> None:
     only_cpu = "roi_random_crop"
     assert CATALOG[only_cpu].devices == ("cpu",)
     mixed = set_setting(JITTER, device="mixed")
-    assert only_cpu not in incompatible_ops(JITTER, CATALOG, Port("resize", "output"))[1]
-    assert "CPU only" in incompatible_ops(mixed, CATALOG, Port("resize", "output"))[1][only_cpu]
+    assert (
+        only_cpu not in incompatible_ops(TypedGraph(JITTER, CATALOG), Port("resize", "output"))[1]
+    )
+    assert (
+        "CPU only"
+        in incompatible_ops(TypedGraph(mixed, CATALOG), Port("resize", "output"))[1][only_cpu]
+    )
 
 
 def test_everything_usable_can_stand_on_its_own_beside_other_nodes() -> None:
-    kind, reasons = incompatible_ops(JITTER, CATALOG, None)
+    kind, reasons = incompatible_ops(TypedGraph(JITTER, CATALOG), None)
     assert kind == ""
     for op in CATALOG.values():
         assert (op.name in reasons) == bool(op.unusable or op.devices == ("gpu",))
 
 
 def test_an_empty_graph_begins_with_what_needs_nothing() -> None:
-    reasons = incompatible_ops(Graph(), CATALOG, None)[1]
+    reasons = incompatible_ops(TypedGraph(Graph(), CATALOG), None)[1]
     assert reasons["rotate"] == NEEDS_SOURCE
     assert not {"readers.file", "random.uniform", "constant"} & reasons.keys()
     templates = load_templates()
-    assert incompatible_templates(Graph(), CATALOG, templates.values(), None) == dict.fromkeys(
-        templates, NEEDS_SOURCE
-    )
+    assert incompatible_templates(
+        TypedGraph(Graph(), CATALOG), templates.values(), None
+    ) == dict.fromkeys(templates, NEEDS_SOURCE)
 
 
 def test_an_empty_body_has_what_it_takes_in() -> None:
@@ -336,14 +346,16 @@ def test_an_empty_body_has_what_it_takes_in() -> None:
     body = graph.at_scope(f"{region}.option_1")
     assert not body.nodes
     place = body.outputs["images"]
-    kind, reasons = incompatible_ops(body, CATALOG, place)
+    kind, reasons = incompatible_ops(TypedGraph(body, CATALOG), place)
     assert (kind, "rotate" in reasons) == ("image", False)
-    assert incompatible_templates(body, CATALOG, load_templates().values(), place) == {}
+    assert incompatible_templates(TypedGraph(body, CATALOG), load_templates().values(), place) == {}
 
 
 def test_a_template_takes_and_gives_an_image() -> None:
     def reasons(place: Port | str) -> dict[str, str]:
-        return incompatible_templates(JITTER, CATALOG, [load_templates()["gamma"]], place)
+        return incompatible_templates(
+            TypedGraph(JITTER, CATALOG), [load_templates()["gamma"]], place
+        )
 
     assert reasons(Port("resize", "output")) == {}
     assert reasons(Port("reader", "labels")) == {"gamma": "it takes image, not label"}
@@ -353,15 +365,15 @@ def test_what_gives_bool_does_not_fit_where_fractions_are_taken() -> None:
     graph, uniform = place_node(JITTER, CATALOG, "random.uniform")
     graph = connect(graph, CATALOG, Port(uniform, "output"), "color", "brightness")
     into = edge_id("color", "brightness")
-    reason = incompatible_ops(graph, CATALOG, into)[1]["math.ge"]
+    reason = incompatible_ops(TypedGraph(graph, CATALOG), into)[1]["math.ge"]
     assert reason == "it gives BOOL, and color.brightness takes FLOAT"
-    assert "math.add" not in incompatible_ops(graph, CATALOG, into)[1]
+    assert "math.add" not in incompatible_ops(TypedGraph(graph, CATALOG), into)[1]
 
 
 @pytest.mark.parametrize("place", [Port("nowhere", "output"), "nowhere:data", "rotate:angel"])
 def test_a_place_that_is_not_there_is_named(place: Port | str) -> None:
     with pytest.raises(GraphEditError, match="There is no"):
-        incompatible_ops(JITTER, CATALOG, place)
+        incompatible_ops(TypedGraph(JITTER, CATALOG), place)
 
 
 @given(GRAPHS, st.data())
@@ -369,7 +381,7 @@ def test_a_place_that_is_not_there_is_named(place: Port | str) -> None:
 def test_what_fits_can_be_added_and_what_does_not_cannot(graph: Graph, data: st.DataObject) -> None:
     edges = [edge_id(edge.target, edge.input) for edge in graph.edges]
     place = data.draw(st.sampled_from([*edges, *(f":{name}" for name in graph.outputs)]))
-    reasons = incompatible_ops(graph, CATALOG, place)[1]
+    reasons = incompatible_ops(TypedGraph(graph, CATALOG), place)[1]
     for op in data.draw(st.lists(st.sampled_from(sorted(CATALOG)), min_size=5, max_size=15)):
         if op not in reasons:
             insert_on_edge(graph, CATALOG, op, place)
@@ -383,7 +395,7 @@ def test_what_fits_can_be_added_and_what_does_not_cannot(graph: Graph, data: st.
 def test_what_is_offered_can_be_connected(graph: Graph, data: st.DataObject) -> None:
     node = data.draw(st.sampled_from([n for n in graph.nodes if CATALOG[n.op].outputs]))
     source = Port(node.id, CATALOG[node.op].outputs[0].name)
-    for (target, into), reason in connect_targets(graph, CATALOG, source).items():
+    for (target, into), reason in connect_targets(TypedGraph(graph, CATALOG), source).items():
         if not reason:
             joined = connect(graph, CATALOG, source, target, into)
             assert joined.node(target).inputs[into] == source
@@ -393,7 +405,7 @@ def test_what_is_offered_can_be_connected(graph: Graph, data: st.DataObject) -> 
 
 
 def test_a_taken_port_says_by_what() -> None:
-    found = connect_targets(JITTER, CATALOG, Port("resize", "output"))
+    found = connect_targets(TypedGraph(JITTER, CATALOG), Port("resize", "output"))
     assert found["rotate", "data"] == "resize.output feeds it already"
     assert "taken by rotate.output" in found["color", "data"]
     assert "wait for each other" in found["decode", "data"]

@@ -30,6 +30,7 @@ from workbench.graph.storage.layout import (
     load_document,
 )
 from workbench.graph.types.devices import infer_devices
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.canvas.canvas_actions import apply_canvas_edit
 from workbench.ui.canvas.canvas_annotations import copied_text, frame_entries, note_entries
 from workbench.ui.canvas.canvas_views import (
@@ -62,11 +63,13 @@ JITTER = load_recipe("rotate-jitter")
 
 def nodes(graph: Graph, layout: Layout = Layout()) -> list[NodeEntry]:  # noqa: B008
     devices = infer_devices(graph, CATALOG)
-    return node_entries(graph, CATALOG, layout, devices, {}, {}, check_graph(graph, CATALOG))
+    return node_entries(
+        TypedGraph(graph, CATALOG), layout, devices, {}, {}, check_graph(graph, CATALOG)
+    )
 
 
 def edges(graph: Graph, layout: Layout = Layout()) -> list[EdgeEntry]:  # noqa: B008
-    return edge_entries(graph, CATALOG, layout, infer_devices(graph, CATALOG))
+    return edge_entries(TypedGraph(graph, CATALOG), layout, infer_devices(graph, CATALOG))
 
 
 @pytest.mark.parametrize("recipe", load_recipes())
@@ -116,10 +119,10 @@ def test_the_step_to_the_gpu_is_marked() -> None:
 
 def test_a_fault_of_a_folded_generator_stands_at_the_argument() -> None:
     graph = JITTER.replace_node(replace(JITTER.node("angle"), seed=None))
-    (fault,) = on_drawn_nodes(graph, CATALOG, Layout(), check_graph(graph, CATALOG))
+    (fault,) = on_drawn_nodes(TypedGraph(graph, CATALOG), Layout(), check_graph(graph, CATALOG))
     assert (fault.node, fault.arg) == ("rotate", "angle")
     unfolded = Layout(unfolded=frozenset({"angle"}))
-    (fault,) = on_drawn_nodes(graph, CATALOG, unfolded, check_graph(graph, CATALOG))
+    (fault,) = on_drawn_nodes(TypedGraph(graph, CATALOG), unfolded, check_graph(graph, CATALOG))
     assert (fault.node, fault.arg) == ("angle", "seed")
 
 
@@ -127,7 +130,7 @@ def test_a_warning_is_drawn_apart_from_a_fault() -> None:
     warning = Fault("rotate", "", "covers pixels", "Remove it.", "covered")
     fault = Fault("flip", "horizontal", "2 is not 0 or 1", "Give 0 or 1.", "value")
     devices = infer_devices(JITTER, CATALOG)
-    drawn = node_entries(JITTER, CATALOG, Layout(), devices, {}, {}, [warning, fault])
+    drawn = node_entries(TypedGraph(JITTER, CATALOG), Layout(), devices, {}, {}, [warning, fault])
     found = {node["id"]: (node["fault"], node["warned"]) for node in drawn if node["fault"]}
     assert found == {"rotate": ("covers pixels", True), "flip": ("2 is not 0 or 1", False)}
 

@@ -16,6 +16,7 @@ from tests.ui.frontend_module import run_module
 from workbench.graph import Graph
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.devices import infer_devices
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.canvas.canvas_views import edge_entries, node_entries
 
 # Where aligned and distributed boxes stand.
@@ -80,8 +81,8 @@ def views(graph: Graph, *, unfolds: bool) -> dict[str, Any]:
     layout = Layout(unfolded=frozenset(draws if unfolds else ()))
     devices = infer_devices(graph, CATALOG)
     return {
-        "nodes": node_entries(graph, CATALOG, layout, devices, {}, {}, []),
-        "edges": edge_entries(graph, CATALOG, layout, devices),
+        "nodes": node_entries(TypedGraph(graph, CATALOG), layout, devices, {}, {}, []),
+        "edges": edge_entries(TypedGraph(graph, CATALOG), layout, devices),
     }
 
 

@@ -29,6 +29,7 @@ from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.storage.layout import load_document
+from workbench.graph.types.typed_graph import TypedGraph
 
 # A region on the canvas: its ports and bodies, how it is made, changed and taken apart.
 
@@ -532,13 +533,13 @@ def test_an_elif_is_added_from_the_inspector_and_the_canvas(inspected_if: Ready)
 def test_nodes_are_put_behind_a_condition_at_once(make: Make) -> None:
     model, screen = make(graph=JITTER)
     ask(model, "wrap", nodes=["rotate"], op="if", condition="label")
-    found = condition_of(model.graph, CATALOG, model.graph.node("branch"))
+    found = condition_of(TypedGraph(model.graph, CATALOG), model.graph.node("branch"))
     assert found is not None
     assert found[0] == LabelIs((0,))
     ask(model, "undo")
     assert model.graph == JITTER
     ask(model, "wrap", nodes=["color"], op="if", condition="size")
-    found = condition_of(model.graph, CATALOG, model.graph.node("branch"))
+    found = condition_of(TypedGraph(model.graph, CATALOG), model.graph.node("branch"))
     assert found is not None
     assert found[0] == SizeIs()
     ask(model, "wrap", nodes=["flip"], op="if", condition="mood")

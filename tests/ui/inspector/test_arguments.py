@@ -21,6 +21,7 @@ from workbench.graph.edits.connect import connect, connection_refusal, possible_
 from workbench.graph.edits.edit import chain, new_node, randomise_arg, set_arg, start_graph
 from workbench.graph.edits.generators import draw_refusal, generators_for
 from workbench.graph.types.devices import port_kind
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.contract.actions import inspector, parse_action
 from workbench.ui.contract.components import ACTIONS
 from workbench.ui.contract.inspector_views import ArgRow, InspectorView
@@ -36,7 +37,7 @@ USABLE = [op for op in CATALOG.values() if not op.unusable]
 
 
 def of(graph: Graph, node: str, faults: Sequence[Fault] = ()) -> InspectorView:
-    return inspector_view(graph, CATALOG, node, "cpu", faults)
+    return inspector_view(TypedGraph(graph, CATALOG), node, "cpu", faults)
 
 
 def row(graph: Graph, node: str, arg: str, faults: Sequence[Fault] = ()) -> ArgRow:
@@ -188,9 +189,11 @@ def agree(graph: Graph, catalog: Catalog) -> None:
     ]
     numbers = [port for port in ports if port_kind(graph, catalog, port) in ("number", "any")]
     for node in chain(graph, catalog):
-        for arg, found in possible_feeders(graph, catalog, node.id).items():
+        for arg, found in possible_feeders(TypedGraph(graph, catalog), node.id).items():
             free = [
-                p for p in numbers if connection_refusal(graph, catalog, p, node.id, arg) is None
+                p
+                for p in numbers
+                if connection_refusal(TypedGraph(graph, catalog), p, node.id, arg) is None
             ]
             assert found == free
 
@@ -252,7 +255,7 @@ def test_devices() -> None:
 
 
 def test_nothing_selected_is_an_empty_inspector() -> None:
-    assert inspector_view(Graph(), CATALOG, "", "", ())["id"] == ""
+    assert inspector_view(TypedGraph(Graph(), CATALOG), "", "", ())["id"] == ""
 
 
 def test_only_what_the_kind_says_is_edited_as_a_list() -> None:
@@ -382,7 +385,7 @@ def test_a_good_value_goes_there_and_back(op: str, arg: str) -> None:
         changed = edited(graph, "set", node="it", arg=arg, value=sent)
         assert changed.node("it").args[arg] == value
         assert faults_but_of_no_size(changed, arg) == []
-        shown = inspector_view(changed, CATALOG, "it", "cpu", ())
+        shown = inspector_view(TypedGraph(changed, CATALOG), "it", "cpu", ())
         (row,) = [row for row in shown["rows"] if row["name"] == arg]
         assert row["value"] == sent
         assert row["changed"] == (value != usual)

@@ -30,6 +30,7 @@ from workbench.errors import (
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.storage.layout import Document
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import Picture, Pixels, PreviewRequest, preview_statistics
 from workbench.preview.views.share import read_shared
 from workbench.ui.jobs.background_results import KINDS
@@ -343,7 +344,11 @@ def test_why_there_are_no_values() -> None:
 
 def test_what_may_be_looked_at() -> None:
     catalog = load_catalog()
-    assert closeup_choices(load_recipe("simclr"), catalog) == ["view_1", "view_2", "original"]
+    assert closeup_choices(TypedGraph(load_recipe("simclr"), catalog)) == [
+        "view_1",
+        "view_2",
+        "original",
+    ]
 
 
 def test_a_region_lies_about_its_pixel() -> None:

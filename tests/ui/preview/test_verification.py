@@ -18,6 +18,7 @@ from workbench.errors import DataError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.builder.function_node import FunctionNode, node
 from workbench.graph.edits.edit import set_setting
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview.verification.verify import Deviation, Verification
 from workbench.roots import Roots
 from workbench.ui.inspector.argument_rows import NOTHING_SELECTED, inspector_view
@@ -260,7 +261,7 @@ def with_function(function: FunctionNode) -> Graph:
 
 def test_one_that_draws_says_so_with_its_line_and_the_remedy(catalog: Catalog) -> None:
     graph = with_function(shaken)
-    words = inspector_view(graph, catalog, "shaken", "cpu", [])["caution"]
+    words = inspector_view(TypedGraph(graph, catalog), "shaken", "cpu", [])["caution"]
     assert words.startswith(
         "Not what the script gives: numpy.random.normal (line 4: return image + np.random.normal"
     )
@@ -271,7 +272,7 @@ def test_one_that_draws_says_so_with_its_line_and_the_remedy(catalog: Catalog) -
 @pytest.mark.parametrize("node_id", ["plain", "resize", "angle"])
 def test_others_say_nothing(node_id: str, catalog: Catalog) -> None:
     graph = with_function(plain)
-    assert inspector_view(graph, catalog, node_id, "cpu", [])["caution"] == ""
+    assert inspector_view(TypedGraph(graph, catalog), node_id, "cpu", [])["caution"] == ""
     assert caution_of(graph.node(node_id)) == caution_note(graph.node(node_id)) == ""
     bare = replace(graph.node("plain"), args={"function": "plain"})
     assert caution_of(bare) == ""

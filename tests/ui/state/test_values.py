@@ -20,6 +20,7 @@ from workbench.graph import Node, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.devices import infer_devices
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import PreviewRequest, PreviewResult, Tile
 from workbench.ui.app import field_values
 from workbench.ui.canvas.canvas_views import node_entries
@@ -62,13 +63,15 @@ MACHINE = dataclasses.replace(
 @pytest.mark.parametrize("recipe", load_recipes())
 def test_every_recipe_has_nodes_and_rows_that_are_json(recipe: str) -> None:
     graph, catalog = load_recipe(recipe), load_catalog()
-    nodes = node_entries(graph, catalog, Layout(), infer_devices(graph, catalog), {}, {}, ())
+    nodes = node_entries(
+        TypedGraph(graph, catalog), Layout(), infer_devices(graph, catalog), {}, {}, ()
+    )
     held = [node["id"] for node in nodes if not node["movable"]]
     flat = {node.id for node in graph.nodes if not node.bodies}
     decoded = ["decode"] if graph.has("decode") else []  # a reader of videos decodes them
     assert [node for node in held if node in flat] == ["reader", *decoded]
     for node in nodes:
-        view = inspector_view(graph, catalog, node["id"], node["device"], ())
+        view = inspector_view(TypedGraph(graph, catalog), node["id"], node["device"], ())
         json.dumps(view, allow_nan=False)
         names = [row["name"] for row in view["rows"]]
         assert len(names) == len(set(names))
@@ -80,7 +83,9 @@ def test_an_operator_that_dali_lacks_can_still_be_looked_at() -> None:
     odd = Node("odd", "sharpen_2099", {"x": 1}, {"data": Port("flip", "output")})
     graph = dataclasses.replace(graph, nodes=(*graph.nodes, odd))
     faults = check_graph(graph, catalog)
-    nodes = node_entries(graph, catalog, Layout(), infer_devices(graph, catalog), {}, {}, faults)
+    nodes = node_entries(
+        TypedGraph(graph, catalog), Layout(), infer_devices(graph, catalog), {}, {}, faults
+    )
     assert "sharpen_2099" in nodes[-1]["fault"]
 
 

@@ -32,8 +32,9 @@ from workbench.graph.edits.lead_in import lead_in, origin_of
 from workbench.graph.model import Body, Graph, Node, Port, region_of
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.model.ports import output_ports
-from workbench.graph.types.devices import device_of, infer_devices, port_kind
+from workbench.graph.types.devices import device_of
 from workbench.graph.types.shapes import TensorType, infer_types
+from workbench.graph.types.typed_graph import TypedGraph
 
 _WHOLE = frozenset(
     ("UINT8", "INT8", "UINT16", "INT16", "UINT32", "INT32", "UINT64", "INT64", "BOOL")
@@ -55,7 +56,7 @@ def set_condition(
         raise GraphEditError(f"{region} is no if ({node.op}). Only an if has a condition.")
     require_sound(region, condition)
     scope = graph.scope_of(region)
-    before = condition_of(graph.at_scope(scope), catalog, node)
+    before = condition_of(TypedGraph(graph.at_scope(scope), catalog), node)
     if isinstance(condition, Chance):
         if before is not None and before[0] == condition:
             return graph
@@ -69,7 +70,7 @@ def set_condition(
         if coin is not None:
             chance = {"probability": condition.probability}
             return body.replace_node(coin.with_args(chance)).whole
-    old = condition_nodes(body, catalog, node)
+    old = condition_nodes(TypedGraph(body, catalog), node)
     kept = replace(body, nodes=tuple(each for each in body.nodes if each.id not in old))
     # ids of nodes that go are free again, so that a changed value renames nothing
     made = _made(kept, catalog, condition, source)
@@ -92,7 +93,7 @@ def _source_for(
     old = origin_of(graph, catalog, before[1]) if before and before[1] else None
     if source is None and before is not None and type(before[0]) is type(condition):
         source = old
-    found = condition_sources(graph, catalog, region)[kind]
+    found = condition_sources(TypedGraph(graph, catalog), region)[kind]
     if source is not None:
         if source in found or source == old:
             return source
@@ -176,30 +177,30 @@ def _without_unread_inputs(graph: Graph, catalog: Catalog, scope: str) -> Graph:
     return graph
 
 
-def condition_sources(graph: Graph, catalog: Catalog, region: str) -> dict[Kind, list[Port]]:
+def condition_sources(typed: TypedGraph, region: str) -> dict[Kind, list[Port]]:
     """For each kind of condition the ports of which an ``if`` may ask it, the usual one first.
 
     Those around the body in which it stands, too: from there they are led in. Of what a body takes
     in from outside, the port outside.
     """
-    whole = graph.whole
+    typed = typed.whole
+    whole, flows = typed.graph, typed.types
     found: dict[Kind, list[Port]] = {"chance": [], "label": [], "size": [], "comparison": []}
-    flows, devices = infer_types(whole, catalog), infer_devices(whole, catalog)
-    own = condition_nodes(whole.at_scope(whole.scope_of(region)), catalog, whole.node(region))
+    own = condition_nodes(typed.at_scope(whole.scope_of(region)), whole.node(region))
     before = dict.fromkeys(
-        origin_of(whole, catalog, port) for port in _ports_before(whole, catalog, region)
+        origin_of(whole, typed.catalog, port) for port in _ports_before(typed, region)
     )
     for port in before:
-        kind, flow = port_kind(whole, catalog, port), flows.get(port, UNKNOWN)
+        kind, flow = typed.kind(port), flows.get(port, UNKNOWN)
         if port.node in own or flow.dtype == "BOOL":
             continue
         maker = maker_of(whole, port)
-        if kind == "label" and not (maker is not None and catalog[maker.op].expression):
+        if kind == "label" and not (maker is not None and typed.spec(maker).expression):
             found["label"].append(port)
         if kind == "image" and flow.layout in (None, "", "HWC", "HW"):
             if flow.shape is None or len(flow.shape) >= 2:
                 found["size"].append(port)
-        elif flow.shape in ((), (1,)) and device_of(devices, port) == "cpu":
+        elif flow.shape in ((), (1,)) and device_of(typed.devices, port) == "cpu":
             found["comparison"].append(port)
     # A size that is the same for all samples decides nothing.
     found["size"].sort(key=lambda port: _is_fixed(flows.get(port, UNKNOWN)))
@@ -210,8 +211,9 @@ def _is_fixed(flow: TensorType) -> bool:
     return flow.shape is not None and None not in flow.shape[:2]
 
 
-def _ports_before(graph: Graph, catalog: Catalog, region: str) -> Iterator[Port]:
+def _ports_before(typed: TypedGraph, region: str) -> Iterator[Port]:
     """What does not wait for a region, from its own body outwards, what is nearest first."""
+    graph = typed.graph
     scope = graph.scope_of(region)
     while True:
         body = graph.at_scope(scope)
@@ -222,7 +224,7 @@ def _ports_before(graph: Graph, catalog: Catalog, region: str) -> Iterator[Port]
         if scope:
             yield from (Port(scope, name) for name in graph.body_at(scope).inputs)
         for node in (*reversed(near), *others):
-            spec = catalog.find(node.op)
+            spec = typed.catalog.find(node.op)
             yield from output_ports(node, spec) if spec else ()
         if not scope:
             return

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.control_flow.kinds import CONDITION, IF
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.types.devices import is_generator, port_kind
-from workbench.graph.types.shapes import TensorType, infer_types
+from workbench.graph.types.devices import is_generator
+from workbench.graph.types.shapes import TensorType
+from workbench.graph.types.typed_graph import TypedGraph
 
 MOST_CLASSES = 12
 """Of one condition: each is written out."""
@@ -78,13 +78,12 @@ KINDS: Mapping[Kind, type[Condition]] = {
 }
 
 
-def condition_of(
-    graph: Graph, catalog: Catalog, region: Node
-) -> tuple[Condition, Port | None] | None:
+def condition_of(typed: TypedGraph, region: Node) -> tuple[Condition, Port | None] | None:
     """What an ``if`` asks, and of which port of its body; None where that is something else.
 
     ``graph`` is the body in which the region stands.
     """
+    graph = typed.graph
     if region.op != IF.op:
         return None
     coin = IF.generator_of(graph, region)
@@ -94,7 +93,7 @@ def condition_of(
     made = maker_of(graph, region.inputs.get(CONDITION))
     if made is None:
         return None
-    if (classes := _classes(graph, catalog, made)) is not None:
+    if (classes := _classes(typed, made)) is not None:
         return LabelIs(tuple(number for number, _ in classes)), classes[0][1]
     sign, value = _SIGNS.get(made.op), made.args.get("right")
     source = made.inputs.get("data")
@@ -108,7 +107,7 @@ def condition_of(
     maker = maker_of(graph, source)
     if maker is not None and maker.op == "subscript" and maker.args.get("index") == "0":
         inner = maker.inputs.get("data")
-        if inner is not None and infer_types(graph, catalog).get(inner, UNKNOWN).shape == (1,):
+        if inner is not None and typed.types.get(inner, UNKNOWN).shape == (1,):
             source = inner
     return NumberIs(comparison, value), source
 
@@ -121,18 +120,18 @@ def maker_of(graph: Graph, port: Port | None) -> Node | None:
     return graph.node(port.node) if port is not None and graph.has(port.node) else None
 
 
-def _classes(graph: Graph, catalog: Catalog, node: Node) -> list[tuple[int, Port]] | None:
+def _classes(typed: TypedGraph, node: Node) -> list[tuple[int, Port]] | None:
     """The numbers that a label may have, each with the port of the labels, which is the same."""
     if node.op == "math.bitor":
-        sides = [maker_of(graph, node.inputs.get(name)) for name in ("data", "other")]
+        sides = [maker_of(typed.graph, node.inputs.get(name)) for name in ("data", "other")]
         found: list[tuple[int, Port]] = []
         for side in sides:
-            classes = _classes(graph, catalog, side) if side is not None else None
+            classes = _classes(typed, side) if side is not None else None
             if classes is None:
                 return None
             found += classes
         return found if len({port for _, port in found}) == 1 else None
-    value, place = node.args.get("right"), maker_of(graph, node.inputs.get("data"))
+    value, place = node.args.get("right"), maker_of(typed.graph, node.inputs.get("data"))
     if node.op != "math.eq" or place is None or place.op != "subscript":
         return None
     labels = place.inputs.get("data")
@@ -140,7 +139,7 @@ def _classes(graph: Graph, catalog: Catalog, node: Node) -> list[tuple[int, Port
         return None
     if "right" in node.inputs or "other" in node.inputs:
         return None
-    return [(value, labels)] if port_kind(graph, catalog, labels) == "label" else None
+    return [(value, labels)] if typed.kind(labels) == "label" else None
 
 
 def _size(graph: Graph, port: Port) -> tuple[Measure, Port] | None:
@@ -170,15 +169,16 @@ def _side(graph: Graph, port: Port | None) -> tuple[Measure, Port] | None:
     return measure, shape.inputs["data"]
 
 
-def condition_nodes(body: Graph, catalog: Catalog, region: Node) -> set[str]:
+def condition_nodes(typed: TypedGraph, region: Node) -> set[str]:
     """Ids of the nodes of which a condition is made, and that nothing else reads."""
+    body = typed.graph
     given = {port.node for port in body.outputs.values()}
     gone = {region.id}
     waiting = [region.inputs.get(CONDITION)]
     while waiting:
         port = waiting.pop(0)
         node = maker_of(body, port)
-        spec = catalog.find(node.op) if node is not None else None
+        spec = typed.catalog.find(node.op) if node is not None else None
         if node is None or spec is None or node.id in given or node.id in gone:
             continue
         own = {edge.target for edge in body.consumers(node.id)} <= gone

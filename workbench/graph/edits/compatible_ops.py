@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from workbench.catalog.spec import Catalog, Device, OpSpec, PortKind, kind_fits
+from workbench.catalog.spec import Device, OpSpec, PortKind, kind_fits
 from workbench.catalog.templates import Template
 from workbench.graph.edits.compose import find_edge
 from workbench.graph.edits.connect import narrowed_kind, require_given
-from workbench.graph.model import Graph, Port
+from workbench.graph.model import Port
 from workbench.graph.model.ports import positional_ports
-from workbench.graph.types.devices import device_of, infer_devices, port_kind
-from workbench.graph.types.shapes import infer_types
+from workbench.graph.types.devices import device_of
+from workbench.graph.types.typed_graph import TypedGraph
 
 NEEDS_SOURCE = "there is nothing yet for it to work on: begin with a source"
 
@@ -19,21 +19,21 @@ Place = Port | str | None
 """A port to follow, the id of an edge to go into, or None for a node on its own."""
 
 
-def incompatible_ops(graph: Graph, catalog: Catalog, place: Place) -> tuple[str, dict[str, str]]:
+def incompatible_ops(typed: TypedGraph, place: Place) -> tuple[str, dict[str, str]]:
     """What flows at a place, and why operators do not fit there; those that fit are left out.
 
     In an empty graph only what needs nothing fits; an empty body has what it takes in.
 
     Raises GraphEditError for a place that the graph does not have.
     """
-    kind, wanted, into, device = _facts(graph, catalog, place)
-    elements = _elements(graph, catalog, place)
-    nothing = place is None and not graph.nodes
+    kind, wanted, into, device = _facts(typed, place)
+    elements = _elements(typed, place)
+    nothing = place is None and not typed.graph.nodes
     reasons = {}
-    for name, spec in catalog.items():
+    for name, spec in typed.catalog.items():
         reason = (
             spec.unusable
-            or _incompatibility(spec, kind, wanted, into, device, graph.settings.device)
+            or _incompatibility(spec, kind, wanted, into, device, typed.graph.settings.device)
             or _element_refusal(spec, elements, into)
         )
         if not reason and nothing and any(not port.optional for port in spec.inputs):
@@ -44,11 +44,11 @@ def incompatible_ops(graph: Graph, catalog: Catalog, place: Place) -> tuple[str,
 
 
 def incompatible_templates(
-    graph: Graph, catalog: Catalog, templates: Iterable[Template], place: Place
+    typed: TypedGraph, templates: Iterable[Template], place: Place
 ) -> dict[str, str]:
     """The same of templates, by name. Raises GraphEditError as above."""
-    kind, wanted, into, device = _facts(graph, catalog, place)
-    nothing = place is None and not graph.nodes
+    kind, wanted, into, device = _facts(typed, place)
+    nothing = place is None and not typed.graph.nodes
     reasons = {}
     for template in templates:
         reason = None
@@ -59,17 +59,17 @@ def incompatible_templates(
         elif wanted and not kind_fits(wanted, "image"):
             reason = f"it gives image, and {into} takes {wanted}"
         else:
-            reason = _device_refusal(template, catalog, device, graph.settings.device)
+            reason = _device_refusal(typed, template, device, typed.graph.settings.device)
         if reason:
             reasons[template.name] = reason
     return reasons
 
 
 def _device_refusal(
-    template: Template, catalog: Catalog, device: Device, decode: Device
+    typed: TypedGraph, template: Template, device: Device, decode: Device
 ) -> str | None:
     for node in template.nodes:
-        spec = catalog.find(node.op)
+        spec = typed.catalog.find(node.op)
         if spec is None or spec.unusable:
             return f"this DALI has no {node.op}"
         if spec.devices == ("gpu",) and device == decode == "cpu":
@@ -77,9 +77,7 @@ def _device_refusal(
     return None
 
 
-def _facts(
-    graph: Graph, catalog: Catalog, place: Place
-) -> tuple[PortKind | None, PortKind | None, str, Device]:
+def _facts(typed: TypedGraph, place: Place) -> tuple[PortKind | None, PortKind | None, str, Device]:
     """Kind that arrives, kind that must come out and what wants it, and the device."""
     if place is None:
         return None, None, "", "cpu"
@@ -87,23 +85,23 @@ def _facts(
     into = ""
     if isinstance(place, Port):
         source = place
-        require_given(graph, source)
+        require_given(typed.graph, source)
     else:
-        source, target, name = find_edge(graph, place)
+        source, target, name = find_edge(typed.graph, place)
         into = f"{target}.{name}" if target else "the output"
-        wanted = _wanted(graph, catalog, target, name)
-    device = device_of(infer_devices(graph, catalog), source)
-    kind, flow = port_kind(graph, catalog, source), infer_types(graph, catalog).get(source)
+        wanted = _wanted(typed, target, name)
+    device = device_of(typed.devices, source)
+    kind, flow = typed.kind(source), typed.types.get(source)
     if flow is not None:
         kind = narrowed_kind("image" if kind == "any" and wanted == "image" else kind, flow)
     return kind, wanted, into, device
 
 
-def _wanted(graph: Graph, catalog: Catalog, target: str, into: str) -> PortKind | None:
+def _wanted(typed: TypedGraph, target: str, into: str) -> PortKind | None:
     if not target:
         return None
-    node = graph.node(target)
-    spec = catalog.find(node.op)
+    node = typed.graph.node(target)
+    spec = typed.catalog.find(node.op)
     if spec is None:
         return None
     if into in spec.args:
@@ -111,12 +109,12 @@ def _wanted(graph: Graph, catalog: Catalog, target: str, into: str) -> PortKind 
     return positional_ports(node, spec).get(into)
 
 
-def _elements(graph: Graph, catalog: Catalog, place: Place) -> tuple[str, ...]:
+def _elements(typed: TypedGraph, place: Place) -> tuple[str, ...]:
     """The element types that the argument at a place may be fed with; empty for any."""
     if not isinstance(place, str):
         return ()
-    _, target, into = find_edge(graph, place)
-    spec = catalog.find(graph.node(target).op) if target else None
+    _, target, into = find_edge(typed.graph, place)
+    spec = typed.catalog.find(typed.graph.node(target).op) if target else None
     arg = spec.args.get(into) if spec else None
     return arg.dtypes if arg else ()
 

@@ -13,6 +13,7 @@ from workbench.graph.model import Edge, Graph, Node, Port
 from workbench.graph.model.ports import outputs_of, positional_ports
 from workbench.graph.model.scoped import scoped
 from workbench.graph.types.devices import image_outputs, port_kind
+from workbench.graph.types.typed_graph import TypedGraph
 
 
 def edge_id(target: str, into: str) -> str:
@@ -56,9 +57,9 @@ def place_node(
 
 
 def _port_for(graph: Graph, catalog: Catalog, source: Port, node: Node, spec: OpSpec) -> str:
-    reasons = []
+    reasons, typed = [], TypedGraph(graph, catalog)
     for port in positional_ports(node, spec):
-        reason = connection_refusal(graph, catalog, source, node.id, port)
+        reason = connection_refusal(typed, source, node.id, port)
         if reason is None:
             return port
         reasons.append(reason)
@@ -120,12 +121,12 @@ def insert_before(
     spec = usable_spec(catalog, op)
     node = new_node(graph, catalog, op)
     placed = graph.put(target, node, graph.node(target))
-    reason = "it has no output"
+    typed, reason = TypedGraph(placed, catalog), "it has no output"
     for output in outputs_of(node, spec):
         source = Port(node.id, output.name)
         if port_taken_reason(placed, target, into, source):
             return insert_on_edge(graph, catalog, op, edge_id(target, into))
-        refused = connection_refusal(placed, catalog, source, target, into)
+        refused = connection_refusal(typed, source, target, into)
         if refused is None:
             return connect(placed, catalog, source, target, into), node.id
         reason = refused

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from workbench.catalog.spec import Catalog, Device, OpSpec, PortKind, kind_fits
@@ -15,12 +15,11 @@ from workbench.graph.model.ports import outputs_of, positional_ports
 from workbench.graph.model.scoped import scoped
 from workbench.graph.types.devices import (
     device_of,
-    infer_devices,
     is_generator,
     port_device,
-    port_kind,
 )
-from workbench.graph.types.shapes import TensorType, infer_types
+from workbench.graph.types.shapes import TensorType
+from workbench.graph.types.typed_graph import TypedGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,26 +36,19 @@ class _Source:
     upstream: frozenset[str]
 
 
-def _source(
-    graph: Graph,
-    catalog: Catalog,
-    port: Port,
-    devices: Mapping[str, Device] | None = None,
-    flows: Mapping[Port, TensorType] | None = None,
-) -> _Source:
-    devices = devices or infer_devices(graph, catalog)
-    flows = flows or infer_types(graph, catalog)
+def _source(typed: TypedGraph, port: Port) -> _Source:
+    graph = typed.graph
     require_given(graph, port)
     node = graph.node(port.node) if graph.has(port.node) else None
-    spec = catalog.find(node.op) if node else None
-    flow = flows.get(port, TensorType())
-    kind = narrowed_kind(port_kind(graph, catalog, port), flow)
+    spec = typed.catalog.find(node.op) if node else None
+    flow = typed.types.get(port, TensorType())
+    kind = narrowed_kind(typed.kind(port), flow)
     return _Source(
         port,
         node if spec is not None and is_generator(spec) else None,
         kind,
         flow.dtype,
-        device_of(devices, port),
+        device_of(typed.devices, port),
         frozenset(ancestors(graph, [port])),
     )
 
@@ -67,14 +59,12 @@ def narrowed_kind(kind: PortKind, flow: TensorType) -> PortKind:
     return "number" if kind == "image" and flat else kind
 
 
-def connection_refusal(
-    graph: Graph, catalog: Catalog, source: Port, target: str, into: str
-) -> str | None:
+def connection_refusal(typed: TypedGraph, source: Port, target: str, into: str) -> str | None:
     """Why the output ``source`` cannot feed the port or argument ``into``, or None where it can.
 
     Whether that port is fed already is not asked: see ``port_taken_reason``.
     """
-    return _refusal(_source(graph, catalog, source), catalog, graph.node(target), into)
+    return _refusal(typed, _source(typed, source), typed.graph.node(target), into)
 
 
 def port_taken_reason(graph: Graph, target: str, into: str, source: Port) -> str | None:
@@ -93,53 +83,52 @@ def port_taken_reason(graph: Graph, target: str, into: str, source: Port) -> str
     return f"{into} is taken by {fed}: cut that edge first, or drag its end away"
 
 
-def connect_targets(graph: Graph, catalog: Catalog, source: Port) -> dict[tuple[str, str], str]:
+def connect_targets(typed: TypedGraph, source: Port) -> dict[tuple[str, str], str]:
     """Every port and argument that ``source`` could be drawn to -> why not, or an empty text.
 
     Arguments are listed for a source of numbers only: for others each would say the same.
     """
-    facts = _source(graph, catalog, source)
+    facts = _source(typed, source)
     found: dict[tuple[str, str], str] = {}
-    for node in graph.nodes:
-        spec = catalog.find(node.op)
+    for node in typed.graph.nodes:
+        spec = typed.catalog.find(node.op)
         if spec is None:
             continue
         for into in _places(node, spec, facts.kind):
-            reason = _refusal(facts, catalog, node, into) or port_taken_reason(
-                graph, node.id, into, source
+            reason = _refusal(typed, facts, node, into) or port_taken_reason(
+                typed.graph, node.id, into, source
             )
             found[node.id, into] = reason or ""
     return found
 
 
-def possible_feeders(graph: Graph, catalog: Catalog, target: str) -> dict[str, list[Port]]:
+def possible_feeders(typed: TypedGraph, target: str) -> dict[str, list[Port]]:
     """Every argument of a node that takes a tensor -> the outputs that may feed it.
 
     Of labels, boxes and points a person rarely makes an argument: they can be drawn to it only.
     """
-    node = graph.node(target)
-    spec = catalog.find(node.op)
+    node = typed.graph.node(target)
+    spec = typed.catalog.find(node.op)
     wanted = [name for name, arg in spec.args.items() if arg.tensor] if spec else []
     found: dict[str, list[Port]] = {name: [] for name in wanted}
     if spec is None or not wanted:
         return found
-    devices, flows = infer_devices(graph, catalog), infer_types(graph, catalog)
-    for port in _number_ports(graph, catalog):
-        facts = _source(graph, catalog, port, devices, flows)
+    for port in _number_ports(typed):
+        facts = _source(typed, port)
         if target in facts.upstream:
             continue
         for name in wanted:
-            if _argument_refusal(facts, catalog, spec, name) is None:
+            if _argument_refusal(facts, spec, name) is None:
                 found[name].append(port)
     return found
 
 
-def _number_ports(graph: Graph, catalog: Catalog) -> Iterator[Port]:
-    for node in graph.nodes:
-        spec = catalog.find(node.op)
+def _number_ports(typed: TypedGraph) -> Iterator[Port]:
+    for node in typed.graph.nodes:
+        spec = typed.catalog.find(node.op)
         for output in outputs_of(node, spec) if spec else ():
             port = Port(node.id, output.name)
-            if port_kind(graph, catalog, port) in ("number", "any"):
+            if typed.kind(port) in ("number", "any"):
                 yield port
 
 
@@ -149,14 +138,14 @@ def _places(node: Node, spec: OpSpec, kind: PortKind) -> Iterator[str]:
         yield from (name for name, arg in spec.args.items() if arg.tensor and not arg.deprecated)
 
 
-def _refusal(source: _Source, catalog: Catalog, node: Node, into: str) -> str | None:
+def _refusal(typed: TypedGraph, source: _Source, node: Node, into: str) -> str | None:
     if node.id in source.upstream:
         return f"{node.id} feeds {source.port.node}: the nodes would wait for each other"
-    spec = catalog.find(node.op)
+    spec = typed.catalog.find(node.op)
     if spec is None:
         return f"{node.op} is no operator of this DALI"
     if into in spec.args:
-        return _argument_refusal(source, catalog, spec, into)
+        return _argument_refusal(source, spec, into)
     ports = _ports_with_a_free_one(node, spec)
     if into not in ports:
         return f"{node.op} has no input {into!r}"
@@ -169,7 +158,7 @@ def _refusal(source: _Source, catalog: Catalog, node: Node, into: str) -> str | 
     return None
 
 
-def _argument_refusal(source: _Source, catalog: Catalog, spec: OpSpec, into: str) -> str | None:
+def _argument_refusal(source: _Source, spec: OpSpec, into: str) -> str | None:
     arg = spec.args[into]
     if not arg.tensor:
         return f"{into} takes one value for all samples: it cannot be fed by a node"
@@ -192,7 +181,7 @@ def connect(graph: Graph, catalog: Catalog, source: Port, target: str, into: str
 
     Raises GraphEditError with the reason of ``connection_refusal``.
     """
-    reason = connection_refusal(graph, catalog, source, target, into)
+    reason = connection_refusal(TypedGraph(graph, catalog), source, target, into)
     if reason:
         raise GraphEditError(f"{target}.{into} was not connected: {reason}.")
     node = graph.node(target)

@@ -11,6 +11,7 @@ from workbench.graph.edits.edit import reset_arg, without_idle_generators
 from workbench.graph.model import Edge, Graph, Node, Port
 from workbench.graph.model.scoped import scoped
 from workbench.graph.types.devices import port_kind
+from workbench.graph.types.typed_graph import TypedGraph
 
 
 def remove_nodes(graph: Graph, catalog: Catalog, ids: Collection[str]) -> Graph:
@@ -77,14 +78,11 @@ def _joined(graph: Graph, catalog: Catalog, edge: Edge, feeding: Sequence[Port])
     given = port_kind(graph, catalog, edge.source)
     others = {name: port for name, port in target.inputs.items() if name != edge.input}
     cut = graph.replace_node(replace(target, inputs=others))
+    typed = TypedGraph(cut, catalog)
     for port in feeding:
         # an edge that was refused already stays so: what fed it gets no better by another node
         same = not argument and port_kind(graph, catalog, port) == given
-        if (
-            spec is None
-            or same
-            or connection_refusal(cut, catalog, port, target.id, edge.input) is None
-        ):
+        if spec is None or same or connection_refusal(typed, port, target.id, edge.input) is None:
             return graph.replace_node(target.fed({edge.input: port}))
     return reset_arg(graph, catalog, target.id, edge.input) if argument else cut
 

@@ -94,13 +94,15 @@ def graph_fields(
     graph, settings = state.checked.graph, state.checked.graph.settings
     document = history.document
     layout = document.layout
-    shown = memo(_at_scope, graph, state.scope)
+    whole = state.checked.whole
+    typed = memo(_at_scope, whole, state.scope)
+    shown = typed.graph
     found = faults_of(state)
     warnings = warnings_of(state)
     loose = memo(_stopping_nothing, state.checked.loose_faults, warnings)
-    shown_faults = memo(_on_drawn_nodes, graph, catalog, layout, found, loose)
+    shown_faults = memo(_on_drawn_nodes, whole, layout, found, loose)
     faults = memo(_stopping, shown_faults, loose)
-    remedies = memo(_with_warning_fixes, state.checked.whole, fixes_of(state), loose, len(found))
+    remedies = memo(_with_warning_fixes, whole, fixes_of(state), loose, len(found))
     devices = memo(_devices, state.checked)
     facts = state.preview.facts if state.preview else _NO_FACTS
     repeated = state.repeated(settings.batch_size)
@@ -128,8 +130,7 @@ def graph_fields(
         "canvas": {
             "nodes": memo(
                 node_entries,
-                shown,
-                catalog,
+                typed,
                 layout,
                 devices,
                 facts,
@@ -137,7 +138,7 @@ def graph_fields(
                 shown_faults,
                 data_panel.view["classes"],
             ),
-            "edges": memo(edge_entries, shown, catalog, layout, devices),
+            "edges": memo(edge_entries, typed, layout, devices),
             "breadcrumb": memo(scope_entries, graph, state.scope),
             "positions": memo(_positions, layout, shown),
             "frames": memo(frame_entries, layout, shown),
@@ -158,8 +159,7 @@ def graph_fields(
         "inspector": {
             "node": memo(
                 inspector_view,
-                graph,
-                catalog,
+                whole,
                 state.inspected,
                 devices.get(state.inspected, ""),
                 shown_faults,
@@ -240,13 +240,12 @@ def _with_warning_fixes(
 
 
 def _on_drawn_nodes(
-    graph: Graph,
-    catalog: Catalog,
+    resolved: ResolvedGraph,
     layout: Layout,
     stopping: Sequence[Fault],
     loose: Sequence[Fault],
 ) -> list[Fault]:
-    return on_drawn_nodes(graph, catalog, layout, [*stopping, *loose])
+    return on_drawn_nodes(resolved, layout, [*stopping, *loose])
 
 
 def _stopping(faults: Sequence[Fault], loose: Sequence[Fault]) -> list[Fault]:
@@ -274,8 +273,8 @@ def _history_entries(history: History) -> list[views.HistoryEntry]:
     ]
 
 
-def _at_scope(graph: Graph, scope: str) -> Graph:
-    return graph.at_scope(scope)
+def _at_scope(whole: ResolvedGraph, scope: str) -> ResolvedGraph:
+    return whole.at_scope(scope)
 
 
 def _positions(layout: Layout, shown: Graph) -> dict[str, list[float]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from workbench.catalog.own_operators.own_code import OWN_CODE
-from workbench.catalog.spec import OPAQUE, Catalog, Device, OpSpec, PortSpec
+from workbench.catalog.spec import OPAQUE, Device, OpSpec, PortSpec
 from workbench.graph.checks.check import Fault
 from workbench.graph.edits.compose import edge_id
 from workbench.graph.edits.edit import is_movable
@@ -18,7 +18,8 @@ from workbench.graph.model.faults import WARNINGS
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import outputs_of, positional_ports
 from workbench.graph.storage.layout import Layout
-from workbench.graph.types.devices import device_of, is_generator, port_kind
+from workbench.graph.types.devices import device_of, is_generator
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.canvas.canvas_actions import all_folded_generators, folded_generators_in_scope
 from workbench.ui.canvas.node_summary import changed_values, role_of
 from workbench.ui.contract.views import (
@@ -75,11 +76,9 @@ def _words(spec: OpSpec) -> str:
     return " ".join(word for word in words if word not in shown and word not in _COMMON)
 
 
-def on_drawn_nodes(
-    graph: Graph, catalog: Catalog, layout: Layout, faults: Sequence[Fault]
-) -> list[Fault]:
+def on_drawn_nodes(typed: TypedGraph, layout: Layout, faults: Sequence[Fault]) -> list[Fault]:
     """The faults, those of a folded generator moved to the argument that it feeds."""
-    folded = all_folded_generators(graph, catalog, layout)
+    folded = all_folded_generators(typed.graph, typed.catalog, layout)
     return [_moved(fault, folded) for fault in faults]
 
 
@@ -92,8 +91,7 @@ def _moved(fault: Fault, folded: Mapping[str, tuple[str, str]]) -> Fault:
 
 
 def node_entries(
-    graph: Graph,
-    catalog: Catalog,
+    typed: TypedGraph,
     layout: Layout,
     devices: Mapping[str, Device],
     facts: Mapping[str, str],
@@ -107,7 +105,8 @@ def node_entries(
     last ran, by id; ``flows`` what each port will give as far as it is known without running;
     ``classes`` are the names of the data's classes.
     """
-    folded = folded_generators_in_scope(graph, catalog, layout)
+    graph = typed.graph
+    folded = folded_generators_in_scope(graph, typed.catalog, layout)
     drawn = [node for node in _in_order(graph) if node.id not in folded]
     feeding = {port for node in graph.nodes for port in node.inputs.values()}
     feeding |= set(graph.outputs.values())
@@ -119,26 +118,26 @@ def node_entries(
     faulty = faulty_scopes(graph, [fault for fault in faults if fault.code not in WARNINGS])
     count = Counter(node.op for node in drawn)
     loose = loose_nodes(graph.whole)
-    entries = [_taken_in(graph, catalog, devices, flows, feeding)] if graph.scope else []
+    entries = [_taken_in(typed, devices, flows, feeding)] if graph.scope else []
     for node in drawn:
-        spec = catalog.find(node.op)
-        outputs = _outputs(graph, catalog, node, flows, feeding)
+        spec = typed.catalog.find(node.op)
+        outputs = _outputs(typed, node, flows, feeding)
         entries.append(
             {
                 "id": node.id,
                 "op": node.op,
-                "title": _title(graph, catalog, node, classes),
+                "title": _title(typed, node, classes),
                 "label": spec.label if spec else "",
                 "role": role_of(spec),
                 "device": devices[node.id],
-                "output": _drawn(graph, catalog, node) or facts.get(node.id) or _told(outputs),
+                "output": _drawn(typed, node) or facts.get(node.id) or _told(outputs),
                 "values": changed_values(node, spec),
-                "draws": _draws(graph, catalog, node, folded),
-                "inputs": _inputs(graph, catalog, node, folded),
+                "draws": _draws(typed, node, folded),
+                "inputs": _inputs(typed, node, folded),
                 "outputs": outputs,
                 "fault": first[node.id].message if node.id in first else "",
                 "warned": node.id in first and first[node.id].code in WARNINGS,
-                "movable": is_movable(node, catalog),
+                "movable": is_movable(node, typed.catalog),
                 "generator": spec is not None and is_generator(spec),
                 "known": spec is not None and node.op not in OPAQUE,
                 "twin": count[node.op] > 1,
@@ -151,22 +150,19 @@ def node_entries(
             }
         )
         for body in expanded_bodies(graph, node, layout):
-            entries += node_entries(body, catalog, layout, devices, facts, flows, faults, classes)
+            entries += node_entries(typed.of(body), layout, devices, facts, flows, faults, classes)
     return entries
 
 
 def _taken_in(
-    graph: Graph,
-    catalog: Catalog,
-    devices: Mapping[str, Device],
-    flows: Mapping[Port, str],
-    feeding: set[Port],
+    typed: TypedGraph, devices: Mapping[str, Device], flows: Mapping[Port, str], feeding: set[Port]
 ) -> NodeEntry:
     """What the body takes in, as a node that gives it."""
+    graph = typed.graph
     ports = [Port(graph.scope, name) for name in graph.whole.body_at(graph.scope).inputs]
     outputs = [
         _port(
-            PortSpec(port.output, port_kind(graph, catalog, port)),
+            PortSpec(port.output, typed.kind(port)),
             fed=port in feeding,
             flows=flows.get(port, ""),
         )
@@ -199,9 +195,9 @@ def _taken_in(
     }
 
 
-def _title(graph: Graph, catalog: Catalog, node: Node, classes: Sequence[str]) -> str:
+def _title(typed: TypedGraph, node: Node, classes: Sequence[str]) -> str:
     if node.bodies:
-        return f"{node.op} {condition_of(graph, catalog, node, classes)}".strip()
+        return f"{node.op} {condition_of(typed, node, classes)}".strip()
     if node.op in OWN_CODE and node.args.get("function"):
         return str(node.args["function"])[:80]
     call = node.args.get("call") if node.op in OPAQUE else None
@@ -223,9 +219,9 @@ def _in_order(graph: Graph) -> list[Node]:
     return [*ordered, *cyclic]
 
 
-def _drawn(graph: Graph, catalog: Catalog, node: Node) -> str:
+def _drawn(typed: TypedGraph, node: Node) -> str:
     """What a generator draws; empty for any other node."""
-    view = random_view(graph, catalog, Port(node.id, ""))
+    view = random_view(typed, Port(node.id, ""))
     return distribution(view["op"], view["args"]) if view else ""
 
 
@@ -234,9 +230,9 @@ def _told(outputs: Sequence[PortEntry]) -> str:
 
 
 def _inputs(
-    graph: Graph, catalog: Catalog, node: Node, folded: Mapping[str, tuple[str, str]]
+    typed: TypedGraph, node: Node, folded: Mapping[str, tuple[str, str]]
 ) -> list[PortEntry]:
-    spec = catalog.find(node.op)
+    spec = typed.catalog.find(node.op)
     arguments = spec.args if spec else {}
     ports: list[PortEntry] = []
     if spec is not None:
@@ -244,7 +240,7 @@ def _inputs(
             optional = spec.input(index).optional
             fed, decides = name in node.inputs, _decides(spec, name)
             if node.bodies and fed and not decides:
-                kind = port_kind(graph, catalog, node.inputs[name])
+                kind = typed.kind(node.inputs[name])
             ports.append(_port(PortSpec(name, kind, optional), fed=fed, argument=decides))
     known = {port["name"] for port in ports}
     for name, source in node.inputs.items():
@@ -261,18 +257,12 @@ def _decides(spec: OpSpec | None, into: str) -> bool:
 
 
 def _outputs(
-    graph: Graph,
-    catalog: Catalog,
-    node: Node,
-    flows: Mapping[Port, str],
-    feeding: set[Port],
+    typed: TypedGraph, node: Node, flows: Mapping[Port, str], feeding: set[Port]
 ) -> list[PortEntry]:
-    spec = catalog.find(node.op)
+    spec = typed.catalog.find(node.op)
     if spec is not None:
         ports = tuple(
-            replace(port, kind=port_kind(graph, catalog, Port(node.id, port.name)))
-            if node.bodies
-            else port
+            replace(port, kind=typed.kind(Port(node.id, port.name))) if node.bodies else port
             for port in outputs_of(node, spec)
         )
     else:
@@ -296,23 +286,24 @@ def _port(spec: PortSpec, *, fed: bool, argument: bool = False, flows: str = "")
 
 
 def edge_entries(
-    graph: Graph, catalog: Catalog, layout: Layout, devices: Mapping[str, Device]
+    typed: TypedGraph, layout: Layout, devices: Mapping[str, Device]
 ) -> list[EdgeEntry]:
     """The edges between drawn nodes, and those to the outputs of the bodies that are drawn."""
-    folded = folded_generators_in_scope(graph, catalog, layout)
+    graph = typed.graph
+    folded = folded_generators_in_scope(graph, typed.catalog, layout)
     entries = []
     for edge in graph.edges:
         if edge.source.node in folded or not graph.gives(edge.source):
             continue
-        spec = catalog.find(graph.node(edge.target).op)
+        spec = typed.catalog.find(graph.node(edge.target).op)
         argument = spec is not None and (edge.input in spec.args or _decides(spec, edge.input))
-        entries.append(_edge(graph, catalog, edge, devices, argument=argument))
+        entries.append(_edge(typed, edge, devices, argument=argument))
     for name, port in graph.outputs.items():
         if graph.gives(port):
-            entries.append(_edge(graph, catalog, Edge(port, "", name), devices))
+            entries.append(_edge(typed, Edge(port, "", name), devices))
     for node in graph.nodes:
         for body in expanded_bodies(graph, node, layout):
-            for entry in edge_entries(body, catalog, layout, devices):
+            for entry in edge_entries(typed.of(body), layout, devices):
                 if entry["id"].startswith(":"):
                     entry = {**entry, "id": f"{body.scope}{entry['id']}"}
                 entries.append(entry)
@@ -320,12 +311,7 @@ def edge_entries(
 
 
 def _edge(
-    graph: Graph,
-    catalog: Catalog,
-    edge: Edge,
-    devices: Mapping[str, Device],
-    *,
-    argument: bool = False,
+    typed: TypedGraph, edge: Edge, devices: Mapping[str, Device], *, argument: bool = False
 ) -> EdgeEntry:
     source, target, into = edge
     enters = device_of(devices, source) == "cpu" and devices.get(target, "cpu") != "cpu"
@@ -335,18 +321,16 @@ def _edge(
         "output": source.output,
         "target": target,
         "input": into,
-        "kind": port_kind(graph, catalog, source),
+        "kind": typed.kind(source),
         "argument": argument,
         "crosses": "to the GPU" if enters and not argument else "",
     }
 
 
-def _draws(
-    graph: Graph, catalog: Catalog, node: Node, folded: Mapping[str, tuple[str, str]]
-) -> list[DrawEntry]:
+def _draws(typed: TypedGraph, node: Node, folded: Mapping[str, tuple[str, str]]) -> list[DrawEntry]:
     found: list[DrawEntry] = []
     for name, port in node.inputs.items():
-        drawn = random_view(graph, catalog, port) if port.node in folded else None
+        drawn = random_view(typed, port) if port.node in folded else None
         if drawn is not None:
             text = f"{name} ~ {distribution(drawn['op'], drawn['args'])}"
             found.append({"arg": name, "text": text})

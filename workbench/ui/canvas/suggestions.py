@@ -15,6 +15,7 @@ from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Port
 from workbench.graph.storage.layout import Document
 from workbench.graph.types.devices import image_outputs
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.canvas.canvas_actions import cut_edge
 from workbench.ui.canvas.canvas_views import on_drawn_nodes
 from workbench.ui.canvas.edited_bodies import split_by_body
@@ -59,7 +60,8 @@ def find_connect_targets(
     source = Port(action.node, action.output)
     require_given(graph, source)
     dragged = action.edge
-    found = connect_targets(cut_edge(graph, dragged) if dragged else graph, catalog, source)
+    typed = TypedGraph(cut_edge(graph, dragged) if dragged else graph, catalog)
+    found = connect_targets(typed, source)
     reasons = {edge_id(target, into): reason for (target, into), reason in found.items()}
     return {"source": str(source), "reasons": reasons}
 
@@ -74,8 +76,9 @@ def find_compatible_ops(
     if place is None and action.how == "add":  # at the end
         place = next(iter(image_outputs(graph, catalog).values()), None)
     templates = load_templates()
-    kind, reasons = incompatible_ops(graph, catalog, place)
-    reasons |= incompatible_templates(graph, catalog, templates.values(), place)
+    typed = TypedGraph(graph, catalog)
+    kind, reasons = incompatible_ops(typed, place)
+    reasons |= incompatible_templates(typed, templates.values(), place)
     tried = [name for name in action.tried[:MOST_TRIED] if name in catalog or name in templates]
     for name in tried:
         if name not in reasons:
@@ -105,7 +108,7 @@ def apply_fix(
     node, arg, label = action.node, action.arg, action.fix
     warnings = warnings_of(state)
     found = [*faults_of(state), *state.checked.loose_faults, *warnings]
-    shown = on_drawn_nodes(document.graph, catalog, document.layout, found)
+    shown = on_drawn_nodes(state.checked.whole, document.layout, found)
     of_warnings = [fixes(state.checked.whole, each) for each in warnings]
     for fault, remedies in zip(shown, (*fixes_of(state), *of_warnings), strict=True):
         for remedy in remedies:

@@ -103,7 +103,7 @@ class Exports:
         found = with_frame_comments(found, layout.frames.values())
         return {
             "files": [{"path": path, "text": file.text} for path, file in found.files.items()],
-            "highlighted": _highlighted(state, found, self._catalog),
+            "highlighted": _highlighted(state, found),
             "fault": NO_FAULT,
             "archive": zip_archive(found) if len(found.files) > 1 else b"",
         }
@@ -113,7 +113,7 @@ class Exports:
         graph, checked = state.checked.graph, state.checked
         faults = blocking_faults(state)
         if checked.source is None or state.unread is not None:
-            first = on_drawn_nodes(graph, self._catalog, layout, faults)[0]
+            first = on_drawn_nodes(checked.whole, layout, faults)[0]
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
             return {"message": f"{str(first).strip()}{more}", "node": first.node}
         reason = self._try(checked, state.target, panel)
@@ -139,13 +139,13 @@ class Exports:
         return found
 
 
-def _highlighted(state: ViewState, found: Export, catalog: Catalog) -> dict[str, list[int]]:
+def _highlighted(state: ViewState, found: Export) -> dict[str, list[int]]:
     """Lines of the selected node and of what feeds its arguments, for each file that has some."""
     graph = state.checked.graph
     if not graph.has(state.inspected):
         return {}
     inputs = graph.node(state.inspected).inputs.values()
-    feeding = [port.node for port in inputs if random_view(graph, catalog, port)]
+    feeding = [port.node for port in inputs if random_view(state.checked.whole, port)]
     nodes = [state.inspected, *feeding]
     highlighted = {
         path: sorted({line for node in nodes for line in file.lines.get(node, ())})

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from workbench.catalog.spec import ArgSpec, Catalog, OpSpec
+from workbench.catalog.spec import ArgSpec, OpSpec
 from workbench.graph.checks.check import Fault
 from workbench.graph.control_flow.kinds import kind_of
 from workbench.graph.edits.connect import possible_feeders
 from workbench.graph.edits.generators import element_for
-from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model import Node, Port
 from workbench.graph.types.devices import gives_pixels, is_generator
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.contract.inspector_views import ArgRow, InspectorView, RandomView
 from workbench.ui.inspector.condition_actions import condition_entry
 from workbench.ui.inspector.own_code_views import caution_of
@@ -71,8 +72,7 @@ _NO_SOURCE = "One value for all samples: no operator gives values of this kind."
 
 
 def inspector_view(
-    graph: Graph,
-    catalog: Catalog,
+    typed: TypedGraph,
     node_id: str,
     device: str,
     faults: Sequence[Fault],
@@ -84,13 +84,14 @@ def inspector_view(
     ``device`` is where it runs; ``selected`` is how many nodes are selected, this one the last;
     ``classes`` are the names of the data's classes.
     """
+    graph = typed.graph
     if not graph.has(node_id):
         return NOTHING_SELECTED
     graph = graph.at_scope(graph.scope_of(node_id))
     node = graph.node(node_id)
-    spec = catalog.find(node.op)
-    rows = _known_rows(graph, catalog, node, spec, faults) if spec else []
-    rows += _kept_rows(node, spec, catalog.dali_version, faults)
+    spec = typed.catalog.find(node.op)
+    rows = _known_rows(typed.of(graph), node, spec, faults) if spec else []
+    rows += _kept_rows(node, spec, typed.catalog.dali_version, faults)
     named = {row["name"] for row in rows}
     view: InspectorView = {
         **NOTHING_SELECTED,
@@ -102,30 +103,32 @@ def inspector_view(
         "known": spec is not None,
         "errors": [f.words for f in faults if f.node == node_id and f.arg not in named],
         "muted": node.muted,
-        "ports": port_words(graph, catalog, sorted({p for row in rows for p in row["links"]})),
+        "ports": port_words(typed.of(graph), sorted({p for row in rows for p in row["links"]})),
         "rows": rows,
     }
     if spec is None:
         view["doc"] = (
-            f"The installed DALI ({catalog.dali_version}) has no such operator. "
+            f"The installed DALI ({typed.catalog.dali_version}) has no such operator. "
             "It is kept as it is and can be removed."
         )
         return view
     view["label"], view["doc"] = spec.label, spec.summary
     view["caution"] = caution_of(node)
     if node.bodies:
-        kind, source = kind_of(node), condition_port(node, catalog)
-        view["condition"] = condition_of(graph, catalog, node, classes)
+        kind, source = kind_of(node), condition_port(typed, node)
+        view["condition"] = condition_of(typed, node, classes)
         view["control"] = kind.control
         view["numbered"] = spec.numbered_bodies
-        view["asks"] = condition_entry(graph, catalog, node)
+        view["asks"] = condition_entry(typed.of(graph), node)
         view["probability"] = kind.probability(graph, node)
         view["weights"] = list(kind.weights(graph, node) or ())
         view["condition_node"] = source.node if source and graph.has(source.node) else ""
         view["bodies"] = body_entries(node, faulty_scopes(graph, faults))
         return view
     view["devices"] = list(spec.devices)
-    view["follows"] = "follows the setting" if gives_pixels(node, catalog) else "follows its input"
+    view["follows"] = (
+        "follows the setting" if gives_pixels(node, typed.catalog) else "follows its input"
+    )
     if is_generator(spec) or spec.stays:
         view["follows"] = "on the CPU"
     if is_generator(spec):
@@ -134,11 +137,11 @@ def inspector_view(
 
 
 def _known_rows(
-    graph: Graph, catalog: Catalog, node: Node, spec: OpSpec, faults: Sequence[Fault]
+    typed: TypedGraph, node: Node, spec: OpSpec, faults: Sequence[Fault]
 ) -> list[ArgRow]:
-    ports = possible_feeders(graph, catalog, node.id)
+    ports = possible_feeders(typed, node.id)
     return [
-        _row(graph, catalog, node, arg, faults, ports.get(arg.name, []))
+        _row(typed, node, arg, faults, ports.get(arg.name, []))
         for arg in spec.args.values()
         if arg.name in node.args or arg.name in node.inputs or not _is_hidden(spec, arg)
     ]
@@ -151,20 +154,15 @@ def _is_hidden(spec: OpSpec, arg: ArgSpec) -> bool:
 
 
 def _row(
-    graph: Graph,
-    catalog: Catalog,
-    node: Node,
-    arg: ArgSpec,
-    faults: Sequence[Fault],
-    ports: Sequence[Port],
+    typed: TypedGraph, node: Node, arg: ArgSpec, faults: Sequence[Fault], ports: Sequence[Port]
 ) -> ArgRow:
-    spec = catalog[node.op]
+    spec = typed.spec(node)
     link = node.inputs.get(arg.name)
     usual = arg.default if arg.start is None else arg.start
     value = node.args.get(arg.name, arg.default)
     off = _off(node, spec, arg)
-    limits = limits_of_fed(graph, catalog, node, arg)
-    drawn = random_view(graph, catalog, link, f"{node.id}.{arg.name}") if link else None
+    limits = limits_of_fed(typed, node, arg)
+    drawn = random_view(typed, link, f"{node.id}.{arg.name}") if link else None
     row: ArgRow = {
         "name": arg.name,
         "label": arg.label,

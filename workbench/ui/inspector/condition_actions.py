@@ -24,6 +24,7 @@ from workbench.graph.control_flow.kinds import CONDITION, IF
 from workbench.graph.edits.lead_in import origin_of
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.types.devices import is_generator
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.variants.fused import fused_refusal
 from workbench.ui.contract.actions.inspector import SetCondition
 from workbench.ui.contract.inspector_views import ConditionEntry
@@ -38,15 +39,15 @@ _USUAL: Mapping[str, Condition] = {
 _ALLOWED = {"measure": MEASURES, "comparison": tuple(COMPARISONS)}
 
 
-def condition_entry(graph: Graph, catalog: Catalog, node: Node) -> ConditionEntry | None:
+def condition_entry(typed: TypedGraph, node: Node) -> ConditionEntry | None:
     """The condition of an ``if`` for the inspector; None for other nodes.
 
     ``graph`` is the body in which the node stands.
     """
     if node.op != IF.op:
         return None
-    found = condition_of(graph, catalog, node)
-    sources = condition_sources(graph, catalog, node.id)
+    found = condition_of(typed, node)
+    sources = condition_sources(typed, node.id)
     entry: ConditionEntry = {
         "kind": "other" if node.inputs.get(CONDITION) else "",
         "classes": [],
@@ -56,14 +57,16 @@ def condition_entry(graph: Graph, catalog: Catalog, node: Node) -> ConditionEntr
         "source": "",
         "sources": {kind: [str(port) for port in ports] for kind, ports in sources.items()},
         "has_elif": elif_of(node) is not None,
-        "fused": "" if fused_refusal(graph, catalog, node.id) else _operator_in(node, catalog),
+        "fused": ""
+        if fused_refusal(typed.graph, typed.catalog, node.id)
+        else _operator_in(typed, node),
     }
     if found is None:
         return entry
     condition, port = found
     entry["kind"] = next(kind for kind, of in KINDS.items() if isinstance(condition, of))
     if port is not None:
-        entry["source"] = str(origin_of(graph, catalog, port))
+        entry["source"] = str(origin_of(typed.graph, typed.catalog, port))
     match condition:
         case LabelIs(classes):
             entry["classes"] = list(classes)
@@ -75,19 +78,19 @@ def condition_entry(graph: Graph, catalog: Catalog, node: Node) -> ConditionEntr
     return entry
 
 
-def _operator_in(region: Node, catalog: Catalog) -> str:
+def _operator_in(typed: TypedGraph, region: Node) -> str:
     """The operator that a region on a coin flip holds, by its name in the code."""
     return next(
-        node.op for node in region.bodies["then"].nodes if not is_generator(catalog[node.op])
+        node.op for node in region.bodies["then"].nodes if not is_generator(typed.spec(node))
     )
 
 
-def condition_words(graph: Graph, catalog: Catalog, node: Node, classes: Sequence[str] = ()) -> str:
+def condition_words(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -> str:
     """What an ``if`` asks in a few words, of its label, size or a number; else empty.
 
     ``classes`` are the names of the data's classes; one without a name is told by its number.
     """
-    found = condition_of(graph, catalog, node)
+    found = condition_of(typed, node)
     match found:
         case (LabelIs(numbers), _):
             named = (classes[n] if 0 <= n < len(classes) else str(n) for n in numbers)
@@ -95,7 +98,7 @@ def condition_words(graph: Graph, catalog: Catalog, node: Node, classes: Sequenc
         case (SizeIs(measure, comparison, value), _):
             return f"{measure} {comparison} {value:g}"
         case (NumberIs(comparison, value), Port() as port):
-            origin = origin_of(graph, catalog, port)
+            origin = origin_of(typed.graph, typed.catalog, port)
             name = origin.node if origin.output == "output" else origin.output
             return f"{name} {comparison} {value:g}"
     return ""
@@ -114,7 +117,7 @@ def ask_condition(graph: Graph, catalog: Catalog, action: SetCondition) -> Graph
     """The graph after the action. Raises GraphEditError for values that there are not."""
     condition = usual_condition(action.kind)
     node = graph.node(action.region)
-    before = condition_of(graph.at_scope(graph.scope_of(node.id)), catalog, node)
+    before = condition_of(TypedGraph(graph.at_scope(graph.scope_of(node.id)), catalog), node)
     if before is not None and isinstance(before[0], type(condition)):
         condition = before[0]
     source = None

@@ -6,10 +6,11 @@ import sys
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
-from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
+from workbench.catalog.spec import ArgSpec, OpSpec, Value
 from workbench.graph.edits.generators import generators_for
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.types.devices import is_generator
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.contract.inspector_views import RandomView
 from workbench.ui.contract.views import Json
 
@@ -17,23 +18,23 @@ CHOICE = "random.choice"
 """What ``random.uniform`` with ``values`` is called here: the word that a person looks for."""
 
 
-def random_view(graph: Graph, catalog: Catalog, link: Port, into: str = "") -> RandomView | None:
+def random_view(typed: TypedGraph, link: Port, into: str = "") -> RandomView | None:
     """The generator behind a link, or None where another kind of node stands there.
 
     ``into`` is the ``node.argument`` that is looked at, so that ``shared`` can name the others
     that it feeds; without it, they are not looked for.
     """
-    if not graph.has(link.node):
+    if not typed.graph.has(link.node):
         return None
-    node = graph.node(link.node)
-    spec = catalog.find(node.op)
+    node = typed.graph.node(link.node)
+    spec = typed.catalog.find(node.op)
     if spec is None or not is_generator(spec):
         return None
     if node.op == "random.uniform" and "values" in node.args:
         op, args = CHOICE, {"values": json_value(node.args["values"])}
     else:
         op, args = node.op, _generator_args(node, spec)
-    others = [port for port in consumers_of(graph, node.id) if port != into] if into else []
+    others = [port for port in consumers_of(typed.graph, node.id) if port != into] if into else []
     return {"op": op, "args": args, "node": node.id, "shared": others}
 
 
@@ -52,15 +53,15 @@ def consumers_of(graph: Graph, node_id: str) -> list[str]:
     return [f"{edge.target}.{edge.input}" for edge in graph.consumers(node_id)] + outputs
 
 
-def port_words(graph: Graph, catalog: Catalog, ports: Iterable[str]) -> dict[str, str]:
+def port_words(typed: TypedGraph, ports: Iterable[str]) -> dict[str, str]:
     """``node.output`` in words; a generator folded away on the canvas goes by what it feeds."""
     fed: dict[str, str] = {}
-    for edge in graph.edges:
+    for edge in typed.graph.edges:
         fed.setdefault(edge.source.node, f"{edge.target}.{edge.input}")
     words: dict[str, str] = {}
     for port in ports:
         node, _, output = port.rpartition(".")
-        drawn = node in fed and random_view(graph, catalog, Port(node, output))
+        drawn = node in fed and random_view(typed, Port(node, output))
         words[port] = f"the draw of {fed[node]}" if drawn else port
     return words
 
@@ -93,16 +94,14 @@ def draw_limits(arg: ArgSpec, drawn: RandomView) -> tuple[float | None, float | 
     return (low, high) if inside else (arg.low, arg.high)
 
 
-def limits_of_fed(
-    graph: Graph, catalog: Catalog, node: Node, arg: ArgSpec
-) -> tuple[float | None, float | None]:
+def limits_of_fed(typed: TypedGraph, node: Node, arg: ArgSpec) -> tuple[float | None, float | None]:
     """An argument's usual range; of a generator's range, that of what it feeds."""
     if node.op == "random.uniform" and arg.name == "range":
-        for edge in graph.consumers(node.id):
-            spec = catalog.find(graph.node(edge.target).op)
+        for edge in typed.graph.consumers(node.id):
+            spec = typed.catalog.find(typed.graph.node(edge.target).op)
             fed = spec.args.get(edge.input) if spec else None
             if fed is not None and fed.low is not None and fed.high is not None:
-                drawn = random_view(graph, catalog, edge.source)
+                drawn = random_view(typed, edge.source)
                 return draw_limits(fed, drawn) if drawn else (fed.low, fed.high)
     return arg.low, arg.high
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from workbench.catalog.spec import Catalog
 from workbench.graph.checks.check import Fault
 from workbench.graph.control_flow.kinds import kind_of
 from workbench.graph.model import Body, Graph, Node, Port, region_of
 from workbench.graph.storage.layout import Layout
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.contract.views import BodyEntry, ScopeBody, ScopeEntry
 from workbench.ui.inspector.condition_actions import condition_words
 from workbench.ui.inspector.random_views import distribution, random_view
@@ -91,22 +91,22 @@ def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
     return breadcrumb
 
 
-def condition_of(graph: Graph, catalog: Catalog, node: Node, classes: Sequence[str] = ()) -> str:
+def condition_of(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -> str:
     """What decides in a region: what a generator draws, else the output that feeds it.
 
     ``classes`` are the names of the data's classes.
     """
-    words = kind_of(node).summary(node) or condition_words(graph, catalog, node, classes)
+    words = kind_of(node).summary(node) or condition_words(typed, node, classes)
     source = node.inputs.get(kind_of(node).control)
     if words or source is None:
         return words
-    view = random_view(graph, catalog, source)
+    view = random_view(typed, source)
     return distribution(view["op"], view["args"]) if view else source.node
 
 
-def condition_port(node: Node, catalog: Catalog) -> Port | None:
+def condition_port(typed: TypedGraph, node: Node) -> Port | None:
     """What feeds the input of a region that decides; None for what is no region."""
-    spec = catalog.find(node.op)
+    spec = typed.catalog.find(node.op)
     return node.inputs.get(spec.inputs[0].name) if spec and spec.bodies and spec.inputs else None
 
 

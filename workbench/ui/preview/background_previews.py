@@ -14,6 +14,7 @@ from workbench.catalog.spec import Catalog
 from workbench.engine.protocol.call_handle import Caller
 from workbench.errors import GraphError, WorkbenchError
 from workbench.graph.execution.step_followers import with_step_followers
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import (
     CardPictures,
     Pixels,
@@ -219,7 +220,7 @@ class BackgroundPreviews:
         if state.closeup is None:
             self._close()
             return
-        choices = closeup_choices(base.graph, self._catalog)
+        choices = closeup_choices(TypedGraph(base.graph, self._catalog))
         of = state.closeup.of if state.closeup.of in choices else choices[0]
         state.closeup = look = replace(state.closeup, of=of)
 

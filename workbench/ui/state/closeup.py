@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from workbench.catalog.spec import Catalog
 from workbench.errors import WorkbenchError
-from workbench.graph.model import Graph, Source
+from workbench.graph.model import Source
 from workbench.graph.types.devices import decodes, image_outputs
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import Picture, Pixels
 from workbench.sources import load_source
 from workbench.ui.contract.binary_payload import pack_payload
@@ -33,14 +33,14 @@ class CloseupSample:
     """Of a sequence; None: all side by side."""
 
 
-def closeup_choices(graph: Graph, catalog: Catalog) -> list[str]:
+def closeup_choices(typed: TypedGraph) -> list[str]:
     """What of a sample may be looked at: the image outputs, then the original."""
     original = any(
-        (node.op in catalog and decodes(catalog[node.op]))
+        (node.op in typed.catalog and decodes(typed.spec(node)))
         or (isinstance(node, Source) and "frames" in load_source(node.kind).outputs)
-        for node in graph.nodes
+        for node in typed.graph.nodes
     )
-    return [*image_outputs(graph, catalog), *(["original"] if original else [])]
+    return [*image_outputs(typed.graph, typed.catalog), *(["original"] if original else [])]
 
 
 def closeup_bytes(

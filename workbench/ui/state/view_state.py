@@ -23,6 +23,7 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.snippets.blocks import Block
 from workbench.graph.storage.layout import Document
 from workbench.graph.types.tensor_type import type_text
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import PreviewRequest, PreviewResult
 from workbench.roots import Roots
 from workbench.sources import DataFacts, Datasets
@@ -285,11 +286,9 @@ def check_before_run(
 
 def initial_selection(graph: Graph, catalog: Catalog) -> list[str]:
     """The node to select first: one that draws something, else one that can be moved."""
-    nodes = chain(graph, catalog)
+    nodes, typed = chain(graph, catalog), TypedGraph(graph, catalog)
     drawing = [
-        node.id
-        for node in nodes
-        if any(random_view(graph, catalog, port) for port in node.inputs.values())
+        node.id for node in nodes if any(random_view(typed, port) for port in node.inputs.values())
     ]
     movable = [node.id for node in nodes if is_movable(node, catalog)]
     return [*drawing, *movable, *(node.id for node in nodes)][:1]
