@@ -208,7 +208,19 @@ def test_export_writes_the_script_of_a_graph_file(tmp_path: Path) -> None:
     graph.write_text(dump_graph(load_recipe("simclr")))
     result = run("export", graph, "--target", "script", "-o", tmp_path / "pipe.py")
     assert result.exit_code == 0, result.output
-    assert "def build_pipeline(" in (tmp_path / "pipe.py").read_text()
+    script = (tmp_path / "pipe.py").read_text()
+    assert "def build_pipeline(" in script
+    result = run("import", tmp_path / "pipe.py", "-o", tmp_path / "again.json")
+    assert result.exit_code == 0, result.output
+    assert "nothing was run" in result.output
+    again = json.loads((tmp_path / "again.json").read_text())
+    assert again.pop("origins")["reader"].startswith("pipe.py:")
+    assert again == json.loads(graph.read_text())
+    result = run("export", graph, "--plain", "-o", tmp_path / "plain.py")
+    assert result.exit_code == 0, result.output
+    plain = (tmp_path / "plain.py").read_text()
+    assert script.startswith(plain)
+    assert "The graph of this program" not in plain
 
 
 @pytest.mark.parametrize(

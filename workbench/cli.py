@@ -281,6 +281,11 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
 @click.option("--target", type=click.Choice(TARGETS), default="script", show_default=True)
 @click.option("--with", "with_", type=click.Choice(ADDITIONS), help="A loop that trains.")
 @click.option(
+    "--plain",
+    is_flag=True,
+    help="Leave out the comment at the end with the graph, which `workbench import` reads back.",
+)
+@click.option(
     "-o",
     "--output",
     required=True,
@@ -289,7 +294,9 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
     help="File to write; a new folder where the target makes several.",
 )
 @_report_errors
-def export(graph: str, data: Datasets, target: str, with_: str | None, output: str) -> None:
+def export(
+    graph: str, data: Datasets, target: str, with_: str | None, plain: bool, output: str
+) -> None:
     """Write the graph as code that runs without the workbench.
 
     With --data the code reads what is of that kind, such as a list of files; without, what the
@@ -307,7 +314,7 @@ def export(graph: str, data: Datasets, target: str, with_: str | None, output: s
     if data:
         opened, datasets = _opened_on(opened, data)
         opened = with_datasets(opened, datasets)
-    exported = export_graph(opened, target, with_=with_ or "", data=datasets)
+    exported = export_graph(opened, target, with_=with_ or "", data=datasets, plain=plain)
     files = {name: file.text for name, file in exported.files.items()}
     if len(files) == 1:
         try:

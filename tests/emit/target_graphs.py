@@ -101,5 +101,5 @@ def _of_recipe(recipe: str, target: str, with_: str) -> Mapping[str, str]:
 
 
 def _written(graph: Graph, target: str, with_: str) -> Mapping[str, str]:
-    made = export(graph, target, CATALOG, with_=with_)
+    made = export(graph, target, CATALOG, with_=with_, plain=True)
     return {name: file.text for name, file in made.files.items()}

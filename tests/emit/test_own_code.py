@@ -53,7 +53,7 @@ def test_every_target_is_decided() -> None:
 
 
 def test_golden(catalog: Catalog, request: pytest.FixtureRequest) -> None:
-    text = export(sometimes(catalog), "script", catalog).main.text
+    text = export(sometimes(catalog), "script", catalog, plain=True).main.text
     if request.config.getoption("--update-golden"):
         GOLDEN.write_text(text, encoding="utf-8")
     assert text == GOLDEN.read_text(encoding="utf-8"), "if meant: pytest --update-golden"

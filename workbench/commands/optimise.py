@@ -69,8 +69,7 @@ def optimise(
 
     Example:  workbench optimise slow.json --data photos --apply exact -o fast.json
     """
-    from workbench.catalog import load_catalog
-    from workbench.emit import emit_script
+    from workbench.emit.targets import export
     from workbench.files import write_text
     from workbench.graph import dump_graph
     from workbench.graph.edits.edit import set_setting
@@ -97,4 +96,4 @@ def optimise(
     if output:
         click.echo(write_text(output, dump_graph(faster)))
     if script:
-        click.echo(write_text(script, emit_script(faster, load_catalog()).text))
+        click.echo(write_text(script, export(faster).main.text))

@@ -116,7 +116,7 @@ def tune(
     from workbench.bench.measuring.measurement import long_words, rate_words
     from workbench.bench.records.charts import best_measurement
     from workbench.catalog import load_catalog
-    from workbench.emit import emit_script
+    from workbench.emit.targets import export
     from workbench.engine.resources.machine import describe_machine
     from workbench.files import write_text
     from workbench.graph import dump_graph
@@ -176,7 +176,7 @@ def tune(
     if output:
         click.echo(write_text(output, dump_graph(tuned)))
     if script:
-        click.echo(write_text(script, emit_script(tuned, load_catalog()).text))
+        click.echo(write_text(script, export(tuned).main.text))
 
 
 def as_it_is_words(report: Report, base: Config) -> str:

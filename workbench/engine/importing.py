@@ -8,16 +8,19 @@ import signal
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from workbench.arguments import MAPPING, NUMBER, PATH, TEXT, checked
 from workbench.catalog import load_catalog
+from workbench.emit.embedded_graph import code_of
 from workbench.emit.interop.graph import (
     LIBRARIES,
     from_saved,
     import_transforms,
 )
+from workbench.emit.pipeline_import.embedded import import_embedded
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
 from workbench.emit.pipeline_import.report import ImportIssue
 from workbench.emit.pipeline_import.trace.serialized_pipeline import LARGEST, read_pipeline
@@ -29,11 +32,13 @@ from workbench.engine.script_import.tracing import trace_pipeline
 from workbench.engine.transform_tracing.recorded_calls import DALIS_TORCHVISION
 from workbench.engine.transform_tracing.tracing import TracedTransform, trace_transform
 from workbench.errors import (
+    GraphFormatError,
     ImportFailedError,
     WorkerLostError,
     WorkerSilentError,
     WorkerTimeoutError,
 )
+from workbench.graph.execution.dataset_parameters import parameters, with_datasets
 from workbench.sources import open_dataset, require_dataset
 
 Task = Callable[..., Any]
@@ -87,7 +92,11 @@ def from_file(
     torchvision, Albumentations, Kornia or timm, installed or not, and ``.yaml`` and ``.json`` for
     one that Albumentations saved.
 
-    **A script or notebook is run**, in a process of its own, but for what stands under
+    A program that the workbench exported carries its graph in a comment at its end, which is read
+    without running anything if the code is unchanged, formatting and comments aside: if it is the
+    code that the graph gives. The report says so, or why the graph is not used.
+
+    **Any other script or notebook is run**, in a process of its own, but for what stands under
     ``__main__``; it is stopped where it would run, serialise or draw a pipeline, and of what comes
     after only functions, classes and imports are read. It writes no files. Modules that are not
     installed are stood in for, a top-level line that fails does not end it, and the report names
@@ -115,37 +124,25 @@ def from_file(
     """
     file = Path(path).expanduser()
     if file.suffix in (".py", ".ipynb"):
-        kind, given = _kind(source), dict(args or {})
-
-        def composition() -> ImportedGraph:
-            made = _in_worker(trace_transform, str(file), pipeline, given, seconds)
-            assert isinstance(made, TracedTransform)
-            call = from_plain(made.call)
-            return import_transforms(
-                call,
-                made.name or file.stem,
-                made.notes,
-                kind or "folder",
-                made.assumed,
-                [ImportIssue("changed", "", place, why) for place, why in made.losses],
-            )
-
-        _refuse_dynamic_mode(file)
-        of_dali, of_others = _libraries_of(file)
-        if of_others and not of_dali:
-            return composition()
+        given = dict(args or {})
         try:
-            traced = _in_worker(trace_source, str(file), pipeline, given, seconds)
+            embedded = _embedded(file, pipeline, given, source)
+        except GraphFormatError as error:
+            reason = f"the graph at the end of {file.name} is not used. {error}"
+        else:
+            if embedded is not None:
+                return embedded
+            reason = ""
+        try:
+            found = _from_script(file, pipeline, given, seconds, _kind(source))
         except ImportFailedError as error:
-            meant = pipeline is not None or "has no pipeline" in str(error)
-            if not of_dali and f"has no {pipeline or 'pipeline'}" in str(error):
-                return composition()
-            if of_others and meant:  # it holds both, and a composition may be the one that is meant
-                with suppress(ImportFailedError):
-                    return composition()
-            raise error
-        assert isinstance(traced, Traced)
-        return import_traced(traced, load_catalog(), kind)
+            if not reason:
+                raise
+            raise type(error)(f"{error}\nNote: {reason}") from None
+        if reason:
+            notes = (reason, *found.report.notes)
+            found = replace(found, report=replace(found.report, notes=notes))
+        return found
     if file.suffix in (".yaml", ".yml", ".json"):
         if args:
             raise ImportFailedError(f"{path} is read as a saved composition: it has no arguments.")
@@ -164,6 +161,78 @@ def from_file(
     except ImportFailedError as error:
         other = "" if file.suffix == ".dali" else " A script ends in .py, a notebook in .ipynb."
         raise type(error)(f"{path}: {error}{other}") from None
+
+
+def _embedded(
+    file: Path, pipeline: str | None, args: Mapping[str, Any], source: str | Path | None
+) -> ImportedGraph | None:
+    """The graph that a program of the workbench carries, if it fits what is asked for.
+
+    Raises GraphFormatError where it carries one that is not used.
+    """
+    try:
+        if file.stat().st_size > LARGEST_SCRIPT:
+            return None
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return None  # the worker says what is wrong with it
+    found = import_embedded(text, str(file), load_catalog())
+    if found is None:
+        return None
+    if pipeline is not None and not _makes(text, pipeline):
+        raise GraphFormatError(f"{pipeline} is asked for.")
+    reads = parameters(found.graph.nodes)
+    if others := args.keys() - reads.keys():
+        raise GraphFormatError(f"Other values are given for {', '.join(sorted(others))}.")
+    if source is not None:
+        if not all(each.finds_data for each in found.graph.sources):
+            raise GraphFormatError("It reads other data than those that are given.")
+        graph = with_datasets(found.graph, dict.fromkeys(reads, open_dataset(source)))
+        found = replace(found, document=found.document.with_graph(graph))
+    folder = next((str(args[name]) for name in reads if name in args), "")
+    return replace(found, data=folder)
+
+
+def _makes(program: str, name: str) -> bool:
+    """Whether a program of the workbench has a pipeline, or what makes one, of that name."""
+    known = rf"^(?:(?:def|class) {re.escape(name)}\b|{re.escape(name)} = Pipeline\()"
+    return re.search(known, code_of(program), re.MULTILINE) is not None
+
+
+def _from_script(
+    file: Path, pipeline: str | None, given: Mapping[str, Any], seconds: float, kind: str
+) -> ImportedGraph:
+    """The graph of a script or notebook, which is run in a process of its own."""
+
+    def composition() -> ImportedGraph:
+        made = _in_worker(trace_transform, str(file), pipeline, given, seconds)
+        assert isinstance(made, TracedTransform)
+        call = from_plain(made.call)
+        return import_transforms(
+            call,
+            made.name or file.stem,
+            made.notes,
+            kind or "folder",
+            made.assumed,
+            [ImportIssue("changed", "", place, why) for place, why in made.losses],
+        )
+
+    _refuse_dynamic_mode(file)
+    of_dali, of_others = _libraries_of(file)
+    if of_others and not of_dali:
+        return composition()
+    try:
+        traced = _in_worker(trace_source, str(file), pipeline, given, seconds)
+    except ImportFailedError as error:
+        meant = pipeline is not None or "has no pipeline" in str(error)
+        if not of_dali and f"has no {pipeline or 'pipeline'}" in str(error):
+            return composition()
+        if of_others and meant:  # it holds both, and a composition may be the one that is meant
+            with suppress(ImportFailedError):
+                return composition()
+        raise error
+    assert isinstance(traced, Traced)
+    return import_traced(traced, load_catalog(), kind)
 
 
 _DYNAMIC = re.compile(rb"nvidia\.dali\.experimental(\.| +import +)dynamic")

@@ -44,11 +44,11 @@ def test_a_shard_of_its_own_is_refused(target: str) -> None:
 def test_one_shard_of_one_is_no_shard(target: str) -> None:
     """As training scripts say it that are given a rank and how many there are."""
     graph = load_recipe("imagenet-train")
-    usual = export(graph, target, CATALOG)
+    usual = export(graph, target, CATALOG, plain=True)
     for name, value in {"shard_id": 0, "num_shards": 1, "pad_last_batch": False}.items():
         graph = set_arg(graph, CATALOG, "reader", name, value)
     assert graph.node("reader").args.keys() >= {"shard_id", "num_shards", "pad_last_batch"}
-    assert export(graph, target, CATALOG) == usual
+    assert export(graph, target, CATALOG, plain=True).files == usual.files
 
 
 @pytest.mark.parametrize("target", SHARDING)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import workbench as wb
 from tests.ui.screen import Make, Ready, Screen, edit
 from workbench.emit import emit_script
 from workbench.emit.targets import export, target_names
@@ -52,7 +53,7 @@ def test_every_target_has_a_row_and_code(shown: Ready) -> None:
     for name in target_names():
         model.receive("code", "target", name)
         assert screen["code", "fault"]["message"] == ""
-        files = export(model.graph, name).files
+        files = export(model.graph, name, plain=True).files
         found = {file["path"]: file["text"] for file in screen["code", "files"]}
         assert found == {path: file.text for path, file in files.items()}
         assert model.state.target == name
@@ -67,7 +68,7 @@ def test_training_is_a_row_of_its_own(shown: Ready) -> None:
     (file,) = screen["code", "files"]
     assert "def loss_of(" in file["text"]
     model.act("code", {"do": "save", "path": "train"})
-    assert Path("train.py").read_text() == file["text"]
+    assert Path("train.py").read_text().startswith(file["text"])
     model.receive("code", "target", "script with training")
     assert "script cannot be exported with 'training'" in screen["bar", "message"]
 
@@ -110,7 +111,8 @@ def test_nothing_is_sent_while_nobody_looks(shown: Ready) -> None:
     screen.published.clear()
     edit(model, "set", node="rotate", arg="angle", value=3, group="")
     sent = {field for component, field in screen.published if component == "code"}
-    assert sent == {"source", "files", "highlighted"}  # the first is for cells, the others empty
+    assert sent == {"source", "files", "download", "highlighted"}
+    assert screen["code", "download"] == b""
     assert screen["code", "files"] == []
     screen.published.clear()
     edit(model, "set", node="rotate", arg="angle", value=2, group="")
@@ -149,7 +151,7 @@ def test_what_cannot_go_to_a_target_says_which_node_and_why(shown: Ready) -> Non
     assert fault["node"] == "reader"
     assert "Triton" in fault["message"]
     assert screen["code", "files"] == []
-    assert screen["code", "archive"] == b""
+    assert screen["code", "download"] == b""
     model.act("code", {"do": "save", "path": "served"})
     assert not Path("served").exists()
     model.act("code", {"do": "select", "node": "reader"})
@@ -162,15 +164,21 @@ def test_files_are_saved_one_alone_several_in_a_new_folder(shown: Ready) -> None
     model, screen = shown
     model.receive("code", "target", "pytorch")
     model.act("code", {"do": "save", "path": "train"})
-    assert Path("train.py").read_text() == screen["code", "files"][0]["text"]
-    assert screen["code", "archive"] == b""
+    saved = Path("train.py").read_text()
+    assert saved.startswith(screen["code", "files"][0]["text"])
+    assert screen["code", "download"] == saved.encode()
+    found = wb.from_file("train.py")
+    assert found.graph == model.graph
+    assert found.document.layout == model.history.document.layout
     model.receive("code", "target", "triton")
     model.act("code", {"do": "save", "path": "served"})
-    for file in screen["code", "files"]:
+    main, *others = screen["code", "files"]
+    assert (Path("served") / main["path"]).read_text().startswith(main["text"])
+    for file in others:
         assert (Path("served") / file["path"]).read_text() == file["text"]
     model.act("code", {"do": "save", "path": "served"})
     assert "is there already" in screen["code", "message"]
-    with zipfile.ZipFile(io.BytesIO(screen["code", "archive"])) as packed:
+    with zipfile.ZipFile(io.BytesIO(screen["code", "download"])) as packed:
         assert packed.testzip() is None
         assert packed.namelist() == paths(screen)
         assert packed.infolist()[0].external_attr >> 16 == 0o644

@@ -177,7 +177,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     graph = with_body_titles(graph, stands, traced.sources)
     known = {node: place for node, place in places.items() if place and graph.has(node)}
     document = Document(graph, origins=known)
-    faults = _faults(graph, catalog, places)
+    faults = graph_faults(graph, catalog, places)
     here = [(op, call) for op, call in every if graph.has(ids[op.name])]
     traced = replace(traced, notes=(*traced.notes, *unfolded))
     report = _report(graph, here, ids, document, seeds, refused, faults, traced)
@@ -276,7 +276,7 @@ def _settings(
     return settings, refused, unsaid
 
 
-def _faults(graph: Graph, catalog: Catalog, places: Mapping[str, str]) -> list[ImportIssue]:
+def graph_faults(graph: Graph, catalog: Catalog, places: Mapping[str, str]) -> list[ImportIssue]:
     """What keeps the graph from running, beyond the opaque nodes."""
     return [
         ImportIssue("fault", fault.node, places.get(fault.node, ""), str(replace(fault, node="")))

@@ -7,23 +7,28 @@ several targets share.
 from __future__ import annotations
 
 import ast
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from html import escape
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import Any
 
+from workbench import __version__
 from workbench.arguments import TEXT, checked
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import CATALOG, Catalog
 from workbench.emit.core.code import Code
+from workbench.emit.embedded_graph import embed_graph
 from workbench.errors import GraphExportError, SaveError
 from workbench.graph.execution.dataset_parameters import parameter_of, read_as
 from workbench.graph.model import GRAPH, Graph
 from workbench.graph.resolved import ResolvedGraph, resolve
+from workbench.graph.storage.layout import Document, dump_document
 from workbench.names import did_you_mean
 from workbench.sources import Data, DataFacts, Datasets, data_facts, load_source, open_datasets
 
@@ -76,6 +81,8 @@ class Export:
     files: Mapping[str, Code]
     notes: tuple[str, ...] = ()
     """What the files do otherwise than the graph, a sentence each."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of ``export_resolved`` by which it makes the same code again without the data."""
 
     def __repr__(self) -> str:
         files = (f"{path} ({code.text.count(chr(10))} lines)" for path, code in self.files.items())
@@ -159,6 +166,7 @@ def export(
     with_: str = "",
     data: Data | None = None,
     facts: Mapping[str, DataFacts] | None = None,
+    plain: bool = False,
 ) -> Export:
     """The graph as code for a target; nothing is written.
 
@@ -166,11 +174,12 @@ def export(
     loop that trains comes with a loader. ``data`` is what the code will read, if it is known: the
     code lists the files of a folder without class folders, and its docstring the warnings about
     the data. ``facts`` are those of ``data`` by parameter, if they were read before
-    (``workbench.sources.data_facts``); ``{}`` omits these warnings. Raises GraphFaultsError
-    where the graph cannot run, GraphExportError where it cannot go to the target or there is no
-    such target::
+    (``workbench.sources.data_facts``); ``{}`` omits these warnings. The main file carries the
+    graph in a comment at its end, by which ``from_file`` reads it back exactly and without running
+    it, unless ``plain``. Raises GraphFaultsError where the graph cannot run, GraphExportError where
+    it cannot go to the target or there is no such target::
 
-        loader = wb.export(graph, "pytorch", with_="training")
+        loader = wb.export(graph, "pytorch", with_="training", plain=True)
         print(loader.main.text)
     """
     load_target(target)
@@ -178,14 +187,25 @@ def export(
     datasets = open_datasets(data) if data is not None else {}
     if facts is None:
         facts = {name: data_facts(each) for name, each in read_as(graph, datasets).items()}
-    return export_resolved(resolve(graph, catalog, facts), target, datasets, with_)
+    made = export_resolved(resolve(graph, catalog, facts), target, datasets, with_)
+    return made if plain else with_embedded_graph(made, Document(graph))
 
 
 def export_resolved(
-    resolved: ResolvedGraph, target: str, data: Datasets, with_: str = ""
+    resolved: ResolvedGraph,
+    target: str,
+    data: Datasets,
+    with_: str = "",
+    reads: Mapping[str, str] | None = None,
 ) -> Export:
-    """``export`` of a graph that has been resolved with the facts of its data."""
-    found, part = load_target(target), _reading(resolved.graph, data)
+    """``export`` of a graph that has been resolved with the facts of its data, without comment.
+
+    ``reads`` are the arguments of DALI's readers that are given the data as they are, by source;
+    by default they are found by ``data``.
+    """
+    found = load_target(target)
+    reads = _read_directly(resolved.graph, data) if reads is None else reads
+    part = _with_readers(resolved.graph, reads)
     resolved = resolved.of(part)
     if part.settings.pipelines > 1 and not found.side_by_side:
         able = [name for name in target_names() if load_target(name).side_by_side]
@@ -195,17 +215,40 @@ def export_resolved(
         )
     files = _emitter(target, found, with_)(resolved)
     notes = found.notes(resolved) if found.notes is not None and not with_ else ()
-    return Export(target, files, tuple(notes))
+    return Export(target, files, tuple(notes), {"with_": with_, "reads": dict(reads)})
 
 
-def _reading(graph: Graph, data: Datasets) -> Graph:
-    """The graph with readers that are given what DALI reads by itself, without a function."""
+def with_embedded_graph(made: Export, document: Document) -> Export:
+    """The export whose main file carries the document that it was made from."""
+    (path, code), *others = made.files.items()
+    content = {
+        "workbench": __version__,
+        "target": made.target,
+        "options": made.options,
+        "graph": json.loads(dump_document(replace(document, draws=(), origins={}))),
+    }
+    main = replace(code, text=embed_graph(code.text, content))
+    return replace(made, files={path: main, **dict(others)})
+
+
+def _read_directly(graph: Graph, data: Datasets) -> dict[str, str]:
+    """The argument of DALI's reader, for each source that it reads without a function."""
+    found = {}
     for source in graph.sources:
         parameter = parameter_of(source)
         if parameter is not None:
             argument = load_source(source.kind).directly(data.get(parameter))
             if argument:
-                graph = graph.replace_node(replace(source, kind=f"{source.kind}:{argument}"))
+                found[source.id] = argument
+    return found
+
+
+def _with_readers(graph: Graph, reads: Mapping[str, str]) -> Graph:
+    """The graph with readers that are given what DALI reads by itself, without a function."""
+    for source in graph.sources:
+        if source.id in reads:
+            kind = f"{source.kind}:{reads[source.id]}"
+            graph = graph.replace_node(replace(source, kind=kind))
     return graph
 
 

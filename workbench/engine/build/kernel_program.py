@@ -48,7 +48,7 @@ def import_program(graph: Graph, target: str, data: Datasets) -> ModuleType:
     Its source lies in a temporary file as long as the module is there: DALI reads it again. Raises
     as ``export``, and ImportError where the program's library is not installed.
     """
-    made = export(graph, target, data=data, facts={})
+    made = export(graph, target, data=data, facts={}, plain=True)
     folder = tempfile.TemporaryDirectory(prefix="workbench-program-")
     path = Path(folder.name, "program.py")
     path.write_text(made.main.text, encoding="utf-8")

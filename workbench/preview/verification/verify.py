@@ -237,7 +237,7 @@ class Verifier:
     def _compare(self, data: Datasets) -> Verification:
         """One comparison from the start. Raises ScriptError; ``_so_far`` then holds the rest."""
         settings = self.graph.settings
-        source = export(self.graph, self.target, data=data, facts={}).main
+        source = export(self.graph, self.target, data=data, facts={}, plain=True).main
         report = Verification(self.batches * settings.batch_size, 0, 0, settings.device, ())
         self._so_far = report
         try:

@@ -436,7 +436,7 @@ COMPONENTS: tuple[Component, ...] = (
                 "CodeFault; where there is one, there are no files.",
                 holds=views.CodeFault,
             ),
-            Field("archive", "show", b"", "A ZIP of the files where there are several."),
+            Field("download", "show", b"", "The file to download, or a ZIP of several."),
             Field("note", "show", "", "What running the code on these data meets, or empty."),
             Field("lists_files", "show", False, "Whether a check has told which can be used."),
             Field("graph_number", "show", 0, "As the bar's."),

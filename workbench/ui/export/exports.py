@@ -15,7 +15,13 @@ from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
-from workbench.emit.targets import Export, export_resolved, load_target, target_names
+from workbench.emit.targets import (
+    Export,
+    export_resolved,
+    load_target,
+    target_names,
+    with_embedded_graph,
+)
 from workbench.errors import GraphEditError, GraphExportError, OverwriteError
 from workbench.files import encode_text
 from workbench.graph.edits.fragment import with_generators
@@ -70,7 +76,7 @@ def _export(checked: Checked, chosen: str, panel: DataPanel) -> Export:
 
 
 def _no_code(fault: CodeFault) -> dict[str, Any]:
-    return {"files": [], "highlighted": {}, "fault": fault, "archive": b""}
+    return {"files": [], "highlighted": {}, "fault": fault, "download": b""}
 
 
 class Exports:
@@ -101,11 +107,12 @@ class Exports:
         if isinstance(found, dict):
             return _no_code(found)
         found = with_frame_comments(found, layout.frames.values())
+        saved = with_embedded_graph(found, Document(state.checked.graph, layout))
         return {
             "files": [{"path": path, "text": file.text} for path, file in found.files.items()],
             "highlighted": _highlighted(state, found),
             "fault": NO_FAULT,
-            "archive": zip_archive(found) if len(found.files) > 1 else b"",
+            "download": _download(saved),
         }
 
     def _export(self, state: ViewState, layout: Layout, panel: DataPanel) -> Export | CodeFault:
@@ -154,6 +161,11 @@ def _highlighted(state: ViewState, found: Export) -> dict[str, list[int]]:
     return {path: lines for path, lines in highlighted.items() if lines}
 
 
+def _download(found: Export) -> bytes:
+    """What a browser downloads: the one file, or all in a ZIP archive."""
+    return zip_archive(found) if len(found.files) > 1 else found.main.text.encode()
+
+
 def zip_archive(found: Export) -> bytes:
     """All files of an export as a ZIP archive; the same files give the same bytes."""
     buffer = io.BytesIO()
@@ -179,8 +191,7 @@ def save_as(
     GraphEditError where the graph cannot run.
     """
     if isinstance(action, bar.DownloadScript):
-        frames = document.layout.frames.values()
-        (file,) = _exported(state.checked, "script", frames, panel).files.values()
+        (file,) = _exported(state.checked, "script", document, panel).files.values()
         state.script = TextFile(number=state.script["number"] + 1, text=file.text)
         return ""
     component = "code" if isinstance(action, panels.SaveCode) else "bar"
@@ -190,8 +201,7 @@ def save_as(
         if isinstance(action, bar.SaveGraph):
             output = OutputPath(action.path, ".json", roots, action.overwrite)
             return f"Saved {output.write(encode_text(dump_document(document), action.path))}"
-        frames = document.layout.frames.values()
-        exported = _exported(state.checked, target, frames, panel)
+        exported = _exported(state.checked, target, document, panel)
         return _save_code(exported, action.path, roots, action.overwrite)
 
     return _ask_first(state, component, action, write)
@@ -253,10 +263,13 @@ def _save_code(exported: Export, path: str, roots: Roots | None, overwrite: bool
     return f"Saved {output.write(encode_text(file.text, path))}"
 
 
-def _exported(checked: Checked, target: str, frames: Iterable[Frame], panel: DataPanel) -> Export:
+def _exported(checked: Checked, target: str, document: Document, panel: DataPanel) -> Export:
+    """The files as they are saved, with the graph in the main one."""
     if checked.source is None:
         raise GraphEditError(f"Not exported: {checked.faults[0]}")
-    return with_frame_comments(_export(checked, target, panel), frames)
+    frames = document.layout.frames.values()
+    made = with_frame_comments(_export(checked, target, panel), frames)
+    return with_embedded_graph(made, replace(document, graph=checked.graph))
 
 
 def copy_code(state: ViewState, action: canvas.CopyCode) -> str:

@@ -372,10 +372,11 @@ class CodeAccess(KnownAttributes, RunAccess):
             return make_loader(self.graph, data, library, epochs, **options)
 
     @checked(target=TEXT, with_=TEXT)
-    def to_code(self, target: str = "script", *, with_: str = "") -> str:
-        """The source for a target as the Code panel has it: its main file, for the present data.
+    def to_code(self, target: str = "script", *, with_: str = "", plain: bool = False) -> str:
+        """The source for a target as the Code panel saves it: its main file, for the present data.
 
-        ``with_="training"``: with a training loop. ``w.code.source`` is the script for any data.
+        ``with_="training"``: with a training loop. ``plain``: without the graph in a comment at its
+        end, which ``from_file`` reads back. ``w.code.source`` is the plain script for any data.
 
         Raises GraphExportError for another target and where the graph cannot go there.
 
@@ -387,7 +388,9 @@ class CodeAccess(KnownAttributes, RunAccess):
         panel = self._model.data_panel
         # None: they are read here if the panel has not finished counting the data
         facts = panel.facts or None
-        made = export(self.graph, target, with_=with_, data=panel.datasets, facts=facts)
+        made = export(
+            self.graph, target, with_=with_, data=panel.datasets, facts=facts, plain=plain
+        )
         return made.main.text
 
     @checked()

@@ -12,7 +12,7 @@ import { Icon } from "./lib/icons";
 import { OverwriteQuestion, useQuestion } from "./lib/overwriteQuestion";
 import { Segmented } from "./lib/segmented";
 import css from "./styles/code.css";
-import type { Bytes, CodeFile } from "./views";
+import type { CodeFile } from "./views";
 
 const NO_QUESTION = { number: 0, do: "", path: "", message: "" };
 const NOTHING: CodeFile = { path: "", text: "" };
@@ -69,10 +69,9 @@ function Code({ link, root }: PanelProps<"code">) {
   };
   const fetch = (): void => {
     const name = path.current!.value.trim() || usual;
-    if (several) {
-      const archive: Bytes = link.get("archive", new ArrayBuffer(0));
-      download(`${name}.zip`, archive as BlobPart, "application/zip");
-    } else download(name, file.text, "text/plain");
+    const content = link.get("download", new ArrayBuffer(0)) as BlobPart;
+    if (several) download(`${name}.zip`, content, "application/zip");
+    else download(name, content, "text/plain");
   };
   const overwrite = (name: string): void => {
     const does = question?.do === "save_file_list" ? "save_file_list" : "save";

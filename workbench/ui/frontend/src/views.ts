@@ -1284,7 +1284,7 @@ export interface CodeFields {
   files: CodeFile[];
   highlighted: Record<string, number[]>;
   fault: Partial<CodeFault>;
-  archive: Bytes;
+  download: Bytes;
   note: string;
   lists_files: boolean;
   graph_number: number;

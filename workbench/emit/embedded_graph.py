@@ -1,0 +1,131 @@
+"""The graph that an exported program carries: a comment at its end, or a notebook's metadata.
+
+::
+
+    # The graph of this program, for `workbench import`. It is not used if the code is changed.
+    # sha256: 6a09e667...
+    # eNq...
+
+The hash is that of the code without the comment and without trailing whitespace. The rest is JSON,
+compressed by zlib, in base64: the graph file, and what else the program was made from. It is data,
+and whoever reads it checks it as any graph file.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.errors import GraphFormatError
+
+KEY = "dali-workbench-graph"
+"""The entry of a notebook's metadata."""
+_BEGIN = "# The graph of this program"
+_FIRST = f"{_BEGIN}, for `workbench import`. It is not used if the code is changed."
+_COMMENT = re.compile(
+    rf"^{_BEGIN}.*\n"
+    r"(?:# *sha256:(?P<sha256>.*)(?:\n|\Z))?"
+    r"(?P<data>(?:# *[\w+/=]+[ \t]*(?:\n|\Z))*)",
+    re.MULTILINE | re.ASCII,
+)
+_WIDTH = 96
+"""Characters of base64 in a line of the comment."""
+_LONGEST = 16_000_000
+"""Bytes of the JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedGraph:
+    """What a program carries at its end."""
+
+    code: str
+    """The program without it."""
+    fits: bool
+    """Whether the hash is that of the code."""
+    data: str
+    """What was embedded, in base64."""
+
+    def content(self) -> Mapping[str, Any]:
+        """What was given to ``embed_graph``. Raises GraphFormatError where it is damaged."""
+        unpack = zlib.decompressobj()
+        try:
+            text = unpack.decompress(base64.b64decode(self.data, validate=True), _LONGEST)
+            if not unpack.eof:
+                raise ValueError(f"it is cut off, or longer than {_LONGEST:,} bytes")
+            found = json.loads(text)
+        except (ValueError, zlib.error, RecursionError) as error:
+            raise GraphFormatError(f"It is damaged: {error}.") from None
+        if not isinstance(found, dict):
+            raise GraphFormatError("It is damaged: it is no JSON object.")
+        return found
+
+
+def embed_graph(program: str, content: Mapping[str, Any]) -> str:
+    """A Python program, or the JSON of a notebook, with JSON values at its end."""
+    packed = zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 9)
+    data = base64.b64encode(packed).decode()
+    notebook = _notebook(program)
+    if notebook is not None:
+        carried = {"sha256": code_hash(_code_cells(notebook)), "data": data}
+        notebook["metadata"] = {**notebook["metadata"], KEY: carried}
+        return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+    rows = [f"# {data[at : at + _WIDTH]}" for at in range(0, len(data), _WIDTH)]
+    comment = [_FIRST, f"# sha256: {code_hash(program)}", *rows]
+    return "\n".join([program.rstrip("\n"), "", "", *comment, ""])
+
+
+def embedded_graph(program: str) -> EmbeddedGraph | None:
+    """What a program, or the JSON of a notebook, carries; None where it carries nothing."""
+    notebook = _notebook(program)
+    if notebook is not None:
+        code, carried = _code_cells(notebook), notebook["metadata"].get(KEY)
+        if not isinstance(carried, dict):
+            return None
+        fits = carried.get("sha256") == code_hash(code)
+        return EmbeddedGraph(code, fits, str(carried.get("data")))
+    program = re.sub(r"\r\n?", "\n", program)
+    comments = list(_COMMENT.finditer(program))
+    if not comments:
+        return None
+    found = comments[-1]  # others are in texts of the code
+    code = program[: found.start()] + program[found.end() :]
+    data = re.sub(r"[#\s]", "", found["data"])
+    return EmbeddedGraph(code, (found["sha256"] or "").strip() == code_hash(code), data)
+
+
+def code_of(program: str) -> str:
+    """The program itself; of the JSON of a notebook the code of its cells."""
+    notebook = _notebook(program)
+    return program if notebook is None else _code_cells(notebook)
+
+
+def code_hash(code: str) -> str:
+    """SHA-256 of code, of which line endings and trailing whitespace do not count."""
+    lines = [line.rstrip() for line in re.split(r"\r\n?|\n", code)]
+    return hashlib.sha256("\n".join(lines).rstrip("\n").encode()).hexdigest()
+
+
+def _notebook(program: str) -> dict[str, Any] | None:
+    """The notebook that a text is, of format 4; None for any other text."""
+    if not program.lstrip().startswith("{"):
+        return None
+    try:
+        found = json.loads(program)
+    except (ValueError, RecursionError):
+        return None
+    is_notebook = isinstance(found, dict) and isinstance(found.get("cells"), list)
+    return found if is_notebook and isinstance(found.get("metadata"), dict) else None
+
+
+def _code_cells(notebook: Mapping[str, Any]) -> str:
+    """The source of all cells with code; of cells that are none nothing."""
+    cells = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
+    sources = [cell.get("source") for cell in cells if cell.get("cell_type") == "code"]
+    texts = ["".join(map(str, each)) if isinstance(each, list) else str(each) for each in sources]
+    return "\n\n".join(texts)

@@ -1,0 +1,109 @@
+"""A program that the workbench exported, as the graph that it carries; the program is not run.
+
+Anyone can write such a comment, and its hash says only that the code is still the one that it was
+written for. So the graph is exported again, and is used only if that gives the code of the program.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from workbench import __version__
+from workbench.catalog.spec import Catalog
+from workbench.emit.embedded_graph import EmbeddedGraph, code_hash, code_of, embedded_graph
+from workbench.emit.pipeline_import.graph import ImportedGraph, graph_faults
+from workbench.emit.pipeline_import.report import ImportReport
+from workbench.emit.targets import Export, export_resolved
+from workbench.errors import GraphFormatError, WorkbenchError
+from workbench.graph.resolved import resolve
+from workbench.graph.storage.layout import Document, load_document
+from workbench.graph.user_functions.own_code import written_not_run
+
+_READERS = frozenset({"file_root", "file_list"})
+"""Arguments of DALI's readers that programs give the data as they are."""
+_MOST_LONGER = 4
+"""How many times as long as what the graph gives a program may be, of which the text differs."""
+
+_CHANGED = "The code was changed since it was exported."
+
+
+def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph | None:
+    """The graph at the end of a program or notebook; None where there is none. Nothing is run.
+
+    Raises GraphFormatError, which says why the graph is not used: it is damaged, the code was
+    changed, or this version of the workbench writes other code for it.
+    """
+    found = embedded_graph(program)
+    if found is None:
+        return None
+    content = found.content()
+    document = _document(content)
+    try:
+        made = _exported_again(content, catalog)
+    except WorkbenchError as error:
+        if not found.fits:
+            raise GraphFormatError(_CHANGED) from None
+        raise GraphFormatError(f"It cannot be exported here: {error}") from None
+    written = code_of(made.main.text)
+    same_text = code_hash(found.code) == code_hash(written)
+    if not same_text and not _is_same_code(found, written):
+        by = str(content.get("workbench"))[:20]
+        other = f"Workbench {__version__} writes other code for it; the program is of {by}."
+        raise GraphFormatError(other if found.fits else _CHANGED)
+    file = PurePath(path).name
+    origins = {
+        node: f"{file}:{lines.start}"
+        for node, lines in made.main.lines.items()
+        if same_text and lines and document.graph.has(node)
+    }
+    document = Document(document.graph, document.layout, origins=origins)
+    said = f"the graph is the one at the end of {file}, which gives this code: nothing was run"
+    if not found.fits:
+        said += ". Since it was exported only comments and formatting were changed"
+    report = ImportReport(
+        tuple(node.id for node in document.graph.walk()),
+        faults=tuple(graph_faults(document.graph, catalog, origins)),
+        notes=(said,),
+    )
+    return ImportedGraph(document, report)
+
+
+def _document(content: Mapping[str, Any]) -> Document:
+    return load_document(json.dumps(content.get("graph")))
+
+
+def _exported_again(content: Mapping[str, Any], catalog: Catalog) -> Export:
+    """What the graph gives here. Raises WorkbenchError where it cannot be exported."""
+    match content:
+        case {"target": str(target), "options": {"with_": str(with_), "reads": dict(reads)}}:
+            known = all(argument in _READERS for argument in map(str, reads.values()))
+        case _:
+            known = False
+    if not known:
+        raise GraphFormatError("What it was exported with is not known here.")
+    with written_not_run():
+        # a graph of its own: that its functions may be written must not be kept
+        resolved = resolve(_document(content).graph, catalog)
+        return export_resolved(resolved, target, {}, with_, reads)
+
+
+def _is_same_code(found: EmbeddedGraph, written: str) -> bool:
+    """Whether the program differs from what was exported in comments and formatting alone.
+
+    Its docstring holds warnings about the data too, which are not known here: where the hash fits,
+    it does not count.
+    """
+    if len(found.code) > _MOST_LONGER * len(written):
+        return False
+    try:
+        one, other = ast.parse(found.code), ast.parse(written)
+        for tree in (one, other) if found.fits else ():
+            if ast.get_docstring(tree) is not None:
+                del tree.body[0]
+        return ast.dump(one) == ast.dump(other)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
