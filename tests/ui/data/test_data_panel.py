@@ -334,7 +334,9 @@ def test_a_folder_outside_the_roots_is_not_opened(make: Make, photos: Path, tmp_
     ("place", "words"),
     [
         ("s3://bucket/photos", "pages read what lies below the roots alone"),
-        ("gs://bucket/photos", "AWS_ENDPOINT_URL=https://storage.googleapis.com"),
+        ("gs://bucket/photos", "pages read what lies below the roots alone"),
+        ("s3://bucket/a.tar", "pages read what lies below the roots alone"),
+        ("https://host/photos", "Copy the data here, or mount them as a folder"),
         ("webdataest:.", "Did you mean webdataset?"),
     ],
 )

@@ -65,7 +65,7 @@ def open_dataset(data: Location) -> Dataset:
         if mistyped and os.path.exists(os.path.expanduser(place)) and not os.path.exists(data):
             load_source(named)  # which names the nearest
         if REMOTE.match(str(data)):
-            return Dataset("s3", _require_readable(str(data)))
+            return Dataset(_remote_kind(str(data)), str(data))
         path = Path(os.path.expanduser(data))
         kinds = (kind for kind in _by_precedence() if load_source(kind).accepts(path))
         return Dataset(next(kinds, "folder"), os.path.expanduser(str(data)))
@@ -85,19 +85,15 @@ def open_dataset(data: Location) -> Dataset:
     return import_module("workbench.sources.kinds.images.file_list").listed(items, classes)  # type: ignore[no-any-return]
 
 
-def _require_readable(place: str) -> str:
-    """A remote place that DALI reads. Raises DataError, with the remedy, for another."""
-    if place.startswith("s3://"):
-        return place
-    remedy = "Copy the data here, or mount them as a folder"
-    if place.startswith("gs://"):
-        bucket = place.removeprefix("gs://")
-        remedy = (
-            f"Copy the data here (gcloud storage rsync -r {place} photos), mount the bucket "
-            f"(gcsfuse), or give s3://{bucket} with AWS_ENDPOINT_URL=https://storage.googleapis.com"
-            " and an HMAC key"
+def _remote_kind(place: str) -> str:
+    """The kind that reads a remote place. Raises DataError for one that DALI does not read."""
+    scheme = place.partition("://")[0]
+    if scheme not in ("s3", "gs"):
+        raise DataError(
+            f"{place}: DALI's readers read files, s3:// and gs://, nothing else. Copy the data "
+            "here, or mount them as a folder."
         )
-    raise DataError(f"{place}: DALI's readers read files and s3://, nothing else. {remedy}.")
+    return "remote_webdataset" if place.lower().endswith(".tar") else scheme
 
 
 def _labelled_by_folder(items: tuple[Item, ...]) -> tuple[Item, ...]:

@@ -1,0 +1,170 @@
+"""Google Cloud Storage and WebDatasets in buckets, with servers on this machine as stand-ins."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import workbench as wb
+from tests.emit.targets.target_batches import load
+from tests.helpers import with_settings
+from workbench.emit.targets import export
+from workbench.errors import DataError
+from workbench.graph import Graph
+from workbench.preview.verification.verify import Verifier
+from workbench.sources import open_dataset, open_datasets, require_dataset
+from workbench.sources.kinds.tar._tar_index import index_lines, write_index
+from workbench.sources.kinds.tar.remote_webdataset import list_remote_shards
+
+SERVERS = {"s3": "AWS_ENDPOINT_URL", "gs": "DALI_GCS_ENDPOINT_URL"}
+
+
+@pytest.fixture(scope="module")
+def folder(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Class folders, two archives with an index each, and one without."""
+    made = tmp_path_factory.mktemp("objects")
+    files = sorted(photos.glob("*/*.jpg"))[:4]
+    for number, file in enumerate(files):
+        (made / "photos" / f"class_{number % 2}").mkdir(parents=True, exist_ok=True)
+        (made / "photos" / f"class_{number % 2}" / file.name).write_bytes(file.read_bytes())
+    for name, some in (("a-00", files[:2]), ("a-01", files[2:]), ("bare", files)):
+        path = made / f"{name}.tar"
+        with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
+            for number, file in enumerate(some):
+                archive.add(file, f"{number}.jpg")
+                label = tarfile.TarInfo(f"{number}.cls")
+                label.size = 1
+                archive.addfile(label, BytesIO(str(number + 3).encode()))
+        if name != "bare":
+            write_index(path.with_suffix(".idx"), [line for line, _ in index_lines(str(path))])
+    return made
+
+
+@pytest.fixture(scope="module")
+def endpoints(folder: Path) -> Iterator[dict[str, str]]:
+    names = {"s3": "s3_server", "gs": "gcs_server"}
+    servers = {
+        scheme: subprocess.Popen(
+            [sys.executable, "-m", f"tests.sources.{name}", str(folder)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for scheme, name in names.items()
+    }
+    try:
+        found = {}
+        for scheme, server in servers.items():
+            assert server.stdout is not None
+            found[scheme] = f"http://127.0.0.1:{int(server.stdout.readline())}"
+        yield found
+    finally:
+        for server in servers.values():
+            server.kill()
+            server.communicate()
+
+
+@pytest.fixture
+def clouds(endpoints: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for scheme, variable in SERVERS.items():
+        monkeypatch.setenv(variable, endpoints[scheme])
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "none")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("DALI_GCS_ANONYMOUS", "1")
+
+
+def small(place: str) -> Graph:
+    graph = wb.read(place).decode().resize(size=(32, 32))
+    return with_settings(graph, batch_size=4, num_threads=1)
+
+
+def first_batch(graph: Graph, place: str, path: Path) -> list[NDArray[np.generic]]:
+    """Images and labels that the exported script returns first."""
+    path.write_text(export(graph, data=place).main.text)
+    return [output.as_array() for output in load(path).build_pipeline(place).run()]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("place", "same", "kind"),
+    [
+        ("gs://bucket/photos", "photos", "gs"),
+        ("gs://bucket/a-00.tar", "a-00.tar", "remote_webdataset"),
+        ("s3://bucket/a-00.tar", "a-00.tar", "remote_webdataset"),
+        ("s3://bucket/a-{00..01}.tar", "", "remote_webdataset"),
+    ],
+)
+def test_a_bucket_gives_the_batches_of_the_same_files(
+    clouds: None, folder: Path, tmp_path: Path, place: str, same: str, kind: str
+) -> None:
+    """The preview equals the script on the bucket, and both the batches of the files."""
+    data = open_datasets(place)
+    assert (data["data"].kind, data["data"].identity) == (kind, place)
+    graph = small(place)
+    verified = Verifier(graph, data, 1).run()
+    assert (verified.failure, verified.identical) == ("", verified.samples)
+    if same:
+        expected = first_batch(graph, str(folder / same), tmp_path / "local.py")
+        found = first_batch(graph, place, tmp_path / "remote.py")
+        assert all(map(np.array_equal, found, expected))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("gs://denied/photos", "Check the bucket's name, and that the application default"),
+        ("gs://missing/photos", "Check the bucket's name"),
+        ("gs://empty/photos", "There is no image in class folders below gs://empty/photos"),
+        ("gs://bucket/bare.tar", "as gs://bucket/bare.idx"),
+        ("s3://bucket/bare.tar", "as s3://bucket/bare.idx"),
+    ],
+)
+def test_a_bucket_that_cannot_be_read_is_reported_with_the_remedy(
+    clouds: None, place: str, words: str
+) -> None:
+    failure = Verifier(small(place), place, 1).run().failure
+    assert place in failure
+    assert words in failure
+
+
+def test_without_credentials_there_is_an_error_and_no_wait(
+    clouds: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("DALI_GCS_ANONYMOUS", "GOOGLE_APPLICATION_CREDENTIALS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("workbench.sources.kinds.images.gs._METADATA", ("127.0.0.1", 1))
+    with pytest.raises(DataError, match="there are no credentials") as caught:
+        require_dataset(open_dataset("gs://bucket/photos"))
+    assert "DALI_GCS_ANONYMOUS=1" in str(caught.value)
+    assert "`gcloud storage rsync -r gs://bucket/photos photos`" in str(caught.value)
+
+
+def test_without_a_connection_the_remedy_names_the_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DALI_GCS_ENDPOINT_URL", "http://127.0.0.1:1")
+    with pytest.raises(DataError, match=r"no connection to 127\.0\.0\.1:1 .*DALI_GCS_ENDPOINT_URL"):
+        require_dataset(open_dataset("gs://bucket/photos"))
+
+
+@pytest.mark.parametrize("place", ["gs://", "gs://bucket/list.csv"])
+def test_what_is_no_folder_of_a_bucket_is_refused(place: str) -> None:
+    with pytest.raises(DataError, match=r"is no folder in a bucket\. Give gs://BUCKET/FOLDER"):
+        require_dataset(open_dataset(place))
+
+
+def test_archives_are_numbered_with_leading_zeros() -> None:
+    assert list_remote_shards("s3://b/a.tar") == ["s3://b/a.tar"]
+    assert list_remote_shards("gs://b/{008..010}-x.tar") == [
+        f"gs://b/{number}-x.tar" for number in ("008", "009", "010")
+    ]
