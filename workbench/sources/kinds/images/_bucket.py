@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 from workbench.errors import DataError
@@ -21,11 +21,6 @@ _TIMEOUT = 2.0
 _VALID = 30.0
 """Seconds for which the result of a connection is cached."""
 _checked: dict[tuple[str, int], tuple[float, str]] = {}
-
-
-def find_objects(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders in a bucket."""
-    return {"file_root": data}
 
 
 def host_and_port(url: str) -> tuple[str, int]:
@@ -52,7 +47,6 @@ class Bucket(SourceKind):
 
     op = "readers.file"
     located_by = frozenset({"file_root", "files", "file_list"})
-    find = staticmethod(find_objects)
     is_listed = False
 
     scheme: str

@@ -9,13 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from workbench.errors import DataError
 from workbench.sources.kinds.images._bucket import Bucket, host_and_port, why_unreachable
 
 _METADATA = "metadata.google.internal", 80
 """The server that gives credentials to machines of Google's cloud."""
+
+
+def find_gs_objects(data: str) -> dict[str, Any]:
+    """Arguments of the file reader for class folders in a bucket of Google Cloud Storage."""
+    return {"file_root": data}
 
 
 def has_credentials() -> bool:
@@ -30,6 +35,7 @@ class Gs(Bucket):
     """Class folders of images in a bucket of Google Cloud Storage."""
 
     about = "class folders in a bucket of Google Cloud Storage"
+    find = staticmethod(find_gs_objects)
     scheme = "gs"
     copy = "gcloud storage rsync -r {} photos"
     variables = "DALI_GCS_ENDPOINT_URL"

@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from workbench.sources.kinds.images._bucket import Bucket, host_and_port
+
+
+def find_objects(data: str) -> dict[str, Any]:
+    """Arguments of the file reader for class folders in a bucket."""
+    return {"file_root": data}
 
 
 class S3(Bucket):
     """Class folders of images in a bucket."""
 
     about = "class folders in an S3 bucket"
+    find = staticmethod(find_objects)
     scheme = "s3"
     copy = "aws s3 sync {} photos"
     variables = "AWS_ENDPOINT_URL and AWS_REGION"
