@@ -9,6 +9,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -70,21 +71,23 @@ def part_of(path: Path) -> str:
 
 
 def for_types_only(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    tested = ast.walk(node.test) if isinstance(node, ast.If) else ()
+    return any("TYPE_CHECKING" in (getattr(e, "id", ""), getattr(e, "attr", "")) for e in tested)
 
 
-def run_time_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    for child in ast.iter_child_nodes(node):
-        if for_types_only(child):
-            continue
-        yield child
-        yield from run_time_nodes(child)
+def run_time_statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements in a module or in another statement; an expression holds no import."""
+    for field in ("body", "handlers", "orelse", "finalbody", "cases"):
+        for child in getattr(node, field, ()):
+            if not for_types_only(child):
+                yield child
+                yield from run_time_statements(child)
 
 
 def imports_of(source: str, package: tuple[str, ...]) -> set[str]:
     """Dotted names that a module of ``package`` imports while it runs."""
     found: set[str] = set()
-    for node in run_time_nodes(ast.parse(source)):
+    for node in run_time_statements(ast.parse(source)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -94,9 +97,14 @@ def imports_of(source: str, package: tuple[str, ...]) -> set[str]:
     return found
 
 
+@cache
+def imports_in(path: Path) -> set[str]:
+    """``imports_of`` a module of the package, which three tests ask for."""
+    return imports_of(path.read_text(), ("workbench", *path.relative_to(ROOT).parent.parts))
+
+
 def parts_imported(path: Path) -> set[str]:
-    package = ("workbench", *path.relative_to(ROOT).parent.parts)
-    names = [name.split(".") for name in imports_of(path.read_text(), package)]
+    names = [name.split(".") for name in imports_in(path)]
     return {name[1] for name in names if name[0] == "workbench" and len(name) > 1}
 
 
@@ -148,8 +156,7 @@ def module_of(path: Path) -> str:
 
 def modules_imported(path: Path, modules: Collection[str]) -> set[str]:
     """Modules of this package that one imports, in its functions too."""
-    package = ("workbench", *path.relative_to(ROOT).parent.parts)
-    names = imports_of(path.read_text(), package)
+    names = imports_in(path)
     found = {name if name in modules else name.rpartition(".")[0] for name in names}
     return {name for name in found if name in modules} - {module_of(path)}
 
