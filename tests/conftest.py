@@ -23,7 +23,7 @@ import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from tests.forked_workers import ForkedWorker, ForkServer
-from tests.thorough import EXAMPLES, THOROUGH_TIMES
+from tests.thorough import EXAMPLES, SOAK_EXAMPLES, THOROUGH_EXAMPLES
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine import Engine
 from workbench.engine.protocol import worker_process
@@ -38,11 +38,9 @@ settings.register_profile(
     max_examples=EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("thorough", settings.get_profile("quick"), max_examples=THOROUGH_EXAMPLES)
 settings.register_profile(
-    "thorough", settings.get_profile("quick"), max_examples=THOROUGH_TIMES * EXAMPLES
-)
-settings.register_profile(
-    "soak", settings.get_profile("quick"), derandomize=False, max_examples=200 * EXAMPLES
+    "soak", settings.get_profile("quick"), derandomize=False, max_examples=SOAK_EXAMPLES
 )
 settings.load_profile("quick")  # --hypothesis-profile loads another
 

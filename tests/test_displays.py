@@ -210,6 +210,7 @@ def results(photos: Path, engine: Engine) -> Iterator[Any]:
     yield TransformComparison("train", 4, {"torchvision": "0.26"}, {}, (blur, unknown))
 
 
+@pytest.mark.thorough
 def test_every_result_shows_itself_and_gives_a_frame_and_a_figure(
     photos: Path, engine: Engine
 ) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import in_share, share
-from tests.thorough import EXAMPLES, examples, one_in
+from tests.thorough import EXAMPLES, SOAK_EXAMPLES, THOROUGH_EXAMPLES, examples, one_in
 
 
 @given(st.text(), st.integers(1, 9))
@@ -32,9 +32,13 @@ def test_all_but_every_third_case_is_thorough() -> None:
 
 
 def test_examples_grow_with_the_profile() -> None:
-    assert examples(10).max_examples == 10 * settings().max_examples // EXAMPLES
-    times = settings().max_examples // EXAMPLES
-    assert examples(10, thorough=40).max_examples == (10 if times == 1 else 2 * times)
+    quick, many = {
+        EXAMPLES: (10, 10),
+        THOROUGH_EXAMPLES: (200, 40),
+        SOAK_EXAMPLES: (2000, 400),
+    }[settings().max_examples]
+    assert examples(10).max_examples == quick
+    assert examples(10, thorough=40).max_examples == many
 
 
 @pytest.mark.xdist_group("grouped")

@@ -219,6 +219,7 @@ def test_the_images_in_a_batch_are_counted() -> None:
     assert images_in(np.zeros((6, 2))) == 6
 
 
+@pytest.mark.thorough
 def test_a_factory_is_measured_beside_dali(
     tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

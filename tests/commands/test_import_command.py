@@ -303,14 +303,14 @@ def test_a_serialised_pipeline_cut_short_is_refused(serialised: bytes, spot: Pat
 
 
 @given(st.binary(max_size=2000))
-@examples(200)
+@examples(50, thorough=4000)
 def test_random_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(PipelineFormatError):
         read_pipeline(data)
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=20))
-@examples(200)
+@examples(50, thorough=4000)
 def test_a_spoilt_pipeline_is_read_or_refused(
     serialised: bytes, tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int]]
 ) -> None:

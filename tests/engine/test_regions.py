@@ -55,7 +55,7 @@ def test_the_preview_is_the_script_at_any_batch(
 
 
 @pytest.mark.gpu
-@examples(20)
+@examples(8, thorough=400)
 @given(graph=REGION_GRAPHS)
 def test_so_it_is_with_mixed_decoding(graph: Graph, data: Datasets, scripts: Path) -> None:
     graph = set_setting(graph, device="mixed")

@@ -37,7 +37,7 @@ def drawn(graph: Graph) -> dict[str, Port]:
     }
 
 
-@examples(60)
+@examples(20, thorough=1200)
 @given(
     st.one_of(st.sampled_from(list(photo_recipes().values())), CHAINS),
     st.lists(step(("set", "insert", "remove", "move", "randomise", "reset")), max_size=4),

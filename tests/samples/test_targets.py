@@ -62,7 +62,7 @@ NAMED = ("tfrecord_boxes", "webdataset_boxes", "webdataset_masks")
 """Read without their targets otherwise."""
 
 
-@pytest.mark.parametrize("kind", one_in(4, KINDS))
+@pytest.mark.parametrize("kind", one_in(8, KINDS))
 def test_it_opens_previews_and_verifies(kind: str, shapes: Path, engine: Engine) -> None:
     path = shapes / load_source(kind).sample
     named = kind in NAMED

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.sources.written import WRITERS, read_photos
+from tests.thorough import one_in
 from workbench.errors import DataError
 from workbench.health import check_folder
 from workbench.sources import list_samples, open_dataset, require_dataset
@@ -50,7 +51,7 @@ LINES = ["x 100", "-1 100", "5", "1 2 3", "", f"{2**70} 40", f"40 {2**63}", "1.5
 
 
 @pytest.mark.parametrize("kind", ["tfrecord", "record_io"])
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("line", one_in(3, LINES))
 def test_a_damaged_line_of_an_index_is_named(
     kind: str, line: str, photos: Path, tmp_path: Path
 ) -> None:
@@ -66,7 +67,7 @@ def test_a_damaged_line_of_an_index_is_named(
             read(open_dataset(data))
 
 
-@pytest.mark.parametrize("entry", ["0 9000000000000", "9000000000000 40", "3 40", "0 1"])
+@pytest.mark.parametrize("entry", one_in(2, ["0 9000000000000", "9000000000000 40", "3 40", "0 1"]))
 def test_an_entry_that_no_record_has_is_a_bad_sample(
     entry: str, photos: Path, tmp_path: Path
 ) -> None:

@@ -48,8 +48,8 @@ def data(kind: str, photos: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     return WRITERS[kind](read_photos(photos), tmp_path_factory.mktemp(kind) / kind)
 
 
-FEW = pytest.mark.parametrize("kind", one_in(3, sorted(WRITERS)), indirect=True)
-"""Every third kind; the others are thorough."""
+FEW = pytest.mark.parametrize("kind", one_in(6, sorted(WRITERS)), indirect=True)
+"""Every sixth kind; the others are thorough."""
 
 
 def a_graph(*, shuffled: bool) -> Graph:

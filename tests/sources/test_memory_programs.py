@@ -154,6 +154,7 @@ def run(*words: str) -> str:
     return done.output
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", one_in(2, ["own_data:photos", "own_data.py:photos"]))
 def test_the_shell_names_a_factory(factory: Path, name: str) -> None:
     done = run("verify", "rotate-jitter", "--data", name, "--batches", "2")

@@ -377,7 +377,7 @@ def test_a_place_that_is_not_there_is_named(place: Port | str) -> None:
 
 
 @given(GRAPHS, st.data())
-@examples(40)
+@examples(15, thorough=800)
 def test_what_fits_can_be_added_and_what_does_not_cannot(graph: Graph, data: st.DataObject) -> None:
     edges = [edge_id(edge.target, edge.input) for edge in graph.edges]
     place = data.draw(st.sampled_from([*edges, *(f":{name}" for name in graph.outputs)]))
@@ -391,7 +391,7 @@ def test_what_fits_can_be_added_and_what_does_not_cannot(graph: Graph, data: st.
 
 
 @given(GRAPHS, st.data())
-@examples(40)
+@examples(15, thorough=800)
 def test_what_is_offered_can_be_connected(graph: Graph, data: st.DataObject) -> None:
     node = data.draw(st.sampled_from([n for n in graph.nodes if CATALOG[n.op].outputs]))
     source = Port(node.id, CATALOG[node.op].outputs[0].name)

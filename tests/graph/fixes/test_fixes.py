@@ -181,7 +181,7 @@ BROKEN = st.builds(
 )
 
 
-@examples(100)
+@examples(30, thorough=2000)
 @given(BROKEN)
 def test_every_fault_has_a_remedy_and_every_remedy_works(graph: Graph) -> None:
     before = deepcopy(graph)
@@ -199,7 +199,7 @@ def test_every_fault_has_a_remedy_and_every_remedy_works(graph: Graph) -> None:
     assert graph == before
 
 
-@examples(60)
+@examples(15, thorough=1200)
 @given(BROKEN)
 def test_the_first_remedies_one_after_another_lead_to_a_sound_graph(graph: Graph) -> None:
     for _ in range(60):

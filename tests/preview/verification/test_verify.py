@@ -44,7 +44,7 @@ SLOW = ("rand-augment", "auto-augment")
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
-@pytest.mark.parametrize("graph", recipe_cases(slow=SLOW, every=3))
+@pytest.mark.parametrize("graph", recipe_cases(slow=SLOW, every=6))
 def test_every_recipe_is_exact(
     graph: Graph, device: str, engine: Engine, data_of: Callable[..., Path]
 ) -> None:

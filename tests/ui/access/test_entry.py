@@ -112,6 +112,7 @@ def test_all_is_below_the_prefix(photos: Path, tmp_path: Path, page: Page) -> No
 # The app behind a reverse proxy that strips a prefix which the app does not know.
 
 
+@pytest.mark.thorough
 @pytest.mark.xdist_group("access")
 @pytest.mark.browser
 def test_the_app_works_below_a_prefix_that_a_proxy_strips(app: AppServer, page: Page) -> None:

@@ -46,7 +46,7 @@ def test_every_kind_of_document_is_there(name: str) -> None:
     assert sum(each.startswith("operator ") for each in documents()) > 150
 
 
-@examples(250, thorough=20_000)
+@examples(60, thorough=20_000)
 @given(st.integers(0, 2**40))
 def test_no_value_of_a_document_becomes_code(seed: int) -> None:
     tally: Counter[str] = Counter()
@@ -63,7 +63,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
     model.close()
 
 
-@examples(60, thorough=3000)
+@examples(20, thorough=3000)
 @given(st.integers(0, 2**40))
 def test_a_page_answers_whatever_it_opens(page: Ready, seed: int) -> None:
     model, screen = page
@@ -119,7 +119,7 @@ def test_the_text_in_a_shared_picture_is_data(text: str) -> None:
         assert load_document(read_shared(shared)).graph.name == text
 
 
-@examples(150, thorough=4000)
+@examples(40, thorough=4000)
 @given(st.integers(0, 2**40))
 def test_a_record_is_shown_or_refused(seed: int) -> None:
     rng = random.Random(seed)

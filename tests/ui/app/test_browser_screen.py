@@ -55,6 +55,7 @@ def pane(page: Page, name: str) -> Locator:
     return page.locator(f".wb-pane-{name}")
 
 
+@pytest.mark.thorough
 def test_card_slider_and_pictures_are_in_sight_while_a_value_is_moved(
     host: Host, photos: Path
 ) -> None:

@@ -104,6 +104,7 @@ def test_a_region_is_made_and_left_by_keyboard(host: Host, photos: Path) -> None
     await_python(host, same, lambda found: found == sorted(node.id for node in small().nodes))
 
 
+@pytest.mark.thorough
 def test_one_of_several_is_made_and_weighed_by_keyboard(host: Host, photos: Path) -> None:
     page = open_page(host, photos, small())
     card(page, "rotate").click()

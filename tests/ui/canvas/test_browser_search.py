@@ -79,6 +79,7 @@ def test_enter_never_replaces_the_graph_unasked(panel: PanelHost, photos: Path) 
     await_python(panel, "model.graph.name", lambda name: name == before.name)
 
 
+@pytest.mark.thorough
 def test_the_search_opens_wherever_the_last_click_was(panel: PanelHost, photos: Path) -> None:
     page = open_page(panel, photos, small("imagenet-eval"))
     part(page, "bar").locator("[data-wb=recipes]").click()

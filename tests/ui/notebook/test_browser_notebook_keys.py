@@ -39,7 +39,8 @@ CELLS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("most", [2, pytest.param(12, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("most", [2, 12])
 def test_keys_never_reach_the_cells(lab: LabHost, photos: Path, most: int) -> None:
     page = lab.page
     lab.open(photos, small(), "1 + 1")
@@ -75,6 +76,7 @@ COUNT_SAVES = """() => {
 }"""
 
 
+@pytest.mark.thorough
 def test_ctrl_s_in_the_widget_saves_the_notebook(lab: LabHost, photos: Path) -> None:
     page = lab.page
     lab.open(photos, small())

@@ -260,6 +260,7 @@ def test_files_are_mapped_read_or_both(bed: Bed) -> None:
         assert f"all {tried} settings tried" in bed["tune"]["tried"], bed["message"]
 
 
+@pytest.mark.thorough
 def test_a_quick_look_at_the_stages(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StageCostExperiment, "_alone", lambda *_: {"decode": 1.0})
     bed.run(what="stages")

@@ -40,6 +40,7 @@ def test_every_recipe_has_one_and_there_is_no_other() -> None:
     assert {path.stem for path in FOLDER.glob("*.webp")} == set(load_recipes())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("graph", recipe_cases(every=12))
 def test_it_is_small_and_shows_what_the_recipe_does(
     graph: Graph, engine: Engine, shown: Callable[[Graph], Path]
