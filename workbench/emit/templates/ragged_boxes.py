@@ -7,14 +7,10 @@ program trains one of torchvision's detection models, which takes images of diff
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from textwrap import indent
 from typing import Any
 
 from workbench.emit.core.outputs import Outputs, outputs_of_kind, ragged_outputs
-from workbench.emit.core.python import constant
 from workbench.errors import GraphExportError
 from workbench.graph.annotations.formats import box_format, is_relative
 from workbench.graph.model import Graph, Port
@@ -88,39 +84,6 @@ def list_outputs(graph: Graph, outputs: Outputs) -> list[str]:
             if flow.kind in ("image", "mask") and (flow.shape is None or None in flow.shape)
         }
     return [name for name in outputs if name in ragged]
-
-
-def ragged_template(template: str, *, detection: bool) -> str:
-    """A template of a loader, for batches that are not tensors alone."""
-    if detection:  # the model knows its loss
-        template = template.replace("import torch.nn.functional as F\n", "")
-    template = template.replace("dict[str, Tensor]", "dict[str, Any]").replace(
-        "DALIGenericIterator\n", "DALIRaggedIterator\n"
-    )
-    if len(re.findall(r"\bTensor\b", template)) == 1:  # it is imported, and not used
-        template = template.replace("from torch import Tensor\n", "").replace("Tensor, ", "")
-    return template
-
-
-def ragged_fields(outputs: Outputs, lists: Sequence[str]) -> Mapping[str, str]:
-    """The fields of ``LOADER`` for outputs of which some are lists."""
-    quoted = "[" + ", ".join(f'"{name}"' for name in lists) + "]"
-    names = "[" + ", ".join(f'"{name}"' for name in outputs) + "]"
-    types = (
-        "            output_types=[\n"
-        "                DALIRaggedIterator.SPARSE_LIST_TAG\n"
-        "                if name in LISTS\n"
-        "                else DALIRaggedIterator.DENSE_TAG\n"
-        "                for name in OUTPUTS\n"
-        "            ],\n"
-    )
-    return {
-        "any": "from typing import Any\n",
-        "iterator": "DALIRaggedIterator",
-        "outputs": "\n".join((*constant("OUTPUTS", names), *constant("LISTS", quoted))),
-        "output_types": types,
-        "several_types": indent(types, "    "),
-    }
 
 
 def detection_fields(found: Detection, outputs: Outputs) -> dict[str, Any]:
