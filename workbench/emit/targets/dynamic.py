@@ -14,14 +14,11 @@ from workbench.emit.core.epoch_shuffle import require_checkpointing
 from workbench.emit.core.expressions import constant_type, number_of, plain_constant
 from workbench.emit.core.outputs import first_reader, require_no_regions
 from workbench.emit.core.own_code import require_no_own_code
-from workbench.emit.core.python import INDENT, LINE, call, constant, identifier, literal, signature
+from workbench.emit.core.python import INDENT, LINE, call, identifier, literal, signature
 from workbench.emit.emitter import Emitter
 from workbench.emit.targets import Target
-from workbench.emit.templates.template_parts import (
-    body_of,
-    fill_template,
-    make_parts,
-)
+from workbench.emit.templates.rendering import render_program
+from workbench.emit.templates.template_parts import body_of, make_parts
 from workbench.errors import GraphExportError
 from workbench.graph.execution.dataset_parameters import parameters, reader_name
 from workbench.graph.model import Node, Port, Source
@@ -29,67 +26,6 @@ from workbench.graph.model.ports import output_ports
 from workbench.graph.model.values import elements
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.type_promotion import integer_range
-
-_TEMPLATE = '''\
-"""$title
-
-The pipeline in DALI's dynamic mode (experimental): each operator runs where it is called,
-so its results can be looked at and changed in between. It gives what the pipeline gives,
-bit for bit.
-
-Usage: python dynamic.py« --data DIR» [--device cpu|gpu] [--batch-size N] [--threads T]
-
-Needs nvidia-dali-cuda120>=2.4.
-"""
-
-import argparse
-${os}import time
-from collections.abc import Iterator
-$any
-import nvidia.dali.experimental.dynamic as ndd
-${types}${constants_used}
-
-class Draws(ndd.random.RNG):  # type: ignore[misc]  # it is marked final
-    """The random state that an operator of a pipeline has at a sample.
-
-    That is Philox with the operator's seed as its key and the samples so far as its position;
-    an operator of the dynamic mode asks for it in seven words.
-    """
-
-    def __init__(self, seed: int, position: int) -> None:
-        key = [seed & 0xFFFFFFFF, seed >> 32]
-        self.words = iter([*key, 0, 0, position & 0xFFFFFFFF, position >> 32, 0])
-
-    def __call__(self) -> int:
-        return next(self.words)
-
-
-$finder$definition
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Run the operators and print imgs/s.")
-«    parser.add_argument("--data", required=True, help="folder of images")»
-    parser.add_argument("--device", choices=["cpu", "gpu"], default=$device)
-    parser.add_argument("--batch-size", type=int, default=$batch_size)
-    parser.add_argument("--threads", type=int, default=$num_threads)
-    parser.add_argument("--batches", type=int, default=50)
-    args = parser.parse_args()
-
-    ndd.set_num_threads(args.threads)  # before anything has run
-    stream = batches(«args.data, »args.batch_size, args.device)
-    for number in range(5 + args.batches):
-        if number == 5:  # the first batches allocate memory
-            start = time.perf_counter()
-        for output in next(stream):
-            output.evaluate()  # operators run in the background
-    seconds = time.perf_counter() - start
-    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
-
-
-if __name__ == "__main__":
-    main()
-'''
 
 _MISSING = {
     *("constant", "external_source", "request"),
@@ -216,15 +152,14 @@ def emit_dynamic(resolved: ResolvedGraph) -> Mapping[str, Code]:
     tail = _yielded([emitter.names[port] for port in graph.outputs.values()])
     tail.append(f"{emitter.indent}first += batch_size")
     parts = make_parts(emitter, [*head, *body, *tail], "batches", lines)
-    named = [line for name, text in emitter.constants.items() for line in constant(name, text)]
-    fields = {
-        "types": "from nvidia.dali import types\n" if parts.imports else "",
-        "constants_used": "\n".join(["", *named, ""]) if named else "",
-        "device": device,
-        "batch_size": str(settings.batch_size),
-        "num_threads": str(settings.num_threads),
-    }
-    return {"dynamic.py": fill_template(_TEMPLATE, parts, **fields)}
+    program = render_program(
+        "dynamic.py.j2",
+        parts,
+        device=device,
+        batch_size=settings.batch_size,
+        num_threads=settings.num_threads,
+    )
+    return {"dynamic.py": program}
 
 
 def _yielded(names: Sequence[str]) -> list[str]:

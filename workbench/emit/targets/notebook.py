@@ -3,85 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from string import Template
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.epoch_shuffle import require_checkpointing, shuffles_after_epoch
-from workbench.emit.core.outputs import Outputs, require_no_regions
-from workbench.emit.core.python import call, constant, literal
+from workbench.emit.core.outputs import require_no_regions
 from workbench.emit.emitter import Emitter
 from workbench.emit.targets import Target
-from workbench.emit.templates.loader_module import quoted_list
+from workbench.emit.templates.rendering import render, values_of
 from workbench.emit.templates.template_parts import (
     HIDDEN_FOLDERS,
     body_of,
     docstring_title,
-    fill_template,
     make_parts,
     warning_lines,
 )
 from workbench.graph.model import Node
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import is_generator
-
-_SETTINGS = """\
-${os}import time
-from typing import Any
-
-import numpy as np
-from IPython.display import display
-from nvidia.dali import Pipeline, fn$math$imports
-from PIL import Image
-
-«data = "photos"  # folder of images
-»
-$constants
-
-device, seed = DEVICE, SEED
-"""
-
-_PIPELINE = """\
-pipe = Pipeline(
-    batch_size=BATCH_SIZE,
-    num_threads=NUM_THREADS,
-    device_id=$device_id,
-    prefetch_queue_depth=$prefetch,
-${checkpointing})
-"""
-
-_SHOW = '''\
-def show(samples: Any, layout: str, count: int = 4) -> None:
-    """The first images of a batch, each spread from its darkest value to its brightest."""
-    row = []
-    for sample in list(samples.as_cpu())[:count]:
-        image = np.moveaxis(np.array(sample, np.float32), layout.index("C"), -1)
-        image = 255 * (image - image.min()) / max(np.ptp(image), 1e-6)
-        picture = Image.fromarray(image.astype(np.uint8).squeeze())
-        row.append(picture.convert("RGB").resize((160, 160)))
-    display(Image.fromarray(np.hstack(row)))
-
-
-$names
-batch = pipe.run()
-for name, samples in zip(OUTPUTS, batch, strict=True):
-    print(f"{name}: {samples.dtype}, the first of shape {samples[0].shape()}")
-$shows
-'''
-
-_SPEED = """\
-for _ in range(5):  # the first batches fill queues and allocate memory
-    pipe.run()
-start = time.perf_counter()
-for _ in range(20):
-    pipe.run()
-seconds = time.perf_counter() - start
-print(f"{20 * BATCH_SIZE / seconds:.0f} imgs/s")
-"""
-
-_FINDER = "What the reader is given, by what the data are."
 
 _TAKEN = (
     *("pipe", "batch", "name", "samples", "start", "seconds", "show"),
@@ -95,35 +37,30 @@ def emit_notebook(resolved: ResolvedGraph) -> Mapping[str, Code]:
     require_no_regions(nodes, "a notebook, whose cells call DALI without a function,")
     emitter = Emitter(resolved, nodes, lift=True, taken=_TAKEN)
     emitter.seed_name = "seed"
-    parts = make_parts(emitter, body_of(emitter, nodes, 0)[0], "", {})
     require_checkpointing(nodes)
-    checkpointing = "    enable_checkpointing=True,\n" * shuffles_after_epoch(nodes)
-    cells = [
-        _text(_introduction(resolved)),
-        _code(fill_template(_SETTINGS, parts).text),
-    ]
-    if parts.finder:
-        cells += [_text(_FINDER), _code(parts.finder)]
-    cells += [
-        _text("## The pipeline\n\nIt is empty yet. Each step adds operators to it."),
-        _code(fill_template(_PIPELINE, parts, checkpointing=checkpointing).text),
-    ]
-    for number, step in enumerate(_steps(nodes, catalog), 1):
-        cells += [
-            _text(_about(step, emitter, number)),
-            _code("\n".join(["with pipe:", *body_of(emitter, step, 0)[0]])),
-        ]
-    given = call("", "pipe.set_outputs", [emitter.names[port] for port in graph.outputs.values()])
-    cells += [
-        _text("## What it gives\n\nNothing has run so far: DALI builds the whole graph first."),
-        _code("\n".join(["with pipe:", *given, "pipe.build()"])),
-        _text("## A batch"),
-        _code(Template(_SHOW).substitute(_shown(resolved.outputs))),
-        _text("## Speed"),
-        _code(_SPEED),
-    ]
+    body, _ = body_of(emitter, nodes, 0)
+    name, _, about = " ".join(docstring_title(graph).split()).partition(": ")
+    reads_hidden = any(source.kind.endswith(":file_root") for source in graph.sources)
+    cells: list[dict[str, Any]] = []
+    values = values_of(make_parts(emitter, body, "", {})) | {
+        "name": name,
+        "about": about,
+        "remarks": warning_lines(resolved) + HIDDEN_FOLDERS * reads_hidden,
+        "checkpointing": shuffles_after_epoch(nodes),
+        "steps": [_step(step, emitter) for step in _steps(nodes, catalog)],
+        "given": [emitter.names[port] for port in graph.outputs.values()],
+        "outputs": [*graph.outputs],
+        "shown": [
+            {"index": index, "axes": flow.axes}
+            for index, flow in enumerate(resolved.outputs.values())
+            if flow.kind == "image" and flow.axes and "C" in flow.axes
+        ],
+        "text": partial(_add, cells, _TEXT),
+        "code": partial(_add, cells, _CODE),
+    }
+    render("notebook.ipynb.j2", values)
     notebook = {
-        "cells": [{"id": f"cell-{number}", **cell} for number, cell in enumerate(cells)],
+        "cells": cells,
         "metadata": {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             "language_info": {"name": "python"},
@@ -132,6 +69,22 @@ def emit_notebook(resolved: ResolvedGraph) -> Mapping[str, Code]:
         "nbformat_minor": 5,
     }
     return {"pipeline.ipynb": Code(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", {})}
+
+
+_TEXT: Mapping[str, Any] = {"cell_type": "markdown", "metadata": {}}
+_CODE: Mapping[str, Any] = {
+    "cell_type": "code",
+    "execution_count": None,
+    "metadata": {},
+    "outputs": [],
+}
+
+
+def _add(cells: list[dict[str, Any]], kind: Mapping[str, Any], *, caller: Callable[[], str]) -> str:
+    """Put a cell with the text of a call of the template behind the others."""
+    source = caller().strip("\n").splitlines(keepends=True)
+    cells.append({"id": f"cell-{len(cells)}", **kind, "source": source})
+    return ""
 
 
 def _steps(nodes: Sequence[Node], catalog: Catalog) -> list[list[Node]]:
@@ -144,57 +97,17 @@ def _steps(nodes: Sequence[Node], catalog: Catalog) -> list[list[Node]]:
     return [step for step in steps if step]
 
 
-def _introduction(resolved: ResolvedGraph) -> str:
-    graph = resolved.graph
-    name, _, about = " ".join(docstring_title(graph).split()).partition(": ")
-    reads_hidden = any(source.kind.endswith(":file_root") for source in graph.sources)
-    return (
-        f"# {name}\n\n{about}\n\nAn image pipeline in NVIDIA DALI, step by step. Needed: "
-        f"`nvidia-dali-cuda120`, `numpy` and `pillow`.{warning_lines(resolved)}"
-        f"{HIDDEN_FOLDERS * reads_hidden}"
-    ).replace("\n\n\n\n", "\n\n")
-
-
-def _about(step: Sequence[Node], emitter: Emitter, number: int) -> str:
-    """A heading, what the operator does, and what is drawn for it."""
-    node = step[-1]
-    spec = emitter.catalog[node.op]
-    drawn = [f"`{emitter.names[port]}`" for port in emitter.names if port.node in _ids(step[:-1])]
-    lines = [f"### {number}. {spec.label or node.op}", "", f"`{node.op}`: {spec.summary}"]
-    if drawn:
-        lines += ["", f"Drawn anew for each image: {', '.join(drawn)}."]
-    elif spec.random_state:
-        lines += ["", "It draws anew for each image."]
-    return "\n".join(lines)
-
-
-def _ids(nodes: Sequence[Node]) -> set[str]:
-    return {node.id for node in nodes}
-
-
-def _shown(outputs: Outputs) -> dict[str, str]:
-    shows = [
-        f"show(batch[{index}], {literal(flow.axes)})"
-        for index, flow in enumerate(outputs.values())
-        if flow.kind == "image" and flow.axes and "C" in flow.axes
-    ]
+def _step(step: Sequence[Node], emitter: Emitter) -> dict[str, Any]:
+    """What the template is told of a step."""
+    *before, node = step
+    spec, names = emitter.catalog[node.op], {each.id for each in before}
     return {
-        "names": "\n".join(constant("OUTPUTS", quoted_list(outputs))),
-        "shows": "\n".join(shows),
-    }
-
-
-def _text(text: str) -> dict[str, Any]:
-    return {"cell_type": "markdown", "metadata": {}, "source": text.splitlines(keepends=True)}
-
-
-def _code(text: str) -> dict[str, Any]:
-    return {
-        "cell_type": "code",
-        "execution_count": None,
-        "metadata": {},
-        "outputs": [],
-        "source": text.strip("\n").splitlines(keepends=True),
+        "label": spec.label or node.op,
+        "op": node.op,
+        "summary": spec.summary,
+        "drawn": [name for port, name in emitter.names.items() if port.node in names],
+        "draws": spec.random_state,
+        "lines": body_of(emitter, step, 0)[0],
     }
 
 

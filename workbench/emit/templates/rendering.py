@@ -31,9 +31,13 @@ def render(template: str, values: Mapping[str, Any]) -> str:
 
 def render_program(template: str, parts: TemplateParts, **more: Any) -> Code:
     """A program with the fields of ``parts`` and ``more``, and for each node its lines."""
-    values = {each.name: getattr(parts, each.name) for each in fields(parts)} | more
-    text = render(template, values)
+    text = render(template, values_of(parts) | more)
     return Code(text, lines_in(text, parts.definition, parts.lines))
+
+
+def values_of(parts: TemplateParts) -> dict[str, Any]:
+    """The fields of ``parts`` by name."""
+    return {each.name: getattr(parts, each.name) for each in fields(parts)}
 
 
 def lines_in(text: str, part: str, lines: Mapping[str, range]) -> dict[str, range]:

@@ -1,29 +1,21 @@
-"""What exported modules share: the pipeline function and the text around it.
-
-A target is a template in which ``$definition``, ``$constants`` and the other fields of
-``TemplateParts`` stand for these. Where a whole line may be missing, its placeholder
-stands before the next line.
-What stands in ``«`` and ``»`` is for graphs that are given their data, in the words of the
-parameter ``data``, a folder of images: it is emitted once for each parameter of the graph.
-"""
+"""What templates of programs are given: the pipeline function and what the text around it needs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from string import Template
 from textwrap import wrap
 
 from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
 from workbench.emit.annotations.box_clipping import clip_names
-from workbench.emit.core.code import Code, Lines
+from workbench.emit.core.code import Lines
 from workbench.emit.core.epoch_shuffle import require_checkpointing, shuffles_after_epoch
 from workbench.emit.core.own_code import function_names, plugin_imports
 from workbench.emit.core.policies import IMPORTS as POLICY_IMPORTS
 from workbench.emit.core.policies import MODULES, has_policy
-from workbench.emit.core.python import INDENT, LINE, call, constant, signature
+from workbench.emit.core.python import INDENT, LINE, constant, signature
 from workbench.emit.core.seed_sequence import pipeline_seed_is_enough
 from workbench.emit.core.views import written_views
 from workbench.emit.emitter import Emitter
@@ -31,7 +23,6 @@ from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.execution.pipelines import SHARD_SEED
 from workbench.graph.model import Graph, Node, Settings
 from workbench.graph.resolved import ResolvedGraph
-from workbench.sources import SourceKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,33 +68,12 @@ class TemplateParts:
     """Whether several pipelines run side by side."""
     shard_seed: str
     """How far the seeds of two shards are apart."""
-    imports: str
-    """What to import from ``nvidia.dali`` besides ``fn`` and ``pipeline_def``."""
-    plugins: Sequence[str]
-    """The lines that import what functions of the user need."""
-    policies: str
-    """What is imported of ``nvidia.dali.auto_aug``, whole lines."""
-    not_converted: str
-    """The import of the decorator of what finds the data: DALI is not to translate it."""
-    pipeline_seed: str
-    """The pipeline's own seed, a line: what draws without a seed of its own gets one from it; and
-    what readers in Python need of it."""
-    math: str
-    """The same for ``math``, which stands between these two."""
-    os: str
-    """The imports that ``finder`` needs, a line each."""
-    with_os: str
-    """The same, and ``os`` in any case, for programs that need it by themselves."""
-    any: str
-    """The import of ``Any``, likewise."""
     prefetch: str
     """The depth of the queues."""
     takes_seed: bool
     """Whether the pipeline's function takes a seed; otherwise the pipeline's own is enough."""
     legacy: bool
     """Whether it is not DALI's own executor that runs it."""
-    device_id: str
-    """The GPU that the pipeline runs on; None where it decodes on the CPU."""
     validation: str
     """The pipeline function that validates, with two empty lines after it; or empty."""
     validation_function: str
@@ -123,17 +93,6 @@ HIDDEN_FOLDERS = """
 DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
 data has some, export again with it as data: the code then skips them."""
 """Follows the title of a program whose reader is given ``file_root``."""
-_OF_THE_DATA = re.compile(r"^«([^»]*)»(\n)|«([^»]*)»", re.MULTILINE)
-"""What a template says of the data that a program is given, a whole line or a part of one."""
-
-
-_QUEUES = re.compile(r"^( *)prefetch_queue_depth=.*\n", re.MULTILINE)
-_SEED = re.compile(
-    r"((?:\$function|= define)\(\n(?: +\w+,\n)*?) +seed(?: \+ [\d_]+ \* shard\w*)?,(?:  #.*)?\n"
-)
-"""The argument that hands the seed to the pipeline function."""
-_IMPORTS = re.compile(r"(?:^import [\w.]+\n)+", re.MULTILINE)
-"""Modules that a template imports, among them those that finding the data needs."""
 
 
 def pipeline_parts(
@@ -256,6 +215,8 @@ def make_parts(
         pipeline_imports.append(_TYPES)
     if uses_math:
         pipeline_imports.append("from nvidia.dali import math")
+    # DALI translates what a pipeline with conditionals calls.
+    decorator = "@do_not_convert\n" if conditional else ""
     finder_imports = [f"import {module}" for module in modules]
     if uses_any:
         finder_imports.append("from typing import Any")
@@ -271,7 +232,8 @@ def make_parts(
         constants="\n".join(
             line for name, text in constants.items() for line in constant(name, text)
         ),
-        finder="".join(f"{_finder(kind, conditional)}\n\n" for kind in found) + emitter.functions(),
+        finder="".join(f"{kind.decorated_source(decorator)}\n\n" for kind in found)
+        + emitter.functions(),
         parameters=[
             Parameter(name, kind.about, kind.metavar, kind.in_memory)
             for name, kind in given.items()
@@ -286,22 +248,9 @@ def make_parts(
         needs_gpu=needs_gpu,
         several=settings.pipelines > 1,
         shard_seed=f"{SHARD_SEED:_}",
-        plugins=plugins,
-        policies="".join(f"{line}\n" for line in imports),
-        not_converted=", do_not_convert" if conditional and found else "",
-        pipeline_seed=(f"{INDENT * 2}seed=seed,\n" if imports or not emitter.seed_name else "")
-        + "".join(f"{INDENT * 2}{each},\n" for kind in kinds for each in kind.pipeline_arguments),
-        math=", math" if any(map(emitter.calls_math, emitter.every_node())) else "",
-        imports=", types"
-        if any("types." in text for text in (*definition, *(kind.find_source for kind in kinds)))
-        else "",
-        os="".join(f"import {module}\n" for module in modules),
-        with_os="".join(f"import {module}\n" for module in sorted({*modules, "os"})),
-        any="from typing import Any\n" if uses_any else "",
         prefetch=_queues(settings),
         legacy=settings.executor != "dynamic",
         takes_seed=bool(emitter.seed_name),
-        device_id="0" if needs_gpu else '0 if device == "mixed" else None',
         validation="",
         validation_function="",
         lifted=emitter.constants,
@@ -315,12 +264,6 @@ def _queues(settings: Settings) -> str:
     return f'{{"cpu_size": {2 * depth}, "gpu_size": {depth}}}'
 
 
-def shard_seed(parts: TemplateParts, shard: str, indent: str) -> str:
-    """``pipeline_seed`` for the pipeline of one shard, whose number is the variable ``shard``."""
-    line = parts.pipeline_seed.replace("seed,", f"seed + {SHARD_SEED:_} * {shard},")
-    return line and indent + line.lstrip()
-
-
 def policy_imports(nodes: Iterable[Node], catalog: Catalog) -> list[str]:
     """The lines that import what automatic augmentation needs; none where there is none."""
     nodes = list(nodes)
@@ -329,83 +272,6 @@ def policy_imports(nodes: Iterable[Node], catalog: Catalog) -> list[str]:
     modules |= {*MODULES} if own else set()
     lines = [f"from nvidia.dali.auto_aug import {', '.join(sorted(modules))}"] if modules else []
     return [*lines, *(POLICY_IMPORTS if own else ())]
-
-
-def _finder(kind: SourceKind, conditional: bool) -> str:
-    """The function that finds the data. DALI translates what a pipeline with conditionals calls."""
-    text = kind.find_source
-    for function in filter(None, [kind.find, kind.reader] if conditional else []):
-        head = f"def {function.__name__}("
-        text = text.replace(head, f"@do_not_convert\n{head}")
-    return text
-
-
-def fill_template(template: str, parts: TemplateParts, **more: str) -> Code:
-    """The template with its placeholders replaced, and the lines of each node in it.
-
-    Where the graph names its files itself, the program is given no data.
-    """
-    template = _OF_THE_DATA.sub(lambda found: _for_each_parameter(found, parts), template)
-    values = {name: getattr(parts, name) for name in TemplateParts.__slots__} | more
-    known = {line.strip() for line in template.splitlines()}
-    for name in ("os", "with_os"):
-        lines = values[name].splitlines(keepends=True)
-        values[name] = "".join(line for line in lines if line.strip() not in known)
-    template = _with_plugins(template, parts.plugins)
-    if not parts.takes_seed:
-        template = _SEED.sub(r"\1", template)
-    if parts.legacy:
-        template = _QUEUES.sub(r"\g<0>\g<1>exec_dynamic=False,\n", template)
-    head, mark, tail = template.partition("$definition")
-    before = _IMPORTS.sub(_in_order, Template(head).substitute(values))
-    first = before.count("\n") + 1
-    return Code(
-        f"{before}{parts.definition if mark else ''}{Template(tail).substitute(values)}",
-        {node: range(r.start + first, r.stop + first) for node, r in parts.lines.items()},
-    )
-
-
-def _in_order(imports: re.Match[str]) -> str:
-    return "".join(sorted(imports[0].splitlines(keepends=True)))
-
-
-def _with_plugins(template: str, imports: Sequence[str]) -> str:
-    """The template with these imports behind the last one of DALI, but for those that it has."""
-    lines = template.splitlines(keepends=True)
-    known = {line.strip() for line in lines}
-    new = [line for line in imports if line not in known]
-    places = [at for at, line in enumerate(lines) if line.lstrip().startswith("from nvidia.dali")]
-    if not new or not places:
-        return template
-    at = places[-1]
-    indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
-    lines[at + 1 : at + 1] = [f"{indent}{line}\n" for line in new]
-    return "".join(lines)
-
-
-def _for_each_parameter(found: re.Match[str], parts: TemplateParts) -> str:
-    whole, line_break, part = found.groups()
-    text = f"{whole}{line_break}" if part is None else part
-    return "".join(
-        _in_two(
-            re.sub(
-                r"\bdata\b",
-                each.name,
-                text.replace("folder of images", each.about).replace("DIR", each.metavar),
-            )
-        )
-        for each in parts.parameters
-        if not each.in_memory or "abspath" not in text  # module:factory is no path
-    )
-
-
-def _in_two(line: str) -> str:
-    """A call that is too long for its line, with its arguments on a line of their own."""
-    called = re.fullmatch(r"( *)(\S+)\((.*)\)\n", line)
-    if called is None or len(line) <= LINE + 1:
-        return line
-    indent, function, arguments = called.groups()
-    return "".join(f"{each}\n" for each in call("", function, [arguments], indent))
 
 
 def function_name(graph: Graph) -> str:

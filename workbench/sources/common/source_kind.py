@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import io
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from inspect import getsource
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, NamedTuple
 
@@ -393,12 +393,15 @@ class SourceKind:
     @property
     def find_source(self) -> str:
         """The source of ``helpers``, ``find`` and ``reader``, with a line break at its end."""
+        return self.decorated_source("")
+
+    def decorated_source(self, decorator: str) -> str:
+        """``find_source`` with a line above ``find`` and ``reader``, which a pipeline calls."""
         if self.argument_name:
             return ""
-        parts = (*self.helpers, self.find, *([self.reader] if self.reader else []))
-        return "\n\n".join(
-            part if isinstance(part, str) else inspect.getsource(part) for part in parts
-        )
+        called = (self.find, *([self.reader] if self.reader else []))
+        texts = [each if isinstance(each, str) else getsource(each) for each in self.helpers]
+        return "\n\n".join([*texts, *(decorator + getsource(each) for each in called)])
 
     @property
     def remedy(self) -> str:
