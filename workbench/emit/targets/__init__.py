@@ -1,7 +1,7 @@
-"""What a graph can be exported to: a module for each target, with its own text.
+"""What a graph can be exported to: a module for each target, which chooses and fills a template.
 
-Each module has a ``TARGET``; the module's name is the target's. ``emit.templates`` holds what
-several targets share.
+Each module has a ``TARGET``; the module's name is the target's. Its program stands in
+``emit/templates``.
 """
 
 from __future__ import annotations

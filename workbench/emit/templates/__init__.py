@@ -1,1 +1,1 @@
-"""The text around the pipeline function, shared by the targets."""
+"""The exported programs as Jinja2 templates (``*.j2``), and the values that they are given."""
