@@ -47,7 +47,6 @@ from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any, cast, get_args
 
-from workbench.catalog.operator_support import unusable_reason
 from workbench.catalog.spec import (
     NOTHING_KNOWN,
     ArgSpec,
@@ -61,6 +60,7 @@ from workbench.catalog.spec import (
     Value,
 )
 from workbench.errors import CatalogError
+from workbench.sources import kind_of_reader, load_source
 
 _OP_KEYS = (
     *("category", "label", "image", "alters", "inputs", "outputs"),
@@ -381,3 +381,24 @@ def _demand(found: str, known: Iterable[str], what: str) -> None:
     near = get_close_matches(found, names, n=3)
     hint = f"Did you mean {', '.join(near)}?" if near else f"Known: {', '.join(names[:20])}."
     raise CatalogError(f"{what} {found!r} is not known. {hint}")
+
+
+# Which operators the workbench can place, and why not the others.
+
+
+def unusable_reason(op: OpSpec, *, described: bool) -> str | None:
+    """Why the workbench cannot place an operator yet, or None where it can.
+
+    What an operator needs beyond this rule, its row in the overlay says. ``described`` says whether
+    it has one.
+    """
+    if not described:
+        return "not described in the overlay yet"
+    if op.category == "source" and not kind_of_reader(op.name):
+        return "no module of workbench.sources reads with it: not yet"
+    kind = kind_of_reader(op.name)
+    found = load_source(kind).located_by if kind else frozenset()
+    needed = (arg for arg in op.args.values() if arg.required and arg.name not in found)
+    if any(arg.kind == "object" for arg in needed):
+        return "calls a Python function: write yours with @workbench.node, in Python"
+    return None

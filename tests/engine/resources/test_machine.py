@@ -12,9 +12,10 @@ import pytest
 
 from workbench.engine import describe_machine
 from workbench.engine.resources import landlock
-from workbench.engine.resources.cgroup import cpu_limit, memory_limit
 from workbench.engine.resources.machine import (
     _no_gpu,
+    cpu_limit,
+    memory_limit,
     usable_cores,
     usable_memory,
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.emit.core.code import Code
-from workbench.engine.build.function_failure import function_failure, missing_package_words
-from workbench.engine.build.pipelines import CompiledSource
+from workbench.engine.build.pipelines import CompiledSource, function_failure, missing_package_words
 from workbench.errors import PipelineError
 
 TEXT = "import x\n\n\ndef f(image):\n    y = 1\n    return image / y\n\n\ndef stage():\n    pass\n"
