@@ -34,13 +34,12 @@ from PIL import Image
 from benchmarks.heavy import heavy
 from workbench.bench.analysis.grid import Grid
 from workbench.bench.experiments.grid_experiment import SweepExperiment
-from workbench.bench.experiments.tune import TuningExperiment
+from workbench.bench.experiments.tune import TuningExperiment, headroom_of
 from workbench.bench.measuring.config import Config, Regime
 from workbench.bench.measuring.measurement import Measurement, long_words
 from workbench.bench.measuring.measurement_config import MeasurementConfig, long_config
 from workbench.bench.measuring.stats import paired_ratio
 from workbench.bench.records.charts import best_measurement
-from workbench.bench.records.headroom import headroom_of
 from workbench.bench.records.record import dump_report
 from workbench.engine.resources.machine import usable_cores
 from workbench.errors import CancelledError

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.bench.fakes import measured
-from workbench.bench.records.headroom import BUS, CORES, ENGINES, headroom_of
+from workbench.bench.experiments.tune import BUS, CORES, ENGINES, headroom_of
 
 
 def test_the_fullest_resource_is_the_limit() -> None:

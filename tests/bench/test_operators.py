@@ -13,12 +13,11 @@ from tests.bench.fakes import measured, report, rounds
 from tests.helpers import with_settings
 from workbench.bench import Measurement, Report
 from workbench.bench.experiments.compared_program import ComparedProgram
-from workbench.bench.experiments.operators import OperatorExperiment, workers_of
+from workbench.bench.experiments.operators import DECODING, NOTHING, OperatorExperiment, workers_of
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.interleaved import NOT_YET, ConfigJobs
 from workbench.bench.measuring.measurement_config import config_within
 from workbench.bench.measuring.pixels import LEVELS
-from workbench.bench.peers.operator_graphs import DECODING, NOTHING
 from workbench.bench.records.operator_report import (
     HOW,
     OTHER_PIXELS,

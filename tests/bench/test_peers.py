@@ -15,7 +15,12 @@ import workbench
 from tests.helpers import with_settings
 from workbench.bench import Benchmark, Measurement
 from workbench.bench.experiments.compared_program import ComparedProgram
-from workbench.bench.experiments.operators import OperatorExperiment
+from workbench.bench.experiments.operators import (
+    DECODING,
+    NOTHING,
+    OperatorExperiment,
+    operator_graphs,
+)
 from workbench.bench.measuring.config import Config, config_of
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement_config import MeasurementConfig
@@ -41,7 +46,6 @@ from workbench.bench.peers.exported import (
     without_randomness,
 )
 from workbench.bench.peers.factory import FactoryJob, is_factory
-from workbench.bench.peers.operator_graphs import DECODING, NOTHING, operator_graphs
 from workbench.bench.peers.workload import images_in, library_errors
 from workbench.catalog import Catalog
 from workbench.emit import emit_script

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from workbench.bench.measuring.resource_usage import (
+from workbench.bench.measuring.workload import (
     busy_seconds,
     cpu_seconds,
     descendants,

@@ -18,7 +18,6 @@ from tests.bench.fakes import MACHINE, measured, rounds
 from tests.helpers import chain_graph, with_settings
 from tests.region_graphs import branching_graph
 from tests.thorough import one_in
-from workbench.bench.experiments.cached_batch import CachedBatchJob, time_alone
 from workbench.bench.experiments.stage_verdict import (
     AGAIN,
     critical_path,
@@ -28,9 +27,11 @@ from workbench.bench.experiments.stage_verdict import (
     row_without,
 )
 from workbench.bench.experiments.stages import (
+    CachedBatchJob,
     StageCostExperiment,
     scripts_without_functions,
     stage_prefixes,
+    time_alone,
 )
 from workbench.bench.measuring.config import Config, nodes_after_decoders
 from workbench.bench.measuring.measurement import Measurement

@@ -10,7 +10,7 @@ import pytest
 from tests.helpers import with_settings
 from tests.sources.test_video import GOLDEN, a_graph
 from tests.thorough import one_in
-from workbench.bench.experiments.cached_batch import CachedBatchJob
+from workbench.bench.experiments.stages import CachedBatchJob
 from workbench.bench.measuring.workload import ScriptJob, real_samples
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script

@@ -27,7 +27,7 @@ from workbench.preview.verification.verify import verify
 from workbench.preview.views.steps import render_steps
 from workbench.roots import Roots
 from workbench.sources import data_facts, list_samples, load_source, open_dataset, open_datasets
-from workbench.ui.state.root_faults import root_faults
+from workbench.ui.state.view_state import root_faults
 
 RATE = 16_000
 

@@ -27,8 +27,7 @@ from workbench.sources.kinds.records import _record_index
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.jobs import sample_count
 from workbench.ui.jobs.sample_count import SampleCount
-from workbench.ui.state.root_faults import root_faults
-from workbench.ui.state.view_state import check_before_run
+from workbench.ui.state.view_state import check_before_run, root_faults
 
 # Counting in the background: progress, a stop, and what is provisional meanwhile.
 

@@ -27,7 +27,7 @@ from workbench.ui.contract.actions.speed import Adopt
 from workbench.ui.contract.status_views import LastSpeed
 from workbench.ui.speed.chart_views import measured_on
 from workbench.ui.speed.formatting import name_of, part_of
-from workbench.ui.speed.last_speeds import last_speeds
+from workbench.ui.speed.record_figures import last_speeds
 from workbench.ui.speed.record_views import comparison_view, require_drawable, view_of
 
 # Records of every kind as the parts of the panel show them.

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.engine.resources.machine import Machine
-from workbench.errors import DataError, GraphEditError, WorkbenchError
+from workbench.errors import DataError, GraphEditError, GraphError, WorkbenchError
 from workbench.graph.checks.check import Fault, stopping_faults
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph
 from workbench.graph.storage.layout import Document
+from workbench.graph.types.devices import image_outputs
 from workbench.graph.variants.difference import GraphDifference, graph_differences
 from workbench.graph.variants.shared_seeds import differing_random_nodes, with_seeds_of
-from workbench.preview import PreviewRequest, PreviewResult, preview_distances, render_batch
+from workbench.preview import (
+    Picture,
+    PreviewRequest,
+    PreviewResult,
+    preview_distances,
+    preview_picture,
+    render_batch,
+)
 from workbench.preview.facts.distance import TileDistance
 from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.contract.actions.panels import CompareWithFile
 from workbench.ui.contract.preview_views import ComparisonChoice, ComparisonEntry, DifferenceEntry
 from workbench.ui.jobs.background_results import BackgroundResults
-from workbench.ui.preview.compared_closeup import ComparedCloseup
+from workbench.ui.preview.background_previews import closeup_request
 from workbench.ui.preview.presenters import picture_bytes
+from workbench.ui.state.closeup import CloseupSample, closeup_bytes
 from workbench.ui.state.compared_graph import LONGEST_NAME, ComparedGraphs
 from workbench.ui.state.identity_memo import IdentityMemo
 from workbench.ui.state.open_actions import open_document, opening_of
@@ -256,3 +265,68 @@ def _distance_text(tile: TileDistance) -> str:
     if not tile.same_photo:
         return "another photo"
     return ", ".join("other size" if mean is None else f"Δ {mean:.1f}" for mean in means)
+
+
+# The close-up while two graphs are compared: the other graph's picture of the same sample.
+
+_NAME = "compared_closeup"
+
+
+@dataclass(slots=True)
+class ComparedCloseup:
+    """Every method is called with the lock held."""
+
+    background: BackgroundResults
+    catalog: Catalog
+    picture: bytes = b""
+    """A ``CloseupHeader``, whose ``of`` is the present graph's output, and the PNG."""
+
+    def follow(
+        self,
+        look: CloseupSample | None,
+        request: PreviewRequest,
+        other: PreviewRequest,
+        file: str,
+    ) -> None:
+        """Have the counterpart of ``look``, which shows ``file``, rendered."""
+        if look is None or look.of == "original":
+            self.clear()
+            return
+        of = counterpart(
+            list(image_outputs(request.graph, self.catalog)),
+            list(image_outputs(other.graph, self.catalog)),
+            look.of,
+        )
+        key = other, look, of
+        if of is None:
+            self.background.forget(_NAME)
+            reason = f"The other graph has no picture to compare {look.of!r} with."
+            self.picture = closeup_bytes(look, [], GraphError(reason))
+            return
+
+        def painted(outcome: Any) -> None:
+            if isinstance(outcome, Picture) and outcome.sample.file != file:
+                outcome = replace(outcome, note=f"another photo: {outcome.sample.file}")
+            self.picture = closeup_bytes(look, [], outcome)
+
+        run = partial(
+            preview_picture,
+            request=closeup_request(other),
+            index=look.index,
+            of=of,
+            frame=look.frame,
+        )
+        self.background.ask(_NAME, key, run, painted)
+
+    def clear(self) -> None:
+        """Nothing is looked at closely."""
+        self.background.forget(_NAME)
+        self.picture = b""
+
+
+def counterpart(ours: Sequence[str], theirs: Sequence[str], of: str) -> str | None:
+    """The output to compare ``of`` with: that of its name; where none are alike, of its place."""
+    if set(ours) & set(theirs):
+        return of if of in theirs else None
+    place = ours.index(of)
+    return theirs[place] if place < len(theirs) else None

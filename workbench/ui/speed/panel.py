@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any, assert_never
 from workbench.bench import Report
 from workbench.bench.experiments.speed_experiment import SpeedExperiment
 from workbench.bench.measuring.config import adopt_config
+from workbench.bench.measuring.interleaved import format_duration
 from workbench.bench.records.charts import best_measurement
 from workbench.bench.records.record import load_report
+from workbench.engine.protocol.worker_progress import NO_ANSWER
 from workbench.engine.resources.machine import Machine
 from workbench.errors import GraphEditError, SaveError, WorkbenchError
 from workbench.graph.model import Graph
@@ -23,13 +26,13 @@ from workbench.ui.contract.binary_payload import pack_payload
 from workbench.ui.contract.speed_views import FileHeader
 from workbench.ui.contract.status_views import LastSpeed
 from workbench.ui.jobs.fused_speed_job import FusedSpeed
-from workbench.ui.jobs.measurement_job import JobListener
+from workbench.ui.jobs.measurement_job import JobListener, MeasurementJob, OwnedJobs
+from workbench.ui.jobs.measurement_queue import SHARED_QUEUE, MeasurementQueue
 from workbench.ui.speed.experiment_factory import (
     MEASUREMENT_CONFIGS,
     experiment_for,
     tuner_for,
 )
-from workbench.ui.speed.experiment_job import EXPERIMENT_JOBS, ExperimentJob
 from workbench.ui.speed.formatting import name_of, part_of
 from workbench.ui.speed.record_figures import Choice, RecordFigures
 from workbench.ui.speed.record_store import RecordStore, export_file
@@ -379,3 +382,46 @@ class SpeedPanel:
     def last_speeds(self, graph: Graph, data: Datasets) -> list[LastSpeed]:
         """What was last measured of this very graph, on these data and this machine."""
         return self._figures.last_speeds(self._version, graph, data)
+
+
+# One experiment of the speed panel in the background.
+
+TOO_EARLY = 0.1
+"""Below this share the time that is left cannot be told."""
+
+
+class ExperimentJob(MeasurementJob[Report]):
+    """A run of the speed panel, for one of its parts."""
+
+    def __init__(
+        self,
+        experiment: SpeedExperiment,
+        part: str,
+        listener: JobListener[Report],
+        keep: Callable[[Report], object] = lambda report: None,
+        queue: MeasurementQueue = SHARED_QUEUE,
+    ) -> None:
+        """``keep`` takes the record where nobody listens at the end."""
+        super().__init__(experiment, listener, queue)
+        self.experiment = experiment
+        self.part = part
+        self._keep = keep
+
+    def keep(self, result: Report) -> None:
+        """Write the record."""
+        self._keep(result)
+
+    def so_far(self) -> Report | None:
+        """What a tuning has found until then."""
+        return self.experiment.interrupted_report()
+
+    def describe(self, share: float, text: str) -> str:
+        """With the time that is left, where it can be told."""
+        if "left" in text or text == NO_ANSWER or not TOO_EARLY < share < 1:
+            return text
+        spent = time.monotonic() - self.began
+        return f"{text}, about {format_duration(spent * (1 / share - 1))} left"
+
+
+EXPERIMENT_JOBS: OwnedJobs[ExperimentJob] = OwnedJobs()
+"""Those of this process."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.bench import Report
+from workbench.bench import Measurement, Report
+from workbench.bench.analysis.grid import knobs_of
 from workbench.bench.measuring.config import Config, config_of
 from workbench.bench.records.compare import compare_reports
 from workbench.bench.records.context import graph_hash
+from workbench.bench.records.record import WHOLE
 from workbench.engine.resources.machine import Machine
 from workbench.graph.model import Graph
 from workbench.sources import Datasets, describe_datasets
@@ -19,7 +21,6 @@ from workbench.ui.speed.chart_views import measured_on
 from workbench.ui.speed.experiment_factory import limits_of
 from workbench.ui.speed.formatting import machine_words, part_of
 from workbench.ui.speed.heatmap_view import running_view, tune_view
-from workbench.ui.speed.last_speeds import last_speeds
 from workbench.ui.speed.record_store import RecordStore
 from workbench.ui.speed.record_views import (
     compare_view,
@@ -201,3 +202,62 @@ class RecordFigures:
 def _settings(config: Config) -> tuple[object, ...]:
     known = config.batch_size, config.threads, config.prefetch, config.pipelines
     return *known, config.executor, config.dont_use_mmap
+
+
+# The last measured speed of a graph, among the records.
+
+OWN_SETTINGS = ("bench", "stages")
+"""Kinds of a record whose rows have the settings that the graph had then. The others try many:
+of these only the graph's present ones count."""
+
+
+def last_speeds(
+    records: Iterable[Report],
+    graph: Graph,
+    data: str,
+    machine: Machine,
+    graph_sha256: Callable[[], str],
+) -> list[LastSpeed]:
+    """imgs/s with mixed and with CPU decoding, each from the newest record that has it.
+
+    ``records`` are the newest first. One that was made of another graph, of other data, on another
+    machine or with other versions says nothing. ``graph_sha256`` is asked only where a record
+    remains that may be of the graph.
+    """
+    found: dict[str, LastSpeed] = {}
+    now = config_of(graph)
+    for report in records:
+        if (report.graph, report.data, report.machine) != (graph.name, data, machine):
+            continue
+        if report.context.get("graph_sha256") != graph_sha256():
+            continue
+        for row in report.measurements:
+            if row.device not in found and _tells(row, report.kind, now):
+                found[row.device] = _entry(row, report.created)
+    return [found[device] for device in ("mixed", "cpu") if device in found]
+
+
+def _tells(row: Measurement, kind: str, now: Config) -> bool:
+    """Whether a row is of the whole pipeline, measured with care."""
+    config = row.config
+    if row.median is None or row.probe or config.regime != "pipeline":
+        return False
+    if config.program != "DALI" or config.workers != 1:
+        return False
+    if kind == "operators":  # no row of it is
+        return False
+    if kind == "stages":
+        return row.name == WHOLE
+    return kind in OWN_SETTINGS or knobs_of(config) == knobs_of(now)
+
+
+def _entry(row: Measurement, when: str) -> LastSpeed:
+    assert row.median is not None
+    return {
+        "device": row.device,
+        "rate": row.median,
+        "frames": row.config.frames,
+        "when": when,
+        "settings": row.config.settings.replace(", ", " · "),
+        "unstable": row.unstable,
+    }

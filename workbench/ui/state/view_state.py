@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -12,12 +12,12 @@ from workbench.emit.core.code import Code
 from workbench.emit.script import script_of
 from workbench.engine.resources.machine import Machine
 from workbench.engine.resources.missing_gpu import gpu_faults, on_cpu
+from workbench.engine.resources.root_guard import NAMED_IN_DATA, located_paths
 from workbench.errors import OUTSIDE, DataError, WorkbenchError, WorkerLostError
-from workbench.graph.checks.check import Fault
 from workbench.graph.edits.edit import chain, is_movable, set_arg
 from workbench.graph.fixes import Fix, fixes
 from workbench.graph.model import Graph, Port, region_of
-from workbench.graph.model.faults import DATA_WARNINGS
+from workbench.graph.model.faults import DATA_WARNINGS, Fault
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.snippets.blocks import Block
@@ -30,7 +30,6 @@ from workbench.sources import DataFacts, Datasets
 from workbench.ui.contract.views import CompatibleOps, ConnectTargets, OverwriteQuestion, TextFile
 from workbench.ui.inspector.argument_rows import random_view
 from workbench.ui.state.closeup import CloseupSample
-from workbench.ui.state.root_faults import root_faults
 
 Mode = Literal["original", "augmented", "both", "difference", "compare"]
 _SHOWN = {"compare": "augmented"}
@@ -420,3 +419,29 @@ def faults_of(state: ViewState) -> tuple[Fault, ...]:
     """What is wrong now: what is known before a run, else what the last run met."""
     failed = () if state.failure is None else state.failure.faults
     return blocking_faults(state) or failed
+
+
+# Faults of a graph that names files itself, where the web app may not open them.
+
+
+def root_faults(graph: Graph, roots: Roots) -> Iterator[Fault]:
+    """One fault for each argument that leads out of the roots, or may."""
+    for node in graph.walk():
+        if node.op == NAMED_IN_DATA:
+            yield Fault(
+                node.id,
+                "filepaths",
+                "it may open any file, and pages read what lies below the roots alone",
+                "Open the graph in JupyterLab, in Python or from a shell.",
+            )
+    for source in graph.sources:
+        told: set[str] = set()
+        for arg, text, path in located_paths(source):
+            if arg not in told and (reason := roots.refusal(path)):
+                told.add(arg)
+                yield Fault(
+                    source.id,
+                    arg,
+                    f"{text!r} cannot be opened: {reason}",
+                    "Remove it, and open the folder in the Data panel.",
+                )
