@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
 
-from workbench.catalog.spec import SHOWN_KINDS, Catalog
+from workbench.catalog.spec import Catalog
 from workbench.errors import GraphFaultsError
 from workbench.graph.checks.check import all_faults, checked_faults
 from workbench.graph.checks.check_warnings import active_warnings
 from workbench.graph.execution.active import active_graph
-from workbench.graph.model import DecodeDevice, Graph, Node, Port
+from workbench.graph.model import DecodeDevice, Graph, Node
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.node_order import ancestors, topological
 from workbench.graph.types.tensor_type import TensorType
@@ -65,15 +65,6 @@ class ResolvedGraph(TypedGraph):
     def loose_faults(self) -> tuple[Fault, ...]:
         """The faults of nodes that no output depends on: they stop nothing."""
         return tuple(fault for fault in self.faults if fault not in self.stopping_faults)
-
-    @cached_property
-    def images(self) -> Mapping[str, Port]:
-        """The outputs that can be shown as pictures, by name: sounds too."""
-        return {
-            name: port
-            for name, port in self.graph.outputs.items()
-            if self.kind(port) in SHOWN_KINDS and self.types[port].may_be_shown
-        }
 
     def decoding_on(self, device: DecodeDevice) -> Self:
         """The same with images decoded there: ``cpu`` or ``mixed``."""

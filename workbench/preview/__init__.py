@@ -12,7 +12,7 @@ from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.engine.protocol.call_handle import Caller, ReportListener
 from workbench.graph.checks.check import require_sound
 from workbench.graph.model import Graph
-from workbench.graph.types.devices import image_outputs
+from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.user_functions.function_randomness import undetermined
 from workbench.preview.facts.branch_shares import BranchShares, count_branches
 from workbench.preview.facts.distance import TileDistance, tile_distances
@@ -169,14 +169,15 @@ def preview_outputs(engine: Caller, request: PreviewRequest) -> OutputBatch:
         batch = wb.preview_outputs(engine, wb.PreviewRequest(graph, "photos", batch=3, tiles=4))
         assert batch.images.shape == (4, 224, 224, 3)
     """
-    require_sound(request.graph, load_catalog())
+    resolved = ResolvedGraph(request.graph, load_catalog())
+    resolved.sound()
     for node in request.graph.walk():
         source = str(node.args.get("source", "")) if node.op in OWN_CODE else ""
         if function := undetermined(source):
             warnings.warn(f"{node.id}: {function.words}", stacklevel=3)
     found: BatchArrays = call_isolating_faults(engine, read_outputs, request)
     sheet = b""
-    if image_outputs(request.graph, load_catalog()):
+    if resolved.images:
         shown = replace(request, tiles=min(request.tiles, 16), tile_size=96, shown="augmented")
         preview = call_isolating_faults(engine, render, shown)
         sheet = small_jpeg(preview.image, preview.mime, preview.size)

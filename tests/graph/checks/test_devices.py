@@ -14,7 +14,8 @@ from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.edits.compose import place_node
 from workbench.graph.edits.edit import new_node, randomise_arg
 from workbench.graph.fixes.unfed_inputs import feed_input
-from workbench.graph.types.devices import image_outputs, infer_devices, port_kind, transfers
+from workbench.graph.types.devices import infer_devices, port_kind, transfers
+from workbench.graph.types.typed_graph import TypedGraph
 
 
 def test_what_follows_a_mixed_decoder_is_on_the_gpu_and_generators_stay(catalog: Catalog) -> None:
@@ -47,9 +48,9 @@ def test_a_device_set_by_hand_wins(catalog: Catalog) -> None:
 def test_kinds_and_image_outputs(catalog: Catalog) -> None:
     graph = load_recipe("simclr")
     assert all(
-        port_kind(graph, catalog, p) == "image" for p in image_outputs(graph, catalog).values()
+        port_kind(graph, catalog, p) == "image" for p in TypedGraph(graph, catalog).images.values()
     )
-    assert len(image_outputs(graph, catalog)) == 2
+    assert len(TypedGraph(graph, catalog).images) == 2
     assert port_kind(graph, catalog, Port("reader", "labels")) == "label"
     assert port_kind(graph, catalog, Port("nowhere", "labels")) == "any"
     assert port_kind(graph, catalog, Port("reader", "nothing")) == "any"
@@ -103,7 +104,7 @@ def test_a_kind_is_followed_through_what_leaves_it(catalog: Catalog) -> None:
 def test_frames_are_no_picture_to_show(catalog: Catalog) -> None:
     graph, node = placed(catalog["stack"])
     assert port_kind(graph, catalog, Port(node, "output")) == "image"
-    assert image_outputs(graph, catalog) == {}
+    assert TypedGraph(graph, catalog).images == {}
 
 
 # Faults of devices: what runs on the CPU alone, on the GPU alone, and what follows what.

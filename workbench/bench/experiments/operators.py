@@ -37,7 +37,7 @@ from workbench.graph.model import DecodeDevice, Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors, topological
 from workbench.graph.model.ports import output_ports
 from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.types.devices import image_outputs, is_decoder, is_generator
+from workbench.graph.types.devices import is_decoder, is_generator
 from workbench.sources import Data
 
 
@@ -207,7 +207,7 @@ def operator_graphs(resolved: ResolvedGraph) -> Mapping[str, Graph]:
     has not one decoder.
     """
     graph = resolved.graph
-    needed = ancestors(graph, list(image_outputs(graph, resolved.catalog).values()))
+    needed = ancestors(graph, list(resolved.images.values()))
     ordered = [node for node in topological(graph)[0] if node.id in needed]
     decoders = [node for node in ordered if is_decoder(resolved.spec(node))]
     if len(decoders) != 1:

@@ -26,7 +26,6 @@ from workbench.emit.targets import export_resolved
 from workbench.engine.protocol.registry import sendable
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.types.devices import image_outputs
 from workbench.sources import Datasets
 
 _AHEAD = 2
@@ -133,7 +132,7 @@ def without_randomness(resolved: ResolvedGraph) -> Graph:
             low, high = numbers[0], numbers[-1]
             fixed[node.id] = low if "values" in node.args else low + 0.75 * (high - low)
     nodes = tuple(_without_random_arguments(resolved, node, fixed) for node in graph.nodes)
-    outputs: dict[str, Port] = image_outputs(graph, resolved.catalog)
+    outputs: Mapping[str, Port] = resolved.images
     return replace(graph, nodes=nodes, outputs=outputs)
 
 

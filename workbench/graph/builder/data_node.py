@@ -26,7 +26,7 @@ from workbench.graph.model import Graph, Node, Port, is_name, region_of
 from workbench.graph.model.operators import Operators
 from workbench.graph.model.ports import output_ports
 from workbench.graph.model.subscript_index import index_text
-from workbench.graph.types.devices import image_outputs
+from workbench.graph.types.typed_graph import TypedGraph
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,7 +315,7 @@ def flow(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:
 
     Raises GraphEditError where there are several images, or none.
     """
-    names = list(image_outputs(graph, catalog))
+    names = list(TypedGraph(graph, catalog).images)
     if len(names) > 1:
         raise GraphEditError(
             f"The graph gives out several images: {', '.join(names)}. Go on with one of them, "

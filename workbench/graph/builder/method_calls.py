@@ -20,7 +20,8 @@ from workbench.graph.model import Body, Graph, Node, Port, Settings, Source, is_
 from workbench.graph.model.node_order import running_order
 from workbench.graph.model.ports import output_ports
 from workbench.graph.model.subscript_index import index_text, parse_index
-from workbench.graph.types.devices import image_outputs, port_kind
+from workbench.graph.types.devices import port_kind
+from workbench.graph.types.typed_graph import TypedGraph
 
 _SIGNS = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
@@ -262,7 +263,10 @@ class _Block:
             head = source.id
             named = {port: f"{head}.{name}" for name, port in given.items()}
             self.names |= {port: text for port, text in named.items() if port != start}
-        ends = list(image_outputs(graph, self.catalog).values()) or list(graph.outputs.values())[:1]
+        ends = (
+            list(TypedGraph(graph, self.catalog).images.values())
+            or list(graph.outputs.values())[:1]
+        )
         nodes = self.chain(start, ends)
         if source.id == head and self.uses[start] > (1 if nodes else 0):
             self.names[start] = f"{head}.{flow}"

@@ -12,7 +12,7 @@ from workbench.graph.edits.remove import bypass_node
 from workbench.graph.model import Edge, Graph, Node, Port
 from workbench.graph.model.ports import outputs_of, positional_ports
 from workbench.graph.model.scoped import scoped
-from workbench.graph.types.devices import image_outputs, port_kind
+from workbench.graph.types.devices import port_kind
 from workbench.graph.types.typed_graph import TypedGraph
 
 
@@ -73,7 +73,7 @@ def append_node(graph: Graph, catalog: Catalog, op: str) -> tuple[Graph, str]:
     """
     spec = usable_spec(catalog, op)
     if spec.inputs:
-        images = list(image_outputs(graph, catalog).values())
+        images = list(TypedGraph(graph, catalog).images.values())
         ends = [port.node for port in images] or [n.id for n in reversed(chain(graph, catalog))]
         for end in ends:
             try:

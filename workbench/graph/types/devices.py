@@ -9,7 +9,6 @@ from workbench.catalog.spec import SHOWN_KINDS, Catalog, Device, OpSpec, PortDev
 from workbench.graph.model import Graph, Node, Port, Source, region_of
 from workbench.graph.model.node_order import running_order
 from workbench.graph.model.ports import body_inputs, outputs_of
-from workbench.graph.types.shapes import infer_types
 from workbench.sources import load_source
 
 
@@ -170,14 +169,3 @@ def port_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind:
         else:
             kinds.append(output.kind)
     return next((kind for kind in SHOWN_KINDS if kind in kinds), kinds[0] if kinds else "any")
-
-
-def image_outputs(graph: Graph, catalog: Catalog) -> dict[str, Port]:
-    """The graph's outputs that can be shown as pictures, by name: sounds too."""
-    images = {
-        name: port
-        for name, port in graph.outputs.items()
-        if port_kind(graph, catalog, port) in SHOWN_KINDS
-    }
-    flows = infer_types(graph, catalog) if images else {}
-    return {name: port for name, port in images.items() if flows[port].may_be_shown}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
-from workbench.catalog.spec import Catalog, Device, OpSpec, PortKind
+from workbench.catalog.spec import SHOWN_KINDS, Catalog, Device, OpSpec, PortKind
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.types.devices import infer_devices, port_kind
 from workbench.graph.types.shapes import infer_types
@@ -42,6 +42,15 @@ class TypedGraph:
         if self.whole is not self:
             return self.whole.types
         return infer_types(self.graph, self.catalog)
+
+    @cached_property
+    def images(self) -> Mapping[str, Port]:
+        """The outputs that can be shown as pictures, by name: sounds too."""
+        return {
+            name: port
+            for name, port in self.graph.outputs.items()
+            if self.kind(port) in SHOWN_KINDS and self.types[port].may_be_shown
+        }
 
     def spec(self, node: Node) -> OpSpec:
         """What the catalogue says of a node's operator."""

@@ -20,7 +20,7 @@ from workbench.graph.snippets.templates import (
     insert_template_on_edge,
 )
 from workbench.graph.storage.layout import Document
-from workbench.graph.types.devices import image_outputs
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.contract.actions import canvas
 from workbench.ui.storage.saved_blocks import PREFIX, find_block
 
@@ -96,7 +96,7 @@ def _with_template(graph: Graph, catalog: Catalog, action: canvas.AddTemplate) -
     if action.node:
         source = Port(action.node, action.output)
         return branch_template(graph, catalog, template, source)
-    ends = image_outputs(graph, catalog).values()
+    ends = TypedGraph(graph, catalog).images.values()
     after = action.after or next((port.node for port in ends), "")
     if not after:
         raise GraphEditError(f"{template.name} needs an image: begin with a source.")

@@ -14,7 +14,6 @@ from workbench.graph.edits.connect import connect_targets, require_given
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Port
 from workbench.graph.storage.layout import Document
-from workbench.graph.types.devices import image_outputs
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.canvas.canvas_actions import cut_edge
 from workbench.ui.canvas.canvas_views import on_drawn_nodes
@@ -72,11 +71,10 @@ def find_compatible_ops(
     """Which operators and templates may be added on an edge or behind an output."""
     edge, node = action.edge, action.node
     port = Port(node, action.output) if node else None
-    place = edge or port
+    place, typed = edge or port, TypedGraph(graph, catalog)
     if place is None and action.how == "add":  # at the end
-        place = next(iter(image_outputs(graph, catalog).values()), None)
+        place = next(iter(typed.images.values()), None)
     templates = load_templates()
-    typed = TypedGraph(graph, catalog)
     kind, reasons = incompatible_ops(typed, place)
     reasons |= incompatible_templates(typed, templates.values(), place)
     tried = [name for name in action.tried[:MOST_TRIED] if name in catalog or name in templates]

@@ -14,7 +14,7 @@ from workbench.graph.checks.check import Fault, stopping_faults
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph
 from workbench.graph.storage.layout import Document
-from workbench.graph.types.devices import image_outputs
+from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.variants.difference import GraphDifference, graph_differences
 from workbench.graph.variants.shared_seeds import differing_random_nodes, with_seeds_of
 from workbench.preview import (
@@ -293,8 +293,8 @@ class ComparedCloseup:
             self.clear()
             return
         of = counterpart(
-            list(image_outputs(request.graph, self.catalog)),
-            list(image_outputs(other.graph, self.catalog)),
+            list(TypedGraph(request.graph, self.catalog).images),
+            list(TypedGraph(other.graph, self.catalog).images),
             look.of,
         )
         key = other, look, of

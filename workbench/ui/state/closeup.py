@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.errors import WorkbenchError
 from workbench.graph.model import Source
-from workbench.graph.types.devices import decodes, image_outputs
+from workbench.graph.types.devices import decodes
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview import Picture, Pixels
 from workbench.sources import load_source
@@ -40,7 +40,7 @@ def closeup_choices(typed: TypedGraph) -> list[str]:
         or (isinstance(node, Source) and "frames" in load_source(node.kind).outputs)
         for node in typed.graph.nodes
     )
-    return [*image_outputs(typed.graph, typed.catalog), *(["original"] if original else [])]
+    return [*typed.images, *(["original"] if original else [])]
 
 
 def closeup_bytes(
