@@ -54,4 +54,4 @@ def test_a_value_that_is_not_given_is_an_error() -> None:
 def test_the_lines_of_nodes_are_found_in_the_whole() -> None:
     assert lines_in("a\nb\nc\nd\n", "c\nd", {"node": range(1, 2)}) == {"node": range(4, 5)}
     with pytest.raises(AssertionError, match="leaves out"):
-        lines_in("a\n", "b", {})
+        lines_in("a\n", "b", {"node": range(1)})

@@ -42,6 +42,8 @@ def values_of(parts: TemplateParts) -> dict[str, Any]:
 
 def lines_in(text: str, part: str, lines: Mapping[str, range]) -> dict[str, range]:
     """The lines (from 1) of each node in a text; ``lines`` are those (from 0) in a part of it."""
+    if not lines:
+        return {}
     before, found, _ = text.partition(part)
     assert found, "a template leaves out the part that the nodes make"
     first = before.count("\n") + 1

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from string import Template
+from collections.abc import Sequence
 
-from workbench.catalog.own_operators.python_decoder import SOURCE as DECODER
+from workbench.catalog.own_operators.python_decoder import decode_with_pillow
 from workbench.emit.core.code import Code, Lines
 from workbench.emit.core.outputs import first_reader
 from workbench.emit.core.own_code import require_no_own_code
@@ -16,13 +14,15 @@ from workbench.emit.interop.common.chains import Reading
 from workbench.emit.interop.common.library import Library
 from workbench.emit.interop.common.source_text import lines_of
 from workbench.emit.interop.common.steps import OTHERWISE, Chain, Choice, View, walk
-from workbench.emit.interop.common.transforms import Transforms, differences_text
+from workbench.emit.interop.common.transforms import Transforms, differences_told
+from workbench.emit.templates.rendering import lines_in, render
 from workbench.emit.templates.template_parts import docstring_title, warning_lines
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph, Node, Source
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import is_decoder
 from workbench.sources import load_source
+from workbench.sources.kinds.images.folder import LIST_IMAGES
 
 SHARED = "transform"
 """The variable of the only transform, or of what several views begin with."""
@@ -30,35 +30,10 @@ _OF_FOLDERS = frozenset({"random_shuffle", "file_root", "initial_fill", "shuffle
 """Arguments of the reader that a data set has too, or that say how DALI shuffles."""
 
 
-@dataclass(frozen=True, slots=True)
-class TransformModule:
-    """A graph on its way into the template of a data set."""
+def render_transforms(template: str, resolved: ResolvedGraph, library: Library) -> Code:
+    """The graph in a library's transforms, in a template of a data set.
 
-    sample: Sequence[str]
-    """For each output its expression, of ``photo`` and ``label``."""
-    shared: bool
-    """Whether ``photo`` is what the transform ``SHARED`` gives, which all views begin with."""
-    names: Sequence[str]
-    """The variables of the transforms."""
-    fields: Mapping[str, str]
-    lines: Mapping[str, range]
-    """For each node its lines in the field ``transforms``, from 0."""
-
-    def fill(self, template: str, **more: str) -> Code:
-        """The template with its placeholders replaced, and the lines of each node in it."""
-        fields = {**self.fields, **more}
-        head, _, _ = template.partition("$transforms")
-        first = Template(head).substitute(fields).count("\n") + 1
-        lines = {node: range(at.start + first, at.stop + first) for node, at in self.lines.items()}
-        return Code(Template(template).substitute(fields), lines)
-
-
-def transform_module(
-    resolved: ResolvedGraph, library: Library, imports: Sequence[str]
-) -> TransformModule:
-    """The graph in a library's transforms. Raises GraphExportError for what has no counterpart.
-
-    ``imports`` are those of the module besides what the transforms need.
+    Raises GraphExportError for what has no counterpart.
     """
     graph, catalog, nodes = resolved.graph, resolved.catalog, resolved.nodes
     reader = first_reader(nodes)
@@ -81,7 +56,6 @@ def transform_module(
     ]
     above = [*classes, *above]
     written = "\n".join([*above, *text.text])
-    own_imports = {"import cv2"} if "cv2." in written else set()
     expressions = {
         graph.outputs[view]: library.applied.format(variable) if variable else "photo"
         for view, variable in variables.items()
@@ -98,30 +72,35 @@ def transform_module(
     listed = f"{', '.join(most)} and {last}" if most else last
     loop = ", ".join(graph.outputs) + ("" if most else ",")
     sample = [expressions.get(port, "label") for port in graph.outputs.values()]
-    return TransformModule(
-        sample,
-        shared,
-        [*definitions],
+    decoder = begin[0].node.args
+    made = render(
+        template,
         {
             "title": docstring_title(graph) + warning_lines(resolved),
-            "differences": differences_text(library.name, [*transforms.cases], [*transforms.notes]),
-            "imports": _sorted({*imports, *_IMPORTS, *own_imports, *transforms.imports}),
-            "read_photo": DECODER + _read_photo(begin[0].node),
+            "differences": differences_told(library.name, [*transforms.cases], [*transforms.notes]),
+            "transform_imports": [*transforms.imports, *["import cv2"] * ("cv2." in written)],
             "constants": "\n".join(
                 line for name, value in constants.items() for line in constant(name, value)
             ),
-            "transforms": written,
-            "parameter": "" if root else "data: str, ",
-            "data": "DATA" if root else "data",
-            "example": "" if root else '"DIR"',
-            "folder": "``DATA``" if root else "``data``",
-            "shuffle": str(bool(reader.args.get("random_shuffle"))),
+            "decode_with_pillow": decode_with_pillow,
+            "grey": decoder.get("output_type") == "GRAY",
+            "adjust_orientation": decoder.get("adjust_orientation", True),
+            "list_images": LIST_IMAGES.rstrip("\n"),
+            "definition": written,
+            "shared": shared,
+            "photo_and_label": sample == [f"{SHARED}(photo)", "label"],
+            "root": bool(root),
+            "shuffle": bool(reader.args.get("random_shuffle")),
             "label": "label" if sample.count("label") else "_",
             "listed": listed if len(listed) < 30 else f"the {len(graph.outputs)} outputs",
-            "loop": loop if len(loop) < 50 else "batch",
+            "unpacked": loop if len(loop) < 50 else "batch",
+            "returned": _returned(sample),
+            "all_transforms": "\n".join(
+                lines_of([*definitions], "transforms = ", indent=INDENT)
+            ).lstrip(),
         },
-        text.shifted(len(above)),
     )
+    return Code(made, lines_in(made, written, text.shifted(len(above))))
 
 
 def _definitions(
@@ -150,35 +129,14 @@ def _definitions(
     return definitions, variables, bool(head.made)
 
 
-_IMPORTS = ("import os", "from pathlib import Path", "from typing import Any")
-
-
-def _read_photo(decoder: Node) -> str:
-    """A function of the module that decodes a file with the arguments of the graph's decoder."""
-    given = {
-        "grey": decoder.args.get("output_type") == "GRAY" or None,
-        "adjust_orientation": None if decoder.args.get("adjust_orientation", True) else False,
-    }
-    named = "".join(f", {name}={value}" for name, value in given.items() if value is not None)
-    return f'''
-
-def read_photo(path: str) -> Any:
-    """Decode a photo to the pixels of DALI's CPU decoder."""
-    encoded = Path(path).read_bytes()
-    try:
-        return decode_with_pillow(encoded{named})
-    except (OSError, SyntaxError, ValueError) as error:
-        raise ValueError(f"{{path}} cannot be decoded: {{error}}") from None'''
-
-
-def sample_lines(module: TransformModule) -> str:
-    """What a data set returns of one photo, as a statement eight columns in."""
-    if len(module.sample) == 1:
-        return f"return ({module.sample[0]},)"
-    inner = ", ".join(module.sample)
+def _returned(sample: Sequence[str]) -> str:
+    """The statement, eight columns in, that returns what a data set has of one photo."""
+    if len(sample) == 1:
+        return f"return ({sample[0]},)"
+    inner = ", ".join(sample)
     if len(f"{INDENT * 2}return {inner}") <= LINE:
         return f"return {inner}"
-    each = "".join(f"{INDENT * 3}{item},\n" for item in module.sample)
+    each = "".join(f"{INDENT * 3}{item},\n" for item in sample)
     return f"return (\n{each}{INDENT * 2})"
 
 
@@ -197,15 +155,6 @@ def _composed(name: str, transforms: Transforms) -> Lines:
             first = made.nodes.get(node.node.id, places[at])
             made.nodes[node.node.id] = range(first.start, places[at].stop)
     return made
-
-
-def _sorted(imports: set[str]) -> str:
-    """Lines of imports as ruff sorts them: the standard library first, a line between."""
-    standard = ("collections", "itertools", "operator", "os", "pathlib", "random", "typing")
-    groups: list[list[str]] = [[], []]
-    for line in sorted(imports, key=lambda line: (line.startswith("from"), line.lower())):
-        groups[line.split()[1].split(".")[0] not in standard].append(line)
-    return "\n\n".join("\n".join(group) for group in groups if group)
 
 
 def _require_folder(nodes: Sequence[Node], target: str) -> None:

@@ -97,8 +97,8 @@ def differences(library: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def differences_text(library: str, cases: Sequence[str], notes: Sequence[str]) -> str:
-    """What a docstring says of how far the transforms are from DALI's operators, wrapped."""
+def differences_told(library: str, cases: Sequence[str], notes: Sequence[str]) -> list[str]:
+    """Paragraphs of a docstring on how far the transforms are from DALI's operators, wrapped."""
     known = differences(library)
     rows = {case: known[case] for case in cases if case in known}
     far = [
@@ -112,4 +112,4 @@ def differences_text(library: str, cases: Sequence[str], notes: Sequence[str]) -
         head = "Mean and largest difference from DALI's pixels, of 255, with all draws fixed"
         told.append(f"{head}: {'; '.join([*far, *([f'none of {equal}'] if equal else [])])}.")
     told += [f"Otherwise than DALI: {'; '.join(notes)}."] if notes else []
-    return "".join("\n" + "\n".join(wrap(each, LINE)) + "\n" for each in told)
+    return ["\n".join(wrap(each, LINE)) for each in told]
