@@ -21,6 +21,15 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.emit.pipeline_import.graphs import GROWN
+from tests.engine.test_some_of import (
+    in_order,
+    repeated,
+    repeated_as_drawn,
+    repeated_in_a_repeat,
+    shuffled,
+)
+from tests.graph.annotations.geometry_chains import region_chain, whole_chain
+from tests.graph.annotations.ramps import write_ramps
 from tests.helpers import CATALOG
 from tests.region_graphs import REGION_GRAPHS
 from tests.thorough import examples, one_in
@@ -30,7 +39,9 @@ from workbench.emit.targets import export, load_target, target_names
 from workbench.engine import importing
 from workbench.errors import GraphExportError, GraphFormatError, ImportFailedError
 from workbench.graph import Graph, load_recipe, load_recipes
+from workbench.graph.control_flow.wrap import wrap_as_options
 from workbench.graph.edits.edit import set_arg
+from workbench.graph.model.body_titles import set_body_title
 from workbench.graph.user_functions.own_code import is_trusted
 from workbench.sources import open_dataset
 
@@ -41,6 +52,14 @@ CUTOUT = load_recipe("cutout")
 
 def program(graph: Graph = CUTOUT, target: str = "script") -> str:
     return export(graph, target, CATALOG).main.text
+
+
+def titled() -> Graph:
+    """A block with names for its bodies, which a program has as comments."""
+    plain = load_recipe("rotate-jitter")
+    graph, region = wrap_as_options(plain, CATALOG, ["rotate", "color"], "one_of")
+    graph = set_body_title(graph, CATALOG, region, "option_0", "a turn: 'large'")
+    return set_body_title(graph, CATALOG, region, "option_1", "if # colour")
 
 
 def written(text: str, folder: Path, name: str = "pipe.py") -> Path:
@@ -93,6 +112,30 @@ def test_any_graph(graph: Graph) -> None:
     assert found is not None
     assert found.graph == graph
     assert found.report.is_exact
+
+
+@pytest.fixture(scope="module")
+def coco(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_ramps(tmp_path_factory.mktemp("coco"))
+
+
+@examples(2, thorough=100)
+@given(seed=st.integers(0, 100_000))
+def test_any_chain_with_its_annotations(seed: int, coco: Path) -> None:
+    for graph in (whole_chain(coco, seed), region_chain(coco, seed)):
+        found = import_embedded(program(graph), "pipe.py", CATALOG)
+        assert found is not None
+        assert found.graph == graph
+
+
+@pytest.mark.parametrize(
+    "make", [in_order, shuffled, repeated, repeated_as_drawn, repeated_in_a_repeat, titled]
+)
+def test_blocks(make: Callable[[], Graph]) -> None:
+    graph = make()
+    found = import_embedded(program(graph), "pipe.py", CATALOG)
+    assert found is not None
+    assert found.graph == graph
 
 
 @examples(3, thorough=100)

@@ -202,7 +202,7 @@ if __name__ == "__main__":
     "a second step alike": Loss(
         pipe("images = fn.flip(fn.flip(images, horizontal=1), horizontal=1)\n"
              "return images, labels"),
-        lambda graph: args(graph, "repeat")["times"] == 2,
+        lambda graph: sum(node.op == "flip" for node in graph.walk()) == 2,
     ),
 }  # fmt: skip
 

@@ -6,15 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import CATALOG
-from workbench.emit import emit_script
 from workbench.emit.pipeline_import.remark import with_remark
 from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
 from workbench.emit.targets import export
 from workbench.engine.importing import from_file
 from workbench.graph import load_recipe
-from workbench.graph.control_flow.wrap import wrap_as_options
-from workbench.graph.model.body_titles import set_body_title
 from workbench.graph.storage.layout import Document, dump_document, load_document
 
 COMPOSITION = """\
@@ -130,19 +126,3 @@ def test_all_of_it() -> None:
     report = ImportReport(exact=("reader",))
     assert report.is_exact
     assert str(report) == "1 node: 1 exact, 0 changed, 0 opaque"
-
-
-# The names of bodies, as comments of an exported script, come back.
-
-
-@pytest.mark.parametrize("op", ["one_of", "some_of"])
-def test_names_of_bodies_come_back(op: str, photos: Path, tmp_path: Path) -> None:
-    plain, region = wrap_as_options(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"], op)
-    graph = plain
-    for body, title in (("option_0", "a turn: 'large'"), ("option_1", "if # colour")):
-        graph = set_body_title(graph, CATALOG, region, body, title)
-    script = tmp_path / "pipeline.py"
-    script.write_text(emit_script(graph, CATALOG).text, encoding="utf-8")
-    found = from_file(script, args={"data": str(photos)}).graph
-    (back,) = [node for node in found.walk() if node.bodies]
-    assert [body.title for body in back.bodies.values()] == ["a turn: 'large'", "if # colour"]

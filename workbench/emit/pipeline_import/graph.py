@@ -9,7 +9,6 @@ from pathlib import PurePath
 
 from workbench.catalog.spec import OPAQUE, Catalog
 from workbench.emit.core.epoch_shuffle import SHUFFLE
-from workbench.emit.pipeline_import.box_clipping import without_clipping
 from workbench.emit.pipeline_import.calls.conditionals import (
     every_op,
     find_statements,
@@ -17,23 +16,18 @@ from workbench.emit.pipeline_import.calls.conditionals import (
 )
 from workbench.emit.pipeline_import.calls.device_placement import with_devices
 from workbench.emit.pipeline_import.calls.fold import fold_calls
-from workbench.emit.pipeline_import.calls.followers import fold_followers
 from workbench.emit.pipeline_import.calls.foreign_readers import with_known_readers
 from workbench.emit.pipeline_import.calls.nodes import automatic_call, make_call, read_folder
 from workbench.emit.pipeline_import.calls.older_names import older_name_notes, with_todays_names
 from workbench.emit.pipeline_import.calls.reader_functions import without_reader_calls
 from workbench.emit.pipeline_import.calls.saved_sizes import with_shapes
 from workbench.emit.pipeline_import.calls.source_in_place import with_folder
-from workbench.emit.pipeline_import.control_flow.body_comments import with_body_titles
 from workbench.emit.pipeline_import.control_flow.logic import without_logic
 from workbench.emit.pipeline_import.control_flow.regions import BlockConverter, every_call
-from workbench.emit.pipeline_import.control_flow.subsets import fold_subsets
-from workbench.emit.pipeline_import.control_flow.turns import fold_turns
 from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
 from workbench.emit.pipeline_import.remark import with_remark
 from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
 from workbench.emit.pipeline_import.trace.call_order import in_call_order
-from workbench.emit.pipeline_import.trace.notebook_cells import with_cells_joined
 from workbench.emit.pipeline_import.trace.seeds import Seeds, assign_seeds, automatic_changes
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import SourceLocation, Traced, TracedPipeline
@@ -113,7 +107,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     traced = replace(traced, notes=(*traced.notes, *notes))
     ops = with_shapes(with_todays_names(traced.pipeline.ops))
     pipeline = replace(traced.pipeline, ops=ops)
-    pipeline = without_clipping(without_reader_calls(pipeline))
+    pipeline = without_reader_calls(pipeline)
     seeded = catalog.seeded_schemas
     lines = Lines(traced.sources, pipeline.ops)
     pipeline = with_known_readers(pipeline, lines)
@@ -165,22 +159,10 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     graph = without_shard(with_devices(graph, catalog, every, ids, given), traced.shard)
     graph = side_by_side(graph, traced.pipelines)
     places = {ids[op.name]: _place(lines.place(op)) for op, _ in every}
-    stands = {ids[op.name]: lines.place(op) for op, _ in every}
-    assigned = {ids[op.name]: lines.targets(op) for op, _ in every}
-    graph, unfolded = fold_followers(
-        graph,
-        catalog,
-        *with_cells_joined(traced.sources, stands),
-        assigned,
-        lambda flat: fold_subsets(fold_turns(flat, catalog, places)),
-    )
-    graph = with_body_titles(graph, stands, traced.sources)
-    known = {node: place for node, place in places.items() if place and graph.has(node)}
+    known = {node: place for node, place in places.items() if place}
     document = Document(graph, origins=known)
     faults = graph_faults(graph, catalog, places)
-    here = [(op, call) for op, call in every if graph.has(ids[op.name])]
-    traced = replace(traced, notes=(*traced.notes, *unfolded))
-    report = _report(graph, here, ids, document, seeds, refused, faults, traced)
+    report = _report(graph, every, ids, document, seeds, refused, faults, traced)
     named = str(folder or "")
     place = "" if named.startswith(traced.placeholders) else named
     return ImportedGraph(with_remark(document, report), report, data=place)
