@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from jinja2 import UndefinedError
 
+from tests.helpers import CATALOG
+from workbench.emit.targets import export, target_names
 from workbench.emit.templates.rendering import lines_in, render, sorted_imports
+from workbench.graph import load_recipe
 
 
 def test_imports_are_sorted_and_joined() -> None:
@@ -49,6 +53,14 @@ def test_imports_are_as_ruff_sorts_them(tmp_path: Path) -> None:
 def test_a_value_that_is_not_given_is_an_error() -> None:
     with pytest.raises(UndefinedError, match="title"):
         render("script.py.j2", {"parameters": []})
+
+
+@pytest.mark.parametrize("target", target_names())
+def test_text_of_a_graph_is_never_part_of_a_template(target: str) -> None:
+    about = "{{ title }} {% if several %} {# none #}"
+    graph = replace(load_recipe("imagenet-train"), about=about)
+    text = "".join(code.text for code in export(graph, target, CATALOG, plain=True).files.values())
+    assert about in text
 
 
 def test_the_lines_of_nodes_are_found_in_the_whole() -> None:

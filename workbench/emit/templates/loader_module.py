@@ -91,8 +91,3 @@ def torch_module(
     module = sharded_module(resolved, target, ragged=True, validation=validation)
     require_signed(resolved.graph, module.outputs, target)
     return module
-
-
-def quoted_list(names: Sequence[str] | Outputs) -> str:
-    """Names as the source of a list."""
-    return "[" + ", ".join(f'"{name}"' for name in names) + "]"
