@@ -64,9 +64,8 @@ class _Emitter(Emitter):
         return lines
 
     def functions(self) -> str:
-        """The same functions for the dynamic mode."""
-        text = super().functions().replace("fn.", f"{self.module}.")
-        return text.replace("math.", f"{self.module}.math.").replace("boxes[:", "boxes.slice[:")
+        """None: the template has those that clip boxes, written for the dynamic mode."""
+        return ""
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:
         """Matrices by rows: what can differ from sample to sample is a tensor here."""
@@ -86,7 +85,8 @@ class _Emitter(Emitter):
             return "{}.slice[{}]"
         if spec.name == "shape":  # a property, with a tuple for each sample
             return f"{self.module}.as_batch({{}}.shape, dtype={self.module}.int64)"
-        return spec.expression.replace("math.", f"{self.module}.math.")
+        of_math = spec.expression.startswith("math.")
+        return f"{self.module}.{spec.expression}" if of_math else spec.expression
 
     def constant_text(self, node: Node, value: Value) -> str:
         """A tensor where the type is not Python's: ``types.Constant`` is for pipelines."""
@@ -104,7 +104,8 @@ class _Emitter(Emitter):
 
     def placement(self, node: Node) -> list[str]:
         """Mixed is called gpu here."""
-        return [text.replace('"mixed"', '"gpu"') for text in super().placement(node)]
+        given = super().placement(node)
+        return ['device="gpu"' if each == 'device="mixed"' else each for each in given]
 
     def randomness(self, node: Node) -> list[str]:
         """``Draws`` in the place of a seed; what has no input is told the size of the batch."""
