@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from workbench.emit.interop.graph import from_albumentations, from_torchvision
     from workbench.emit.pipeline_import.graph import ImportedGraph
     from workbench.emit.pipeline_import.report import ImportReport
-    from workbench.emit.targets import Export, export
+    from workbench.emit.targets import Export
     from workbench.engine.build.kernel_program import loader
     from workbench.engine.importing import from_file, from_pipeline
     from workbench.engine.protocol.process import Engine
@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from workbench.graph.checks.check_warnings import check_warnings
     from workbench.graph.user_functions.own_code import trust_graph
     from workbench.health import check_folder
+    from workbench.health.skip_bad import export
     from workbench.optimiser import Optimisation, optimise
     from workbench.preview import (
         OutputBatch,
@@ -180,7 +181,7 @@ _HOMES = {
     "emit": "emit_script",
     "emit.pipeline_import.graph": "ImportedGraph",
     "emit.pipeline_import.report": "ImportReport",
-    "emit.targets": "Export export",
+    "emit.targets": "Export",
     "emit.interop.graph": "from_albumentations from_torchvision",
     "engine.importing": "from_file from_pipeline",
     "engine.build.kernel_program": "loader",
@@ -200,6 +201,7 @@ _HOMES = {
     "graph.builder.function_node": "FunctionNode node numba_node",
     "graph.user_functions.own_code": "trust_graph",
     "health": "check_folder",
+    "health.skip_bad": "export",
     "optimiser": "Optimisation optimise",
     "preview": "OutputBatch PreviewResult PreviewRequest preview_batch preview_outputs",
     "samples": "write_samples",

@@ -35,6 +35,7 @@ class Kind:
 
 WHOLE = Kind("a whole number", lambda v: isinstance(v, Integral) and not isinstance(v, bool))
 NUMBER = Kind("a number", lambda v: isinstance(v, Real) and not isinstance(v, bool))
+FLAG = Kind("True or False", lambda v: isinstance(v, bool))
 TEXT = Kind("a text", lambda v: isinstance(v, str))
 PATH = Kind("a path", lambda v: isinstance(v, str | PathLike))
 NAMES = Kind(

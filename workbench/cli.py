@@ -30,7 +30,7 @@ from workbench.commands.options import report_errors as _report_errors
 from workbench.commands.options import writable_file as _writable_file
 from workbench.commands.options import writable_path as _writable_path
 from workbench.commands.speed import COMMANDS
-from workbench.emit.targets import ADDITIONS, target_names
+from workbench.emit.targets import ADDITIONS, Export, load_target, target_names
 from workbench.errors import SaveError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.sources import Datasets
@@ -286,6 +286,11 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
     help="Leave out the comment at the end with the graph, which `workbench import` reads back.",
 )
 @click.option(
+    "--skip-bad",
+    is_flag=True,
+    help="Check the data, and write the list of good files that the program reads next to it.",
+)
+@click.option(
     "-o",
     "--output",
     required=True,
@@ -295,42 +300,71 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
 )
 @_report_errors
 def export(
-    graph: str, data: Datasets, target: str, with_: str | None, plain: bool, output: str
+    graph: str,
+    data: Datasets,
+    target: str,
+    with_: str | None,
+    plain: bool,
+    skip_bad: bool,
+    output: str,
 ) -> None:
     """Write the graph as code that runs without the workbench.
 
     With --data the code reads what is of that kind, such as a list of files; without, what the
-    graph says.
+    graph says. With --skip-bad all files are decoded once, as `workbench check --full` does, and
+    the code reads those that are neither bad nor damaged.
 
     Example:  workbench export rotate-jitter --target pytorch -o loader.py
     """
     from workbench.emit.targets import export as export_graph
-    from workbench.files import write_folder, write_text
     from workbench.graph.execution.dataset_parameters import read_as, with_datasets
 
+    if skip_bad and not data:
+        raise click.UsageError("--skip-bad needs --data: the files that are checked.")
     _spare(graph, output)
     opened = _load_source_graph(graph)
     datasets = None
     if data:
         opened, datasets = _opened_on(opened, data)
         opened = with_datasets(opened, datasets)
-    exported = export_graph(opened, target, with_=with_ or "", data=datasets, plain=plain)
-    files = {name: file.text for name, file in exported.files.items()}
-    if len(files) == 1:
+    read = read_as(opened, datasets or data) if data else {}
+    if skip_bad:
+        exported, read = _export_good(opened, read, target, with_ or "", plain)
+    else:
+        exported = export_graph(opened, target, with_=with_ or "", data=datasets, plain=plain)
+    if len(exported.files) == 1:
         try:
             exported.require_name(output)
         except SaveError as error:
             raise click.BadParameter(str(error), param_hint="-o") from None
-        click.echo(write_text(output, next(iter(files.values()))))
-    else:
-        for path in write_folder(output, files):
-            click.echo(path)
+    for path in exported.write(output):
+        click.echo(path)
     for note in exported.notes:
         click.echo(f"changed: {note}", err=True)
-    read = read_as(opened, datasets or data) if data else {}
     _print_warnings(graph_warnings(opened, read))
-    if data:
+    if data and not skip_bad:
         _tell_bad_files(read, opened)
+
+
+def _export_good(
+    graph: Graph, data: Datasets, target: str, with_: str, plain: bool
+) -> tuple[Export, Datasets]:
+    """The program that reads the good files alone, and these. How many are skipped is told."""
+    from workbench.catalog import load_catalog
+    from workbench.commands.check import check_with_bar
+    from workbench.emit.targets import export as export_graph
+    from workbench.engine.protocol.exit_status import printable
+    from workbench.graph.checks.check import require_sound
+    from workbench.health.skip_bad import without_bad
+
+    if not data:
+        raise click.UsageError("--skip-bad: the graph names its files itself. Unset them.")
+    load_target(target)
+    require_sound(graph, load_catalog())
+    good, said = without_bad(data, check_with_bar)
+    click.echo(printable(said), err=True)
+    made = export_graph(graph, target, with_=with_, plain=plain, good=good)
+    return made, good.datasets
 
 
 def _tell_bad_files(data: Datasets, graph: Graph) -> None:
@@ -355,8 +389,8 @@ def _tell_bad_files(data: Datasets, graph: Graph) -> None:
         place = shlex.quote(str(first))
         good = "good.txt" if load_source(first.kind).lists_files else "good"
         click.echo(
-            f"note: one bad file ends the program. `workbench check {place} --full --good "
-            f"{good}` writes the others: export with --data {good}",
+            f"note: one bad file ends the program: export with --skip-bad, or read what `workbench "
+            f"check {place} --full --good {good}` writes",
             err=True,
         )
 

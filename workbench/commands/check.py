@@ -96,7 +96,7 @@ def check(
         require_filled(_as_dataset(data), "'DIR|LIST'")
     else:
         data, warnings = _read_by(what, _as_dataset(data))
-    found = _check(data, full, again)
+    found = check_with_bar(data, full, again)
     if good and not load_source(found.dataset.kind).lists_files:
         written = found.write_good(good)
         click.echo(f"Give --data {written} to read the good ones alone.", err=True)
@@ -163,7 +163,8 @@ def _dropped(good: str, names: Sequence[str]) -> str:
     )
 
 
-def _check(data: str | Dataset, full: bool, again: bool) -> FolderCheck:
+def check_with_bar(data: str | Dataset, full: bool = True, again: bool = False) -> FolderCheck:
+    """``check_folder`` with a progress bar on standard error."""
     from workbench.health import check_folder
 
     stopped = threading.Event()

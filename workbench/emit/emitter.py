@@ -42,7 +42,7 @@ from workbench.emit.core.own_code import (
     layout_calls,
     own_arguments,
 )
-from workbench.emit.core.python import INDENT, LINE, assigned, call, identifier, written
+from workbench.emit.core.python import INDENT, LINE, assigned, call, identifier, literal, written
 from workbench.graph.annotations.formats import clip_function
 from workbench.graph.execution.dataset_parameters import parameter_of, parameters, reader_name
 from workbench.graph.execution.pipelines import SHARD_SEED
@@ -120,7 +120,11 @@ class Emitter:
         self._transfers = {
             n.id: transfers(n, catalog[n.op], self._devices) for n in self.every_node()
         }
-        self._constants = Constants(known or {})
+        data = {
+            name: f'__file__.removesuffix(".py") + {literal(ending)}'
+            for name, ending in resolved.beside.items()
+        }
+        self._constants = Constants({**data, **(known or {})})
         if lift:
             self._constants.add_values(self.every_node(), catalog, self.value_text, self.lifts)
         self._constants.add_policies(self.every_node())

@@ -29,6 +29,9 @@ class ResolvedGraph(TypedGraph):
     """
 
     facts: Mapping[str, DataFacts] = field(default_factory=dict)
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """For each of ``data_constants`` what follows the program's own path, without ``.py``, in the
+    path of the data."""
 
     @cached_property
     def outputs(self) -> Mapping[str, TensorType]:

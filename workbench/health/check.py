@@ -174,9 +174,9 @@ class FolderCheck:
                 f"`workbench check {self.dataset} --good NEW_FOLDER` writes the data without the "
                 "bad ones."
             )
-        left_out = {file.file for file in self.of_level("bad", "damaged")}
+        skipped = self.skipped
         written = dump_file_list(
-            file for file in list_samples(self.dataset) if file.name not in left_out
+            file for file in list_samples(self.dataset) if file.name not in skipped
         )
         if not written:
             raise DataError(f"No file of {self.dataset} can be used and can be in a list.")
@@ -189,7 +189,7 @@ class FolderCheck:
         or for COCO other annotations. A program takes the path that this returns in their place.
         Raises DataError where none is left or the folder is there already, and OSError.
         """
-        names = {file.file for file in self.of_level("bad", "damaged")}
+        names = self.skipped
         if self.dataset.in_memory:
             listed = ", ".join(sorted(names, key=int)[:20])
             raise DataError(
@@ -203,14 +203,31 @@ class FolderCheck:
         return os.fspath(write_without(self.dataset, names, Path(folder)))
 
     @property
+    def skipped(self) -> frozenset[str]:
+        """Names of the samples that a program skips: those that are bad or damaged."""
+        return frozenset(file.file for file in self.of_level("bad", "damaged"))
+
+    @property
     def unlistable(self) -> tuple[str, ...]:
         """Names of the good files that ``good_list`` leaves out, for a line break in them."""
-        left_out = {file.file for file in self.of_level("bad", "damaged")}
+        skipped = self.skipped
         return tuple(
             file.name
             for file in list_samples(self.dataset)
-            if file.name not in left_out and not fits_list(file)
+            if file.name not in skipped and not fits_list(file)
         )
+
+    def describe_skipped(self) -> str:
+        """How many of the files a program skips, by level."""
+        counts: dict[str, int] = {
+            level: sum(map(_is_file, self.of_level(level))) for level in LEVELS[:2]
+        }
+        if load_source(self.dataset.kind).lists_files:
+            counts["with a line break in the name"] = len(self.unlistable)
+        words = ", ".join(f"{count:,} {level}" for level, count in counts.items() if count)
+        total = sum(counts.values())
+        number = f"{total:,} of {self.count:,} files of {self.dataset} are skipped"
+        return f"{number} ({words})" if words else number
 
     def bad_list(self) -> bytes:
         """The paths of the others, one a line; none with a line break, nor what is no file."""

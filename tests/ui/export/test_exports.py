@@ -235,6 +235,36 @@ def test_the_list_of_usable_files_is_written_and_the_check_reported(
     assert "bad.jpg" in screen["data", "report"]["text"]
 
 
+def test_a_program_that_skips_bad_files_is_saved_with_its_list(
+    make: Make, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "some" / "c"
+    folder.mkdir(parents=True)
+    shutil.copy(next(photos.rglob("*.jpg")), folder / "good.jpg")
+    (folder / "bad.jpg").write_text("words")
+    model, screen = make(folder.parent, roots=Roots((str(tmp_path),)), connected=False)
+    model.receive("code", "in_view", True)
+    model.receive("code", "skip_bad", True)
+    assert "Check the files first" in screen["code", "fault"]["message"]
+    model.act("data", {"do": "check"})
+    screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
+    screen.wait(lambda s: not s["code", "fault"]["message"], "the code")
+    assert "file_list=GOOD_DATA" in screen["code", "files"][0]["text"]
+    save = {"do": "save", "path": "pipe.py", "overwrite": False}
+    (tmp_path / "pipe.good_data.txt").write_text("another")
+    model.act("code", save)
+    assert "pipe.good_data.txt is there already" in screen["code", "overwrite"]["message"]
+    assert not (tmp_path / "pipe.py").exists()
+    model.act("code", {**save, "overwrite": True})
+    assert screen["code", "message"].endswith("pipe.py and pipe.good_data.txt")
+    assert (tmp_path / "pipe.good_data.txt").read_text() == f"{folder / 'good.jpg'} 0\n"
+    saved = (tmp_path / "pipe.py").read_text()
+    assert saved.startswith(screen["code", "files"][0]["text"].rstrip())
+    model.receive("code", "skip_bad", False)
+    assert "GOOD_DATA" not in screen["code", "files"][0]["text"]
+
+
 def test_what_was_said_of_a_file_ends_with_the_graph_and_target_it_was_said_of(
     shown: Ready, tmp_path: Path
 ) -> None:

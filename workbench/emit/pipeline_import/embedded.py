@@ -79,8 +79,12 @@ def _document(content: Mapping[str, Any]) -> Document:
 def _exported_again(content: Mapping[str, Any], catalog: Catalog) -> Export:
     """What the graph gives here. Raises WorkbenchError where it cannot be exported."""
     match content:
-        case {"target": str(target), "options": {"with_": str(with_), "reads": dict(reads)}}:
+        case {
+            "target": str(target),
+            "options": {"with_": str(with_), "reads": dict(reads), "beside": dict(beside)},
+        }:
             known = all(argument in _READERS for argument in map(str, reads.values()))
+            known = known and all(isinstance(ending, str) for ending in beside.values())
         case _:
             known = False
     if not known:
@@ -88,7 +92,7 @@ def _exported_again(content: Mapping[str, Any], catalog: Catalog) -> Export:
     with written_not_run():
         # a graph of its own: that its functions may be written must not be kept
         resolved = resolve(_document(content).graph, catalog)
-        return export_resolved(resolved, target, {}, with_, reads)
+        return export_resolved(resolved, target, {}, with_, reads, beside)
 
 
 def _is_same_code(found: EmbeddedGraph, written: str) -> bool:

@@ -25,12 +25,19 @@ from workbench.catalog.spec import CATALOG, Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.embedded_graph import embed_graph
 from workbench.errors import GraphExportError, SaveError
-from workbench.graph.execution.dataset_parameters import parameter_of, read_as
+from workbench.files import write_folder, write_text
+from workbench.graph.execution.dataset_parameters import (
+    data_constant,
+    parameter_of,
+    read_as,
+    with_data_constants,
+)
 from workbench.graph.model import GRAPH, Graph
 from workbench.graph.resolved import ResolvedGraph, resolve
 from workbench.graph.storage.layout import Document, dump_document
 from workbench.names import did_you_mean
 from workbench.sources import Data, DataFacts, Datasets, data_facts, load_source, open_datasets
+from workbench.sources.common.good_data import GoodData
 
 MOST_SHOWN = 80_000
 """Characters of what an export shows of itself."""
@@ -83,6 +90,8 @@ class Export:
     """What the files do otherwise than the graph, a sentence each."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of ``export_resolved`` by which it makes the same code again without the data."""
+    good: GoodData | None = None
+    """The data without the skipped samples, which the program reads from next to itself."""
 
     def __repr__(self) -> str:
         files = (f"{path} ({code.text.count(chr(10))} lines)" for path, code in self.files.items())
@@ -106,6 +115,44 @@ class Export:
             print(wb.export(graph).main.text)
         """
         return next(iter(self.files.values()))
+
+    def write(self, path: str | Path) -> list[Path]:
+        """Write the files, and the data without the skipped samples next to the program.
+
+        ``path`` is a file; of an export with several files it is a new folder. Returns the
+        absolute paths, that of the program first. Raises SaveError: nothing is written for a name
+        that the program could not have, or if a folder is there already::
+
+            wb.export(graph, data="photos", skip_bad=True).write("pipe.py")
+        """
+        target = Path(path).expanduser().absolute()
+        files = {name: file.text for name, file in self.files.items()}
+        if len(files) == 1:
+            self.require_name(target)
+        program = self.beside(target)
+        places = [*self.good.sources(program)] if self.good else []
+        if there := next(filter(Path.is_dir, places), None):
+            raise SaveError(f"{there} is there already: remove it, or name another program.")
+        if len(files) == 1:
+            written = [write_text(target, *files.values())]
+        else:
+            written = write_folder(target, files)
+        try:
+            return [*written, *(self.good.place(program) if self.good else ())]
+        except OSError as error:
+            raise SaveError(
+                f"{error.filename or places[0]} was not written: {error.strerror or error}."
+            ) from None
+
+    def beside(self, target: Path) -> Path:
+        """The program next to which the good data are, if the export is written to ``target``.
+
+        A notebook does not know its name: it reads them under its usual one.
+        """
+        own = next(iter(self.files))
+        if len(self.files) > 1:
+            return target / own
+        return target if own.endswith(".py") else target.with_name(own)
 
     def require_name(self, path: str | Path) -> None:
         """Raise SaveError where the one file could not be used under that name.
@@ -167,6 +214,7 @@ def export(
     data: Data | None = None,
     facts: Mapping[str, DataFacts] | None = None,
     plain: bool = False,
+    good: GoodData | None = None,
 ) -> Export:
     """The graph as code for a target; nothing is written.
 
@@ -176,18 +224,21 @@ def export(
     the data. ``facts`` are those of ``data`` by parameter, if they were read before
     (``workbench.sources.data_facts``); ``{}`` omits these warnings. The main file carries the
     graph in a comment at its end, by which ``from_file`` reads it back exactly and without running
-    it, unless ``plain``. Raises GraphFaultsError where the graph cannot run, GraphExportError where
-    it cannot go to the target or there is no such target::
+    it, unless ``plain``. ``good`` are data without bad samples, in the place of ``data``: the
+    program reads them from next to itself. Raises GraphFaultsError where the graph cannot run,
+    GraphExportError where it cannot go to the target or there is no such target::
 
         loader = wb.export(graph, "pytorch", with_="training", plain=True)
         print(loader.main.text)
     """
     load_target(target)
     catalog = catalog or load_catalog()
-    datasets = open_datasets(data) if data is not None else {}
+    datasets = good.datasets if good else open_datasets(data) if data is not None else {}
     if facts is None:
         facts = {name: data_facts(each) for name, each in read_as(graph, datasets).items()}
-    made = export_resolved(resolve(graph, catalog, facts), target, datasets, with_)
+    resolved, endings = resolve(graph, catalog, facts), good.endings if good else {}
+    made = export_resolved(resolved, target, datasets, with_, beside=endings)
+    made = replace(made, good=good)
     return made if plain else with_embedded_graph(made, Document(graph))
 
 
@@ -197,16 +248,18 @@ def export_resolved(
     data: Datasets,
     with_: str = "",
     reads: Mapping[str, str] | None = None,
+    beside: Mapping[str, str] | None = None,
 ) -> Export:
     """``export`` of a graph that has been resolved with the facts of its data, without comment.
 
     ``reads`` are the arguments of DALI's readers that are given the data as they are, by source;
-    by default they are found by ``data``.
+    by default they are found by ``data``. ``beside`` are the ``endings`` of ``GoodData``, which the
+    program reads from next to itself.
     """
     found = load_target(target)
     reads = _read_directly(resolved.graph, data) if reads is None else reads
     part = _with_readers(resolved.graph, reads)
-    resolved = resolved.of(part)
+    resolved = _reading_beside(resolved.of(part), beside or {})
     if part.settings.pipelines > 1 and not found.side_by_side:
         able = [name for name in target_names() if load_target(name).side_by_side]
         raise GraphExportError(
@@ -215,7 +268,21 @@ def export_resolved(
         )
     files = _emitter(target, found, with_)(resolved)
     notes = found.notes(resolved) if found.notes is not None and not with_ else ()
-    return Export(target, files, tuple(notes), {"with_": with_, "reads": dict(reads)})
+    options = {"with_": with_, "reads": dict(reads), "beside": dict(beside or {})}
+    return Export(target, files, tuple(notes), options)
+
+
+def _reading_beside(resolved: ResolvedGraph, endings: Mapping[str, str]) -> ResolvedGraph:
+    """The graph with data that lie beside the program, in the place of those that it is given."""
+    if not endings:
+        return resolved
+    names = {name: data_constant(name) for name in endings}
+    return replace(
+        resolved,
+        graph=with_data_constants(resolved.graph, names),
+        facts={names.get(name, name): facts for name, facts in resolved.facts.items()},
+        beside={names[name]: ending for name, ending in endings.items()},
+    )
 
 
 def with_embedded_graph(made: Export, document: Document) -> Export:

@@ -11,10 +11,12 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.core.epoch_shuffle import require_checkpointing, shuffles_after_epoch
 from workbench.emit.core.outputs import require_no_regions
+from workbench.emit.core.python import literal
 from workbench.emit.emitter import Emitter
 from workbench.emit.targets import Target
 from workbench.emit.templates.rendering import render, values_of
 from workbench.emit.templates.template_parts import (
+    BESIDE,
     HIDDEN_FOLDERS,
     body_of,
     docstring_title,
@@ -42,10 +44,12 @@ def emit_notebook(resolved: ResolvedGraph) -> Mapping[str, Code]:
     name, _, about = " ".join(docstring_title(graph).split()).partition(": ")
     reads_hidden = any(source.kind.endswith(":file_root") for source in graph.sources)
     cells: list[dict[str, Any]] = []
-    values = values_of(make_parts(emitter, body, "", {})) | {
+    # A notebook has no ``__file__``: it reads what is in its folder under the usual name.
+    beside = {name: literal(f"pipeline{ending}") for name, ending in resolved.beside.items()}
+    values = values_of(make_parts(emitter, body, "", {}, beside)) | {
         "name": name,
         "about": about,
-        "remarks": warning_lines(resolved) + HIDDEN_FOLDERS * reads_hidden,
+        "remarks": warning_lines(resolved) + BESIDE * bool(beside) + HIDDEN_FOLDERS * reads_hidden,
         "checkpointing": shuffles_after_epoch(nodes),
         "steps": [_step(step, emitter) for step in _steps(nodes, catalog)],
         "given": [emitter.names[port] for port in graph.outputs.values()],

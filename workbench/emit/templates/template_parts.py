@@ -19,7 +19,7 @@ from workbench.emit.core.python import INDENT, LINE, constant, signature
 from workbench.emit.core.seed_sequence import pipeline_seed_is_enough
 from workbench.emit.core.views import written_views
 from workbench.emit.emitter import Emitter
-from workbench.graph.execution.dataset_parameters import parameters
+from workbench.graph.execution.dataset_parameters import data_constants, parameters
 from workbench.graph.execution.pipelines import SHARD_SEED
 from workbench.graph.model import Graph, Node, Settings
 from workbench.graph.resolved import ResolvedGraph
@@ -93,6 +93,11 @@ HIDDEN_FOLDERS = """
 DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
 data has some, export again with it as data: the code then skips them."""
 """Follows the title of a program whose reader is given ``file_root``."""
+BESIDE = """
+
+Bad files are skipped: the program reads the others in GOOD_DATA, next to itself.
+`workbench export --skip-bad` wrote both."""
+"""Follows the title of a program that reads data from next to itself."""
 
 
 def pipeline_parts(
@@ -192,7 +197,7 @@ def make_parts(
     """Everything that follows from the definition; ``more`` are further constants."""
     graph, settings = emitter.graph, emitter.graph.settings
     given = parameters(emitter.ordered)
-    kinds = list(dict.fromkeys(given.values()))
+    kinds = list(dict.fromkeys([*given.values(), *data_constants(emitter.ordered).values()]))
     found = [kind for kind in kinds if not kind.argument_name]
     modules = sorted({module for kind in kinds for module in kind.imports})
     constants = {
@@ -227,6 +232,7 @@ def make_parts(
     return TemplateParts(
         title=docstring_title(graph)
         + warning_lines(emitter.resolved)
+        + BESIDE * bool(emitter.resolved.beside)
         + HIDDEN_FOLDERS
         * any(f"file_root={name}" in line for name in given for line in definition),
         constants="\n".join(

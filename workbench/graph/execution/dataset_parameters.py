@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from workbench.errors import DataError
@@ -109,7 +109,32 @@ def found_by_source(node: Node) -> frozenset[str]:
 
 
 def parameters(nodes: Iterable[Node]) -> dict[str, SourceKind]:
-    """The parameters of a program of these nodes that name data, and what each is."""
+    """The parameters of a program of these nodes that name data, and what each is.
+
+    Data that lie beside the program are no parameter: see ``data_constants``.
+    """
+    return {name: kind for name, kind in _named_data(nodes).items() if not name.isupper()}
+
+
+def data_constants(nodes: Iterable[Node]) -> dict[str, SourceKind]:
+    """The constants of a program of these nodes that name data, and what each is."""
+    return {name: kind for name, kind in _named_data(nodes).items() if name.isupper()}
+
+
+def data_constant(parameter: str) -> str:
+    """The constant in the place of a parameter: ``GOOD_DATA`` for ``data``."""
+    return f"GOOD_{parameter}".upper()
+
+
+def with_data_constants(graph: Graph, names: Mapping[str, str]) -> Graph:
+    """The graph with constants in the place of parameters: ``names`` has them by parameter."""
+    for source in graph.sources:
+        if (name := parameter_of(source)) in names:
+            graph = graph.replace_node(replace(source, dataset=names[str(name)]))
+    return graph
+
+
+def _named_data(nodes: Iterable[Node]) -> dict[str, SourceKind]:
     found: dict[str, SourceKind] = {}
     for node in nodes:
         if isinstance(node, Source) and (name := parameter_of(node)) is not None:

@@ -208,6 +208,7 @@ def graph_fields(
             "source": state.checked.source.text if state.checked.source else "",
             "target": state.target,
             "in_view": state.code_in_view,
+            "skip_bad": state.skip_bad,
             "graph_number": history.opens,
             "message": state.code_message,
             "overwrite": state.overwrite.get("code", NO_QUESTION),

@@ -28,6 +28,7 @@ _SWITCHES = {
     ("canvas", "show_targets"): "show_targets",
     ("canvas", "in_view"): "canvas_in_view",
     ("code", "in_view"): "code_in_view",
+    ("code", "skip_bad"): "skip_bad",
     ("inspector", "effect_open"): "effect_open",
 }
 """Fields of two values -> where the state has them."""

@@ -396,7 +396,7 @@ class ViewModel:
         if document is not state.shared_of:
             state.shared, state.shared_of = b"", document
         unread = self._follow_data()
-        state.follow_savable(self.graph, state.target, self.data_panel.dataset)
+        state.follow_savable(self.graph, state.target, self.data_panel.dataset, state.skip_bad)
         follow_graph(state, self.graph, self.catalog)
         self.sessions.follow()
         if state.checked.graph is not self.graph:

@@ -415,6 +415,7 @@ COMPONENTS: tuple[Component, ...] = (
             Field("target", "both", "script", "What the graph is shown as."),
             Field("targets", "show", [], "list[TargetEntry]", holds=views.TargetEntry),
             Field("in_view", "both", False, "Whether it is on the screen: only then it is sent."),
+            Field("skip_bad", "both", False, "Whether the code reads a list of the good files."),
             Field(
                 "files",
                 "show",

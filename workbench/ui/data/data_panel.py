@@ -17,7 +17,13 @@ from workbench.engine.protocol.exit_status import printable
 from workbench.engine.protocol.heartbeat import warn_of_silence
 from workbench.engine.protocol.worker_progress import NO_ANSWER
 from workbench.engine.resources.root_guard import require_listed
-from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
+from workbench.errors import (
+    CancelledError,
+    DataError,
+    GraphEditError,
+    GraphExportError,
+    WorkbenchError,
+)
 from workbench.graph.execution.dataset_parameters import (
     missing_ports,
     parameter_of,
@@ -44,6 +50,7 @@ from workbench.sources import (
     require_dataset,
     taken_as,
 )
+from workbench.sources.common.good_data import GoodData
 from workbench.ui.contract.actions.panels import (
     BrowseFolders,
     CheckFolder,
@@ -127,6 +134,7 @@ class DataPanel:
         """It as the graph's source reads it, which may be with its targets."""
         self.found: FolderCheck | None = None
         """What the last check of these files found."""
+        self._good: tuple[FolderCheck | None, GoodData | None] = (None, None)
         self.facts: dict[str, DataFacts] = {}
         """By parameter what is known of the data once they are counted, for warnings."""
         self.report: TextFile = {"number": 0, "text": ""}
@@ -325,6 +333,27 @@ class DataPanel:
             return self.found.write_good(str(folder / next(free)))
         except OSError as error:
             raise DataError(f"{folder}: {error.strerror}. Use a writable folder.") from None
+
+    def good_data(self) -> GoodData:
+        """The data without the files that the last check found bad or damaged.
+
+        Raises GraphExportError if nothing was checked or no list can name the files, and DataError
+        if no file is good.
+        """
+        if self.found is None:
+            raise GraphExportError("Check the files first, in the Data panel.")
+        if len(self.datasets) > 1 or not load_source(self.found.dataset.kind).lists_files:
+            raise GraphExportError(
+                "Bad files can be skipped here only if the graph reads one folder or list of "
+                "files. Use `workbench export --skip-bad`."
+            )
+        checked, good = self._good
+        if checked is not self.found or good is None:
+            good = GoodData(
+                {self.parameter: self.found.dataset}, {self.parameter: self.found.skipped}
+            )
+            self._good = self.found, good
+        return good
 
     def make_report(self) -> None:
         """Make the report in the background. Raises GraphEditError where nothing was checked."""

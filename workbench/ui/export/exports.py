@@ -22,12 +22,13 @@ from workbench.emit.targets import (
     target_names,
     with_embedded_graph,
 )
-from workbench.errors import GraphEditError, GraphExportError, OverwriteError
-from workbench.files import encode_text
+from workbench.errors import DataError, GraphEditError, GraphExportError, OverwriteError
+from workbench.files import encode_text, require_new
 from workbench.graph.edits.fragment import with_generators
 from workbench.graph.storage.layout import Document, Frame, Layout, dump_document
 from workbench.health import FolderCheck
 from workbench.roots import Roots
+from workbench.sources import data_facts
 from workbench.ui.canvas.canvas_actions import all_folded_generators
 from workbench.ui.canvas.canvas_views import on_drawn_nodes
 from workbench.ui.contract.actions import bar, canvas, panels
@@ -68,9 +69,15 @@ def require_entry(name: str) -> None:
         raise GraphExportError(f"{target} cannot be exported with {with_!r}.")
 
 
-def _export(checked: Checked, chosen: str, panel: DataPanel) -> Export:
+def _export(checked: Checked, chosen: str, panel: DataPanel, skip_bad: bool) -> Export:
     """The export that an entry's name means."""
     target, _, with_ = chosen.partition(_WITH)
+    if skip_bad:
+        good = panel.good_data()
+        facts = {name: data_facts(each) for name, each in good.datasets.items()}
+        running = replace(checked.running, facts=facts)
+        made = export_resolved(running, target, good.datasets, with_, beside=good.endings)
+        return replace(made, good=good)
     running = replace(checked.running, facts=panel.facts)
     return export_resolved(running, target, panel.datasets, with_)
 
@@ -89,13 +96,14 @@ class Exports:
         self._catalog = catalog
         self._tried: dict[str, tuple[tuple[object, ...], Export | str]] = {}
         """Target -> what was exported, and the code or the reason why there is none."""
-        self._of: tuple[Any, ...] = (None,) * 6
+        self._of: tuple[Any, ...] = (None,) * 8
         """What the fields are of."""
         self._fields = _no_code(NO_FAULT)
 
     def fields(self, state: ViewState, layout: Layout, panel: DataPanel) -> dict[str, Any]:
         """The panel's fields. While nobody looks, code that is out of date is dropped."""
-        of = state.target, state.checked, layout, state.inspected, panel.datasets, panel.facts
+        shown = state.target, state.skip_bad, state.checked, layout, state.inspected
+        of = *shown, panel.datasets, panel.facts, panel.found
         if any(a is not b for a, b in zip(of, self._of, strict=True)):
             in_view = state.code_in_view
             self._of = of if in_view else (None,) * len(of)
@@ -123,7 +131,7 @@ class Exports:
             first = on_drawn_nodes(checked.whole, layout, faults)[0]
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
             return {"message": f"{str(first).strip()}{more}", "node": first.node}
-        reason = self._try(checked, state.target, panel)
+        reason = self._try(checked, state.target, panel, state.skip_bad)
         if isinstance(reason, Export):
             return reason
         # the message begins with the place: ``node: ...`` or ``node.arg: ...``
@@ -131,16 +139,16 @@ class Exports:
         node = all_folded_generators(graph, self._catalog, layout).get(named, (named, ""))[0]
         return {"message": reason, "node": node if graph.has(node) else ""}
 
-    def _try(self, checked: Checked, target: str, panel: DataPanel) -> Export | str:
+    def _try(self, checked: Checked, target: str, panel: DataPanel, skip_bad: bool) -> Export | str:
         """The code of a sound graph, or why it cannot go there."""
-        made_from = checked, panel.datasets, panel.facts
+        made_from = checked, panel.datasets, panel.facts, skip_bad and panel.found
         before = self._tried.get(target)
         if before is not None and all(map(is_, before[0], made_from)):
             return before[1]
         found: Export | str
         try:
-            found = _export(checked, target, panel)
-        except GraphExportError as error:
+            found = _export(checked, target, panel, skip_bad)
+        except (GraphExportError, DataError) as error:
             found = str(error)
         self._tried[target] = made_from, found
         return found
@@ -191,17 +199,18 @@ def save_as(
     GraphEditError where the graph cannot run.
     """
     if isinstance(action, bar.DownloadScript):
-        (file,) = _exported(state.checked, "script", document, panel).files.values()
+        (file,) = _exported(state.checked, "script", document, panel, False).files.values()
         state.script = TextFile(number=state.script["number"] + 1, text=file.text)
         return ""
     component = "code" if isinstance(action, panels.SaveCode) else "bar"
     target = state.target if component == "code" else "script"
+    skip_bad = state.skip_bad and component == "code"
 
     def write() -> str:
         if isinstance(action, bar.SaveGraph):
             output = OutputPath(action.path, ".json", roots, action.overwrite)
             return f"Saved {output.write(encode_text(dump_document(document), action.path))}"
-        exported = _exported(state.checked, target, document, panel)
+        exported = _exported(state.checked, target, document, panel, skip_bad)
         return _save_code(exported, action.path, roots, action.overwrite)
 
     return _ask_first(state, component, action, write)
@@ -260,15 +269,32 @@ def _save_code(exported: Export, path: str, roots: Roots | None, overwrite: bool
     (name, file), *_ = files.items()
     output = OutputPath(path, Path(name).suffix, roots, overwrite)
     exported.require_name(output.path)
-    return f"Saved {output.write(encode_text(file.text, path))}"
+    lists = _lists_beside(exported, output.path)
+    if not overwrite:
+        for place in (output.path, *lists):
+            require_new(place)
+    for place, content in lists.items():
+        OutputPath(str(place), ".txt", roots, overwrite).write(content)
+    saved = f"Saved {output.write(encode_text(file.text, path))}"
+    return f"{saved} and {', '.join(place.name for place in lists)}" if lists else saved
 
 
-def _exported(checked: Checked, target: str, document: Document, panel: DataPanel) -> Export:
+def _lists_beside(exported: Export, program: Path) -> dict[Path, bytes]:
+    """The lists of good files that a program reads from next to itself."""
+    if exported.good is None:
+        return {}
+    beside = exported.beside(program)
+    return {place: source.read_bytes() for place, source in exported.good.sources(beside).items()}
+
+
+def _exported(
+    checked: Checked, target: str, document: Document, panel: DataPanel, skip_bad: bool
+) -> Export:
     """The files as they are saved, with the graph in the main one."""
     if checked.source is None:
         raise GraphEditError(f"Not exported: {checked.faults[0]}")
     frames = document.layout.frames.values()
-    made = with_frame_comments(_export(checked, target, panel), frames)
+    made = with_frame_comments(_export(checked, target, panel, skip_bad), frames)
     return with_embedded_graph(made, replace(document, graph=checked.graph))
 
 

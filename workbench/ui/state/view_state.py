@@ -187,6 +187,8 @@ class ViewState:
     """Fixes for ``unread``."""
     code_in_view: bool = False
     """Whether the code is on the screen."""
+    skip_bad: bool = False
+    """Whether the code reads a list of the files that the last check found good."""
     shared: bytes = b""
     """The picture to share, of ``shared_of``."""
     shared_of: Document | None = None

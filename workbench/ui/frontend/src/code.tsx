@@ -27,6 +27,7 @@ function Code({ link, root }: PanelProps<"code">) {
   const folder = useField(link, "save_folder", "");
   const note = useField(link, "note", "");
   const listsFiles = useField(link, "lists_files", false);
+  const skipBad = useField(link, "skip_bad", false);
   const message = useField(link, "message", "");
   const [question, close] = useQuestion(useField(link, "overwrite", NO_QUESTION));
   const [chosen, choose] = useState("");
@@ -38,6 +39,8 @@ function Code({ link, root }: PanelProps<"code">) {
   const file = files.find((each) => each.path === chosen) ?? files[0] ?? NOTHING;
   const source = useMemo(() => readable(file.path, file.text), [file.path, file.text]);
   const several = files.length > 1;
+  const whole = several ? "All files, as a ZIP archive" : undefined;
+  const downloaded = skipBad ? "Save it: the list of good files belongs next to it" : whole;
   /** What the whole is called: the one file, or a folder of the target's name. */
   const usual = several ? target : (files[0]?.path ?? "");
   const graph = useField(link, "graph_number", 0);
@@ -86,6 +89,17 @@ function Code({ link, root }: PanelProps<"code">) {
     <>
       <div class="wb-controls">
         <Targets link={link} />
+        <label class="wb-check">
+          <input
+            type="checkbox"
+            data-wb="skip-bad"
+            checked={skipBad}
+            onChange={(event) => link.set("skip_bad", event.currentTarget.checked)}
+          />
+          <span data-tip="The code reads a list of the good files, which is saved next to it">
+            Skip bad files
+          </span>
+        </label>
         <span class="wb-grow" />
         <span class="wb-code-message" role="status" aria-live="polite" data-wb="message">
           {said}
@@ -96,8 +110,8 @@ function Code({ link, root }: PanelProps<"code">) {
             label="Download"
             name="download"
             icon="download"
-            disabled={!file.path}
-            data-tip={several ? "All files, as a ZIP archive" : undefined}
+            disabled={!file.path || skipBad}
+            data-tip={downloaded}
             onClick={fetch}
           />
           <form class="wb-code-save" onSubmit={save}>

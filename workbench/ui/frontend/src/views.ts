@@ -1281,6 +1281,7 @@ export interface CodeFields {
   target: string;
   targets: TargetEntry[];
   in_view: boolean;
+  skip_bad: boolean;
   files: CodeFile[];
   highlighted: Record<string, number[]>;
   fault: Partial<CodeFault>;
@@ -1341,7 +1342,7 @@ export interface Components {
   tabs: { fields: TabsFields; both: "tab"; actions: TabsActions };
   preview: { fields: PreviewFields; both: "mode" | "show_original" | "baseline" | "against" | "batch" | "seed" | "pinned" | "repeat" | "tiles" | "tile_size" | "lossless" | "shown_classes" | "shown_branches" | "shown_augmentations" | "show_targets" | "show_statistics" | "marked"; actions: PreviewActions };
   speed: { fields: SpeedFields; both: "part" | "effort" | "batch_size" | "threads" | "pipelines" | "overlay" | "selected_records"; actions: SpeedActions };
-  code: { fields: CodeFields; both: "target" | "in_view"; actions: CodeActions };
+  code: { fields: CodeFields; both: "target" | "in_view" | "skip_bad"; actions: CodeActions };
   data: { fields: DataFields; both: never; actions: DataActions };
   status: { fields: StatusFields; both: never; actions: StatusActions };
 }

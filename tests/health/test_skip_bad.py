@@ -1,0 +1,198 @@
+"""Programs that skip bad files read every good file once; what is wrong with a list is told."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+import workbench as wb
+from tests.damaged import DAMAGED, REFUSED
+from tests.emit.targets.test_execute import require
+from tests.health import skip_bad_epochs
+from tests.sources.written import Photos, write_record_io, write_tfrecord, write_webdataset
+from tests.thorough import one_in
+from workbench.cli import main
+from workbench.emit.targets import export
+from workbench.graph import Graph, load_recipe
+from workbench.graph.edits.edit import set_setting
+from workbench.health.skip_bad import without_bad
+from workbench.sources import open_datasets
+
+pytestmark = pytest.mark.timeout(600)
+
+FILES = 100
+KINDS = {name: make for name, (make, _) in (REFUSED | DAMAGED).items()}
+SHARES = [round(1 + 49 * number / 19) for number in range(20)]
+"""Percent of the files that are bad, in 20 folders."""
+
+
+def small(path: Path) -> bytes:
+    buffer = io.BytesIO()
+    with Image.open(path) as image:
+        image.thumbnail((48, 48))
+        image.save(buffer, "JPEG")
+    return buffer.getvalue()
+
+
+@pytest.fixture(scope="module")
+def small_photos(photos: Path) -> list[bytes]:
+    return [small(path) for path in sorted(photos.rglob("*.jpg"))[:FILES]]
+
+
+def write_damaged(folder: Path, photos: list[bytes], share: int) -> tuple[set[int], set[int]]:
+    """A class folder for each file; labels of those that are good, and that may be skipped."""
+    chance = random.Random(share)
+    places = chance.sample(range(FILES), share)
+    kinds = [*KINDS, "gone.jpg"]
+    chance.shuffle(kinds)
+    silent = set()
+    for number in range(FILES):
+        place = folder / f"{number:03}"
+        place.mkdir(parents=True)
+        content = photos[number % len(photos)]
+        if number not in places:
+            (place / "good.jpg").write_bytes(content)
+            continue
+        name = kinds[places.index(number) % len(kinds)]
+        if name == "gone.jpg":
+            (place / name).symlink_to(folder / "nowhere")
+        else:
+            (place / name).write_bytes(KINDS[name](content))
+        if name in DAMAGED:
+            silent.add(number)
+    return set(range(FILES)) - set(places), silent
+
+
+def a_graph() -> Graph:
+    return set_setting(load_recipe("imagenet-train"), batch_size=8, num_threads=2)
+
+
+def run(target: str, *programs: Path) -> list[list[list[int]]]:
+    ran = subprocess.run(
+        [sys.executable, "-m", skip_bad_epochs.__name__, target, *map(str, programs)],
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    found: list[list[list[int]]] = json.loads(ran.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.fixture(scope="module")
+def damaged(
+    tmp_path_factory: pytest.TempPathFactory, small_photos: list[bytes]
+) -> dict[int, tuple[Any, set[int], set[int]]]:
+    """For each share that was asked for the good data, and labels as of ``write_damaged``."""
+    root = tmp_path_factory.mktemp("damaged")
+
+    class Folders(dict[int, tuple[Any, set[int], set[int]]]):
+        def __missing__(self, share: int) -> tuple[Any, set[int], set[int]]:
+            labels = write_damaged(root / str(share), small_photos, share)
+            good, told = without_bad(open_datasets(str(root / str(share))))
+            assert f" of {FILES} files of " in told
+            self[share] = good, *labels
+            return self[share]
+
+    return Folders()
+
+
+@pytest.mark.parametrize("target", one_in(10, [*skip_bad_epochs.TARGETS]))
+@pytest.mark.parametrize("shares", [(1, 14, 50), pytest.param(SHARES, marks=pytest.mark.thorough)])
+def test_every_program_returns_every_good_file_once(
+    target: str, shares: Sequence[int], damaged: dict[int, Any], tmp_path: Path
+) -> None:
+    if target not in ("script", "dynamic"):
+        require(target)
+    programs = []
+    for share in shares:
+        made = export(a_graph(), target, good=damaged[share][0])
+        (tmp_path / str(share)).mkdir()
+        program, listed = made.write(tmp_path / str(share) / "program.py")
+        assert listed.name == "program.good_data.txt"
+        programs.append(program)
+    for share, epochs in zip(shares, run(target, *programs), strict=True):
+        _, good, silent = damaged[share]
+        for labels in epochs:
+            assert len(labels) == len(set(labels))
+            assert good <= set(labels) <= good | silent
+
+
+@pytest.mark.parametrize("write", [write_webdataset, write_tfrecord, write_record_io])
+def test_records_are_read_by_an_index_of_the_good_ones(
+    write: Callable[[Photos, Path], Path], small_photos: list[bytes], tmp_path: Path
+) -> None:
+    bad = {3: b"words" * 50, 8: b"\xff\xd8" * 30, 15: REFUSED["bomb.png"][0](b"")}
+    samples = [(bad.get(number, small_photos[number]), number) for number in range(20)]
+    data = write(samples, tmp_path / "records")
+    made = wb.export(graph_of(data), "pytorch", data=data, skip_bad=True)
+    program, placed = made.write(tmp_path / "loader.py")
+    assert placed == tmp_path / "loader.good_data"
+    ((first, second),) = run("pytorch", program)
+    assert sorted(first) == sorted(second) == sorted({*range(20)} - bad.keys())
+    with pytest.raises(wb.SaveError, match=r"loader\.good_data is there already"):
+        made.write(tmp_path / "loader.py")
+
+
+def graph_of(data: Path) -> Graph:
+    graph = wb.read(data, random_shuffle=True).decode().resize(size=(32, 32))
+    return set_setting(graph, batch_size=8, num_threads=2)
+
+
+def test_the_command_tells_how_many_are_skipped(
+    small_photos: list[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, content in {
+        "a.jpg": small_photos[0],
+        "b.jpg": b"words",
+        "c\nd.jpg": small_photos[1],
+        "e.jpg": small_photos[2],
+    }.items():
+        (tmp_path / "flat").mkdir(exist_ok=True)
+        (tmp_path / "flat" / name).write_bytes(content)
+    arguments = ["export", "rotate-jitter", "--skip-bad", "-o", "pipe.py"]
+    refused = CliRunner().invoke(main, arguments)
+    assert (refused.exit_code, "--skip-bad needs --data" in refused.stderr) == (2, True)
+    ran = CliRunner().invoke(main, [*arguments, "--data", "flat"])
+    assert ran.exit_code == 0, ran.output
+    assert ran.stdout.split() == [str(tmp_path / "pipe.py"), str(tmp_path / "pipe.good_data.txt")]
+    told = "2 of 4 files of flat are skipped (1 bad, 1 with a line break in the name)"
+    assert told in ran.stderr
+    listed = (tmp_path / "pipe.good_data.txt").read_text()
+    assert listed == f"{tmp_path / 'flat' / 'a.jpg'} 0\n{tmp_path / 'flat' / 'e.jpg'} 0\n"
+    (tmp_path / "flat" / "b.jpg").write_bytes(small_photos[3])
+    again = CliRunner().invoke(main, [*arguments, "--data", "flat"])
+    assert "1 of 4 files" in again.stderr
+    assert "b.jpg 0\n" in (tmp_path / "pipe.good_data.txt").read_text()
+
+
+def test_a_notebook_reads_the_list_under_its_usual_name(
+    small_photos: list[bytes], tmp_path: Path
+) -> None:
+    (tmp_path / "flat").mkdir()
+    for number in range(3):
+        (tmp_path / "flat" / f"{number}.jpg").write_bytes(small_photos[number])
+    made = wb.export(a_graph(), "notebook", data=tmp_path / "flat", skip_bad=True)
+    assert made.write(tmp_path / "mine.ipynb")[1].name == "pipeline.good_data.txt"
+    assert 'GOOD_DATA = \\"pipeline.good_data.txt\\"' in (tmp_path / "mine.ipynb").read_text()
+
+
+def test_what_cannot_be_skipped_is_told(small_photos: list[bytes], tmp_path: Path) -> None:
+    with pytest.raises(wb.ArgumentError, match="Give data"):
+        wb.export(a_graph(), skip_bad=True)
+    (tmp_path / "bad.jpg").write_bytes(b"words")
+    with pytest.raises(wb.DataError, match=r"No sample of .* can be used"):
+        wb.export(a_graph(), data=tmp_path, skip_bad=True)
+    (tmp_path / "good.jpg").write_bytes(small_photos[0])
+    with pytest.raises(wb.GraphExportError, match="export for pytorch"):
+        wb.export(load_recipe("rotate-jitter"), "torchvision", data=tmp_path, skip_bad=True)

@@ -1,0 +1,75 @@
+"""Programs that skip bad files: the data are checked, and the program reads the good samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from workbench.arguments import FLAG, TEXT, checked
+from workbench.catalog import load_catalog
+from workbench.catalog.spec import CATALOG, Catalog
+from workbench.emit.targets import Export, load_target
+from workbench.emit.targets import export as export_all
+from workbench.errors import ArgumentError
+from workbench.graph.checks.check import require_sound
+from workbench.graph.execution.dataset_parameters import read_as, with_datasets
+from workbench.graph.model import GRAPH, Graph
+from workbench.health.check import FolderCheck, check_folder
+from workbench.sources import Data, DataFacts, Dataset, Datasets, open_datasets
+from workbench.sources.common.good_data import GoodData
+
+
+@checked(graph=GRAPH, target=TEXT, catalog=CATALOG, with_=TEXT, skip_bad=FLAG)
+def export(
+    graph: Graph,
+    target: str = "script",
+    catalog: Catalog | None = None,
+    *,
+    with_: str = "",
+    data: Data | None = None,
+    facts: Mapping[str, DataFacts] | None = None,
+    plain: bool = False,
+    skip_bad: bool = False,
+) -> Export:
+    """The graph as code for a target; nothing is written before ``write`` of the result.
+
+    ``catalog`` is that of the installed DALI by default. ``with_`` is empty or ``training``: a
+    loop that trains comes with a loader. ``data`` is what the code will read, if it is known: the
+    code lists the files of a folder without class folders, and its docstring the warnings about
+    the data. ``facts`` are those of ``data`` by parameter, if they were read before
+    (``workbench.sources.data_facts``); ``{}`` omits these warnings. The main file carries the
+    graph in a comment at its end, by which ``from_file`` reads it back exactly and without running
+    it, unless ``plain``. ``skip_bad`` decodes all of
+    ``data`` as ``check_folder`` does, and the program reads a list of the samples that are neither
+    bad nor damaged (of records links and an index), which is next to it.
+
+    Raises GraphFaultsError where the graph cannot run, GraphExportError where it cannot go to the
+    target or there is no such target; with ``skip_bad`` also ArgumentError without ``data``,
+    DataError where no sample is good or none can be skipped, and as ``check_folder``::
+
+        loader = wb.export(graph, "pytorch", with_="training", plain=True)
+        print(loader.main.text)
+        wb.export(graph, data="photos", skip_bad=True).write("pipe.py")
+    """
+    if not skip_bad:
+        return export_all(graph, target, catalog, with_=with_, data=data, facts=facts, plain=plain)
+    load_target(target)
+    if data is None:
+        raise ArgumentError("export: skip_bad is True, and nothing says what is read. Give data.")
+    catalog = catalog or load_catalog()
+    require_sound(graph, catalog)
+    datasets = open_datasets(data)
+    graph = with_datasets(graph, datasets)
+    good, _ = without_bad(read_as(graph, datasets))
+    return export_all(graph, target, catalog, with_=with_, plain=plain, good=good)
+
+
+def without_bad(
+    data: Datasets, check: Callable[[Dataset], FolderCheck] = check_folder
+) -> tuple[GoodData, str]:
+    """The data without bad and damaged samples, and a sentence on how many are skipped.
+
+    Raises DataError where no sample is left or none can be skipped, and as ``check``.
+    """
+    found = {dataset: check(dataset) for dataset in dict.fromkeys(data.values())}
+    good = GoodData(data, {name: found[each].skipped for name, each in data.items()})
+    return good, "; ".join(each.describe_skipped() for each in found.values())
