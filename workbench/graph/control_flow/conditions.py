@@ -81,7 +81,7 @@ KINDS: Mapping[Kind, type[Condition]] = {
 def condition_of(typed: TypedGraph, region: Node) -> tuple[Condition, Port | None] | None:
     """What an ``if`` asks, and of which port of its body; None where that is something else.
 
-    ``graph`` is the body in which the region stands.
+    ``typed`` is the body in which the region stands.
     """
     graph = typed.graph
     if region.op != IF.op:

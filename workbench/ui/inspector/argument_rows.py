@@ -84,13 +84,13 @@ def inspector_view(
     ``device`` is where it runs; ``selected`` is how many nodes are selected, this one the last;
     ``classes`` are the names of the data's classes.
     """
-    graph = typed.graph
-    if not graph.has(node_id):
+    if not typed.graph.has(node_id):
         return NOTHING_SELECTED
-    graph = graph.at_scope(graph.scope_of(node_id))
+    typed = typed.at_scope(typed.graph.scope_of(node_id))
+    graph = typed.graph
     node = graph.node(node_id)
     spec = typed.catalog.find(node.op)
-    rows = _known_rows(typed.of(graph), node, spec, faults) if spec else []
+    rows = _known_rows(typed, node, spec, faults) if spec else []
     rows += _kept_rows(node, spec, typed.catalog.dali_version, faults)
     named = {row["name"] for row in rows}
     view: InspectorView = {
@@ -103,7 +103,7 @@ def inspector_view(
         "known": spec is not None,
         "errors": [f.words for f in faults if f.node == node_id and f.arg not in named],
         "muted": node.muted,
-        "ports": port_words(typed.of(graph), sorted({p for row in rows for p in row["links"]})),
+        "ports": port_words(typed, sorted({p for row in rows for p in row["links"]})),
         "rows": rows,
     }
     if spec is None:
@@ -119,7 +119,7 @@ def inspector_view(
         view["condition"] = condition_of(typed, node, classes)
         view["control"] = kind.control
         view["numbered"] = spec.numbered_bodies
-        view["asks"] = condition_entry(typed.of(graph), node)
+        view["asks"] = condition_entry(typed, node)
         view["probability"] = kind.probability(graph, node)
         view["weights"] = list(kind.weights(graph, node) or ())
         view["condition_node"] = source.node if source and graph.has(source.node) else ""

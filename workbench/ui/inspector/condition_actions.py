@@ -42,7 +42,7 @@ _ALLOWED = {"measure": MEASURES, "comparison": tuple(COMPARISONS)}
 def condition_entry(typed: TypedGraph, node: Node) -> ConditionEntry | None:
     """The condition of an ``if`` for the inspector; None for other nodes.
 
-    ``graph`` is the body in which the node stands.
+    ``typed`` is the body in which the node stands.
     """
     if node.op != IF.op:
         return None
