@@ -21,14 +21,13 @@ from tests.helpers import chain_graph, script_batches, with_settings
 from tests.sources.written import read_photos, write_coco
 from workbench.catalog import load_catalog
 from workbench.emit import emit_stage
-from workbench.engine.reading import batch_distance
-from workbench.engine.reading.batch_distance import require_near
+from workbench.engine.reading import reader_cursor
 from workbench.engine.reading.encoded_images import (
     corruption_reason,
     placeholder_jpeg,
     reject_reason,
 )
-from workbench.engine.reading.reader_cursor import ReaderCursor, require_room
+from workbench.engine.reading.reader_cursor import ReaderCursor, require_near, require_room
 from workbench.errors import DataError
 from workbench.graph import Port
 from workbench.graph.edits.edit import set_arg
@@ -79,7 +78,7 @@ def test_a_batch_far_away_is_computed_where_the_order_stays(photos: Path, tmp_pa
 def test_a_batch_far_away_is_refused_where_all_before_it_must_be_read(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_distance, "_JUDGED_AFTER", 0.0)
+    monkeypatch.setattr(reader_cursor, "_JUDGED_AFTER", 0.0)
     cursor = cursor_over(photos)
     with pytest.raises(
         DataError,

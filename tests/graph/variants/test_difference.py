@@ -18,11 +18,12 @@ from workbench.graph.execution.active import set_muted
 from workbench.graph.model import Node, Port
 from workbench.graph.variants.difference import (
     GraphDifference,
+    differing_random_nodes,
     find_renames,
     graph_differences,
     with_ids_of,
+    with_seeds_of,
 )
-from workbench.graph.variants.shared_seeds import differing_random_nodes, with_seeds_of
 from workbench.graph.variants.validation import validation_graph
 
 START = load_recipe("rotate-jitter")

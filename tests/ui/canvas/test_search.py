@@ -18,7 +18,7 @@ from workbench.graph.edits.edit import set_setting
 from workbench.ui.canvas.canvas_views import operator_entries
 from workbench.ui.canvas.suggestions import find_compatible_ops
 from workbench.ui.contract.actions import canvas
-from workbench.ui.contract.search_views import argument_entries, recipe_lines, template_entries
+from workbench.ui.contract.views import argument_entries, recipe_lines, template_entries
 from workbench.ui.preview.presenters import recipe_entries
 
 # What the search is told besides operators and nodes.

@@ -21,8 +21,12 @@ from workbench.graph.edits.edit import set_setting
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.preview.verification.verify import Deviation, Verification
 from workbench.roots import Roots
-from workbench.ui.inspector.argument_rows import NOTHING_SELECTED, inspector_view
-from workbench.ui.inspector.own_code_views import caution_note, caution_of
+from workbench.ui.inspector.argument_rows import (
+    NOTHING_SELECTED,
+    caution_note,
+    caution_of,
+    inspector_view,
+)
 from workbench.ui.preview import verification_job
 from workbench.ui.preview.verification_job import VERIFICATION_JOBS, SessionVerification
 

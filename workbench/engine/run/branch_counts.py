@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
 from workbench.engine.build.plan import Plan
-from workbench.engine.reading.batch_distance import require_near
+from workbench.engine.reading.reader_cursor import require_near
 from workbench.engine.run.branch_places import BranchPlaces, PlacesInTurns
 from workbench.graph.model import Node
 

@@ -20,15 +20,16 @@ from workbench.errors import GraphError
 from workbench.figures import plot_pictures
 from workbench.graph.model import Port
 from workbench.graph.model.faults import Fault
-from workbench.preview.facts.augmentations import (
+from workbench.preview.facts.branches import (
     Augmentation,
+    Branch,
     augmentation_keys,
     augmentation_texts,
     augmentations_offered,
+    branches_of,
+    fired_scopes,
 )
-from workbench.preview.facts.branches import Branch, branches_of, fired_scopes
-from workbench.preview.facts.class_names import names_of_labels
-from workbench.preview.facts.target_texts import target_texts
+from workbench.preview.facts.target_texts import names_of_labels, target_texts
 from workbench.preview.facts.value_text import (
     augmentations_of,
     describe_shape,

@@ -27,9 +27,8 @@ from workbench.ui.canvas.canvas_views import (
     operator_entries,
 )
 from workbench.ui.contract import views
-from workbench.ui.contract.search_views import argument_entries, recipe_lines, template_entries
 from workbench.ui.contract.selected_samples import selected_samples
-from workbench.ui.contract.views import Status
+from workbench.ui.contract.views import Status, argument_entries, recipe_lines, template_entries
 from workbench.ui.data.data_panel import DataPanel, data_parameters
 from workbench.ui.export.exports import target_entries
 from workbench.ui.inspector.argument_rows import inspector_view

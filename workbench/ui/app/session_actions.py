@@ -12,8 +12,7 @@ from workbench.roots import Roots
 from workbench.ui.app.session_keeper import SessionKeeper
 from workbench.ui.app.view_settings import restore_view
 from workbench.ui.contract.actions import bar
-from workbench.ui.contract.status_views import KeptState
-from workbench.ui.contract.views import CellEntry
+from workbench.ui.contract.views import CellEntry, KeptState
 from workbench.ui.export.cell_source import cell_source
 from workbench.ui.storage.recent_work import recent_folders, recent_work
 from workbench.ui.storage.session_file import Session

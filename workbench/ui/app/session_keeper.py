@@ -8,8 +8,7 @@ from functools import partial
 from workbench.preview import PreviewResult
 from workbench.sources import Datasets
 from workbench.ui.app.view_settings import view_settings
-from workbench.ui.contract.status_views import KeptState
-from workbench.ui.contract.views import RecentEntry, RestoredEntry
+from workbench.ui.contract.views import KeptState, RecentEntry, RestoredEntry
 from workbench.ui.state.history import History
 from workbench.ui.state.owner import is_owner, new_owner
 from workbench.ui.state.view_state import ViewState

@@ -41,7 +41,7 @@ from workbench.ui.contract.actions import (
     parse_action,
 )
 from workbench.ui.contract.components import ACTIONS
-from workbench.ui.contract.status_views import status_fields
+from workbench.ui.contract.views import status_fields
 from workbench.ui.data.data_panel import DataPanel
 from workbench.ui.export.exports import Exports
 from workbench.ui.export.output_paths import OutputPath

@@ -31,7 +31,7 @@ from workbench.ui.contract.views import (
     PortEntry,
     Role,
 )
-from workbench.ui.inspector.own_code_views import caution_note
+from workbench.ui.inspector.argument_rows import caution_note
 from workbench.ui.inspector.random_views import distribution, random_view
 from workbench.ui.inspector.region_views import (
     body_entries,

@@ -27,9 +27,7 @@ from workbench.ui.contract import (
     data_views,
     inspector_views,
     preview_views,
-    rewrite_views,
     speed_views,
-    status_views,
     views,
 )
 from workbench.ui.contract.actions import Action
@@ -39,7 +37,7 @@ from workbench.ui.contract.components import COMPONENTS, TABS, Component, Field
 PATH = Path(__file__).parents[1] / "frontend" / "src" / "views.ts"
 
 _MODULES = (
-    views, inspector_views, data_views, preview_views, speed_views, rewrite_views, status_views,
+    views, inspector_views, data_views, preview_views, speed_views,
 )  # fmt: skip
 _HEAD = """\
 // Written by `python -m workbench.ui.contract.typescript` from this package. Do not edit.

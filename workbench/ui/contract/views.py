@@ -7,7 +7,12 @@ JSON, but for the pictures.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
+
+from workbench.catalog.prose import first_sentence
+from workbench.catalog.spec import Catalog
+from workbench.catalog.templates import Template
 
 Json = Any
 """A JSON value: an argument's fixed value, a graph file."""
@@ -355,3 +360,69 @@ class CodeFault(TypedDict):
     message: str
     node: str
     """The one at fault, or empty."""
+
+
+# What the search finds besides the operators and the nodes: templates, arguments, recipes.
+
+
+def template_entries(templates: Iterable[Template]) -> list[TemplateEntry]:
+    """Every template."""
+    return [
+        {
+            "name": template.name,
+            "label": template.label,
+            "synonyms": list(template.synonyms),
+            "summary": template.summary,
+            "nodes": [node.op for node in template.nodes],
+        }
+        for template in templates
+    ]
+
+
+def argument_entries(catalog: Catalog, op: str) -> list[ArgumentSearchEntry]:
+    """The arguments of an operator; none where there is no such operator."""
+    spec = catalog.find(op)
+    return [
+        {"name": arg.name, "label": arg.label, "summary": first_sentence(arg.doc)}
+        for arg in (spec.args.values() if spec else ())
+        if not arg.deprecated
+    ]
+
+
+def recipe_lines(recipes: Iterable[RecipeEntry]) -> list[RecipeLine]:
+    """The recipes without their pictures."""
+    return [{"name": recipe["name"], "line": recipe["line"]} for recipe in recipes]
+
+
+# What the status line shows, in the way of ``views.py``, and how it is put together.
+
+
+class LastSpeed(TypedDict):
+    """The last measured speed of the present graph on this machine."""
+
+    device: Literal["cpu", "mixed"]
+    rate: float
+    """imgs/s of the whole pipeline, the median."""
+    frames: int
+    """Of each sample, where rates are sequences/s; 0: they are imgs/s."""
+    when: str
+    """ISO 8601, with its zone; empty where it is not recorded."""
+    settings: str
+    """``batch 64 · 4 threads · prefetch 2``."""
+    unstable: bool
+
+
+class KeptState(TypedDict):
+    """Whether the edits outlive the session."""
+
+    state: Literal["kept", "waiting", "not kept"]
+    text: str
+    reason: str
+    """Why they are not kept, or not yet; else empty."""
+
+
+def status_fields(
+    faults: Sequence[FaultEntry], speeds: Sequence[LastSpeed], kept: KeptState
+) -> dict[str, Any]:
+    """Every field of the component."""
+    return {"faults": list(faults), "speeds": list(speeds), "kept": kept}

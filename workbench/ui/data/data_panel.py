@@ -58,8 +58,13 @@ from workbench.ui.contract.actions.panels import (
     FolderAction,
     MakeReport,
 )
-from workbench.ui.contract.data_views import DataParameter, DataView, FileFinding, FolderListing
-from workbench.ui.contract.other_readings import other_readings
+from workbench.ui.contract.data_views import (
+    DataParameter,
+    DataView,
+    FileFinding,
+    FolderListing,
+    other_readings,
+)
 from workbench.ui.contract.views import TextFile
 from workbench.ui.data.data_texts import (
     counted_by_text,

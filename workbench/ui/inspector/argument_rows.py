@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
+from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.catalog.spec import ArgSpec, OpSpec
 from workbench.graph.checks.check import Fault
 from workbench.graph.control_flow.kinds import kind_of
@@ -13,9 +15,9 @@ from workbench.graph.edits.generators import element_for
 from workbench.graph.model import Node, Port
 from workbench.graph.types.devices import gives_pixels, is_generator
 from workbench.graph.types.typed_graph import TypedGraph
+from workbench.graph.user_functions.function_randomness import Undetermined, undetermined
 from workbench.ui.contract.inspector_views import ArgRow, InspectorView, RandomView
 from workbench.ui.inspector.condition_actions import condition_entry
-from workbench.ui.inspector.own_code_views import caution_of
 from workbench.ui.inspector.random_views import CHOICE as CHOICE
 from workbench.ui.inspector.random_views import (
     consumers_of,
@@ -306,3 +308,26 @@ def _kept_rows(
             }
         )
     return rows
+
+
+# What is said of functions of the user where their nodes are shown.
+
+
+def caution_of(node: Node) -> str:
+    """Why what is seen of a node is not what a script gives; empty where it is."""
+    found = _found(node)
+    return found.words if found else ""
+
+
+def caution_note(node: Node) -> str:
+    """The same in two words, for a card."""
+    return "not exact" if _found(node) else ""
+
+
+def _found(node: Node) -> Undetermined | None:
+    if node.op not in OWN_CODE:
+        return None
+    return _undetermined(str(node.args.get("source", "")))
+
+
+_undetermined = lru_cache(maxsize=64)(undetermined)

@@ -13,8 +13,7 @@ from workbench.engine.protocol.progress_bar import one_line_interrupt
 from workbench.errors import ArgumentError, DataError
 from workbench.figures import plot_values
 from workbench.graph.model import Graph
-from workbench.graph.variants.difference import GraphDifference, graph_differences
-from workbench.graph.variants.shared_seeds import with_seeds_of
+from workbench.graph.variants.difference import GraphDifference, graph_differences, with_seeds_of
 from workbench.preview import (
     PreviewRequest,
     PreviewResult,

@@ -41,7 +41,7 @@ from workbench.ui.jobs.background_results import BackgroundResults
 from workbench.ui.preview.branch_share_job import BranchShareJob
 from workbench.ui.preview.effect_job import EffectJob
 from workbench.ui.preview.policy_job import PolicyJob
-from workbench.ui.preview.statistics_views import channel_entries, statistics_entries
+from workbench.ui.preview.presenters import channel_entries, statistics_entries
 from workbench.ui.state.closeup import (
     NARROW_REGION,
     REGION,

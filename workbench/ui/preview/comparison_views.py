@@ -15,8 +15,12 @@ from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph
 from workbench.graph.storage.layout import Document
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.graph.variants.difference import GraphDifference, graph_differences
-from workbench.graph.variants.shared_seeds import differing_random_nodes, with_seeds_of
+from workbench.graph.variants.difference import (
+    GraphDifference,
+    differing_random_nodes,
+    graph_differences,
+    with_seeds_of,
+)
 from workbench.preview import (
     Picture,
     PreviewRequest,

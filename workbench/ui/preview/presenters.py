@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from workbench.engine.resources.machine import Machine
 from workbench.graph.checks.check import Fault
 from workbench.graph.storage.recipes import load_recipes, sample_words
-from workbench.preview import PreviewRequest, PreviewResult, Tile
+from workbench.preview import OutputStatistics, PreviewRequest, PreviewResult, Tile
+from workbench.preview.facts.statistics import ChannelStatistics
 from workbench.preview.pictures.marks import TargetMark
+from workbench.ui.contract import preview_views as views
 from workbench.ui.contract.binary_payload import pack_payload
 from workbench.ui.contract.preview_views import MarkEntry, SheetHeader, TileEntry
 from workbench.ui.contract.views import DeviceChoice, FaultEntry, RecipeEntry
@@ -132,3 +134,37 @@ def _mark(mark: TargetMark) -> MarkEntry:
             for each in mark.names
         ],
     }
+
+
+# The values of a batch -> what the preview shows of them.
+
+
+def statistics_entries(outputs: Sequence[OutputStatistics]) -> list[views.StatisticsEntry]:
+    """One entry for each image output."""
+    return [
+        {
+            "output": output.output,
+            "dtype": output.dtype,
+            "low": output.low,
+            "high": output.high,
+            "channels": channel_entries(output.channels),
+            "samples": output.samples,
+            "hint": output.hint,
+        }
+        for output in outputs
+    ]
+
+
+def channel_entries(channels: Sequence[ChannelStatistics]) -> list[views.ChannelStatistics]:
+    """One entry for each channel."""
+    return [
+        {
+            "counts": list(channel.counts),
+            "mean": channel.mean,
+            "deviation": channel.deviation,
+            "smallest": channel.smallest,
+            "largest": channel.largest,
+            "not_finite": channel.not_finite,
+        }
+        for channel in channels
+    ]

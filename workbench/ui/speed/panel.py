@@ -24,7 +24,7 @@ from workbench.sources import Datasets
 from workbench.ui.contract.actions import speed
 from workbench.ui.contract.binary_payload import pack_payload
 from workbench.ui.contract.speed_views import FileHeader
-from workbench.ui.contract.status_views import LastSpeed
+from workbench.ui.contract.views import LastSpeed
 from workbench.ui.jobs.fused_speed_job import FusedSpeed
 from workbench.ui.jobs.measurement_job import JobListener, MeasurementJob, OwnedJobs
 from workbench.ui.jobs.measurement_queue import SHARED_QUEUE, MeasurementQueue

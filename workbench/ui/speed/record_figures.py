@@ -16,7 +16,7 @@ from workbench.engine.resources.machine import Machine
 from workbench.graph.model import Graph
 from workbench.sources import Datasets, describe_datasets
 from workbench.ui.contract.speed_views import RecordEntry
-from workbench.ui.contract.status_views import LastSpeed
+from workbench.ui.contract.views import LastSpeed
 from workbench.ui.speed.chart_views import measured_on
 from workbench.ui.speed.experiment_factory import limits_of
 from workbench.ui.speed.formatting import machine_words, part_of

@@ -15,8 +15,7 @@ from workbench.graph.types.typed_graph import TypedGraph
 from workbench.optimiser import Proposal, optimisation_of
 from workbench.optimiser.difference import WorstSample
 from workbench.optimiser.proposal import difference_words
-from workbench.ui.contract.rewrite_views import RewriteEntry, RewritesView
-from workbench.ui.contract.speed_views import MeasuredOn
+from workbench.ui.contract.speed_views import MeasuredOn, RewriteEntry, RewritesView
 from workbench.ui.speed.chart_views import as_partial, measured_on, rounds_words
 from workbench.ui.speed.formatting import ratio_text
 

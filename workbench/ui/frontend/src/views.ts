@@ -241,6 +241,23 @@ export interface CodeFault {
   node: string;
 }
 
+/** The last measured speed of the present graph on this machine. */
+export interface LastSpeed {
+  device: "cpu" | "mixed";
+  rate: number;
+  frames: number;
+  when: string;
+  settings: string;
+  unstable: boolean;
+}
+
+/** Whether the edits outlive the session. */
+export interface KeptState {
+  state: "kept" | "waiting" | "not kept";
+  text: string;
+  reason: string;
+}
+
 /** A random argument. */
 export interface RandomView {
   op: string;
@@ -323,12 +340,6 @@ export interface InspectorView {
   bodies: BodyEntry[];
 }
 
-/** A kind that gives targets which are not read now. */
-export interface OtherReading {
-  place: string;
-  about: string;
-}
-
 /** Something that a check found in a file. */
 export interface FileFinding {
   file: string;
@@ -400,6 +411,12 @@ export interface DataView {
   bad: number;
   damaged: number;
   findings: FileFinding[];
+}
+
+/** A kind that gives targets which are not read now. */
+export interface OtherReading {
+  place: string;
+  about: string;
 }
 
 /** A body of a region. */
@@ -971,23 +988,6 @@ export interface RewritesView {
   rewrites: RewriteEntry[];
   control: string;
   total: string;
-}
-
-/** The last measured speed of the present graph on this machine. */
-export interface LastSpeed {
-  device: "cpu" | "mixed";
-  rate: number;
-  frames: number;
-  when: string;
-  settings: string;
-  unstable: boolean;
-}
-
-/** Whether the edits outlive the session. */
-export interface KeptState {
-  state: "kept" | "waiting" | "not kept";
-  text: string;
-  reason: string;
 }
 
 /** Title, data, device switch, undo and redo, state of the worker, files. */
