@@ -99,7 +99,8 @@ def test_from_photos_to_a_script_that_runs(host: Host, photos: Path) -> None:
     code.locator("[data-wb=save]").click()
     expect(code.locator("[data-wb=message]")).to_contain_text(str(host.work / "mine.py"))
     script = host.work / "mine.py"
-    saved = script.read_text()
+    saved, _, graph = script.read_text().partition("\n\n# The graph of this program")
+    assert graph, "the graph is saved with its program"
     assert saved == host.python("model.shown('code', 'files')[0]['text']")
     assert "".join(shown.split()) == "".join(saved.split())
     run = subprocess.run(

@@ -236,7 +236,10 @@ def test_graphs_are_opened_and_saved(
     assert (tmp_path / "mine.json").read_text() == screen["bar", "saved"]
     model.receive("code", "in_view", True)
     model.act("bar", {"do": "export", "path": "pipe"})
-    assert (tmp_path / "pipe.py").read_text() == screen["code", "files"][0]["text"]
+    saved = (tmp_path / "pipe.py").read_text()
+    code, _, graph = saved.partition("\n\n# The graph of this program")
+    assert code == screen["code", "files"][0]["text"]
+    assert graph, "the graph is saved with its program"
     model.act("code", {"do": "save", "path": "nowhere/pipe.py"})
     assert "was not written" in screen["code", "message"]
     model.act("bar", {"do": "undo"})
