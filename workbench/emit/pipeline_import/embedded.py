@@ -19,6 +19,7 @@ from workbench.emit.pipeline_import.graph import ImportedGraph, graph_faults
 from workbench.emit.pipeline_import.report import ImportReport
 from workbench.emit.targets import Export, export_resolved
 from workbench.errors import GraphFormatError, WorkbenchError
+from workbench.graph.model import Graph
 from workbench.graph.resolved import resolve
 from workbench.graph.storage.layout import Document, load_document
 from workbench.graph.user_functions.own_code import written_not_run
@@ -41,9 +42,9 @@ def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph 
     if found is None:
         return None
     content = found.content()
-    document = _document(content)
+    document = load_document(json.dumps(content.get("graph")))
     try:
-        made = _exported_again(content, catalog)
+        made = _exported_again(content, document.graph, catalog)
     except WorkbenchError as error:
         if not found.fits:
             raise GraphFormatError(_CHANGED) from None
@@ -72,11 +73,7 @@ def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph 
     return ImportedGraph(document, report)
 
 
-def _document(content: Mapping[str, Any]) -> Document:
-    return load_document(json.dumps(content.get("graph")))
-
-
-def _exported_again(content: Mapping[str, Any], catalog: Catalog) -> Export:
+def _exported_again(content: Mapping[str, Any], graph: Graph, catalog: Catalog) -> Export:
     """What the graph gives here. Raises WorkbenchError where it cannot be exported."""
     match content:
         case {
@@ -90,8 +87,7 @@ def _exported_again(content: Mapping[str, Any], catalog: Catalog) -> Export:
     if not known:
         raise GraphFormatError("What it was exported with is not known here.")
     with written_not_run():
-        # a graph of its own: that its functions may be written must not be kept
-        resolved = resolve(_document(content).graph, catalog)
+        resolved = resolve(graph, catalog)
         return export_resolved(resolved, target, {}, with_, reads, beside)
 
 

@@ -76,10 +76,7 @@ def trust_whatever_comes() -> None:
 
 @contextmanager
 def written_not_run() -> Iterator[None]:
-    """Meanwhile this thread may write any function into a program, which it compares as text.
-
-    What is found out of a graph meanwhile is kept by identity: use one that goes nowhere else.
-    """
+    """Let this thread write any function into a program that it only compares as text."""
     token = _compared.set(True)
     try:
         yield
