@@ -14,7 +14,8 @@ from PIL import Image
 
 from tests.graph.annotations.test_unmoved import start_of
 from tests.helpers import CATALOG, import_script, script_batches, with_nodes, with_settings
-from workbench.emit.annotations.box_clipping import clip_sources
+from workbench.emit.annotations import helpers
+from workbench.emit.annotations.copied_functions import helper_sources
 from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.engine.importing import from_file
@@ -123,11 +124,9 @@ def test_preview_and_export_agree_and_check_counts(engine: Engine, tmp_path: Pat
 
 @pytest.mark.parametrize("name", ["clip_boxes", "clip_sized_boxes"])
 def test_boxes_inside_are_unchanged_and_clipped_ones_are_accepted(name: str) -> None:
-    fn, math, pipeline_def = dali.fn, dali.math, dali.pipeline_def
+    fn, pipeline_def = dali.fn, dali.pipeline_def
     sized = name == "clip_sized_boxes"
-    node = Node("crop", "random_bbox_crop", {"bbox_layout": "xyWH" if sized else "xyXY"})
-    scope: dict[str, Any] = {"fn": fn, "math": math, "Any": Any}
-    exec(clip_sources([node]), scope)
+    layout = "xyWH" if sized else "xyXY"
     generator = np.random.default_rng(2)
     low = generator.uniform(-0.2, 0.8, (2000, 2)).astype(np.float32)
     high = low + generator.uniform(0.3, 0.5, (2000, 2)).astype(np.float32)
@@ -135,8 +134,8 @@ def test_boxes_inside_are_unchanged_and_clipped_ones_are_accepted(name: str) -> 
 
     @pipeline_def(batch_size=1, num_threads=1, device_id=None, seed=1)
     def pipe() -> Any:
-        boxes = scope[name](fn.external_source(lambda: [read]))
-        cropped = fn.random_bbox_crop(boxes, bbox_layout=node.args["bbox_layout"])
+        boxes = getattr(helpers, name)(fn.external_source(lambda: [read]))
+        cropped = fn.random_bbox_crop(boxes, bbox_layout=layout)
         return boxes, cropped[2]
 
     boxes, cropped = (np.array(each[0]) for each in pipe().run())
@@ -201,7 +200,7 @@ def test_dynamic_mode_clips_as_the_script(tmp_path: Path) -> None:
 def test_a_function_of_the_same_name_is_refused() -> None:
     nodes = [*cropping().nodes, Node("own", "python_function", {"function": "clip_boxes"})]
     with pytest.raises(GraphError, match="clip_boxes is a function of this graph"):
-        clip_sources(nodes)
+        helper_sources({"clip_boxes"}, nodes)
 
 
 def test_data_facts_tell_both_kinds_apart(tmp_path: Path) -> None:

@@ -19,8 +19,6 @@ class MaskCall:
 
     op: str
     args: Mapping[str, str]
-    only: tuple[str, ...] = ()
-    """Made only where one of these has a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +31,9 @@ class GeometryRule:
     map: str = ""
     homography: bool = False
     linked: Mapping[str, str] = field(default_factory=dict)
+    flips: Mapping[str, str] | None = None
+    """None: the image after is not the whole image before, mirrored at most."""
+    rounds: bool = False
     cuts: bool = False
     reveals: bool = False
     exact: bool = False
@@ -85,9 +86,7 @@ def _rule(op: str, row: Mapping[str, Any]) -> GeometryRule:
     made["values"] = {n: tuple(map(_frozen, each)) for n, each in row.get("values", {}).items()}
     made["mask"] = {name: _frozen(value) for name, value in row.get("mask", {}).items()}
     if calls is not None:
-        made["calls"] = tuple(
-            MaskCall(each["op"], each["args"], tuple(each.get("only", ()))) for each in calls
-        )
+        made["calls"] = tuple(MaskCall(each["op"], each["args"]) for each in calls)
     return GeometryRule(**made)
 
 

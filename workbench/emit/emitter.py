@@ -11,7 +11,12 @@ from contextlib import contextmanager
 from typing import Literal
 
 from workbench.catalog.spec import ArgSpec, Device, OpSpec, Value
-from workbench.emit.annotations.box_clipping import clip_names, clip_sources, clipped
+from workbench.emit.annotations.copied_functions import (
+    clip_names,
+    clipped,
+    helper_sources,
+    with_called,
+)
 from workbench.emit.annotations.followers import follower_lines, ports_read
 from workbench.emit.blocks import block_lines
 from workbench.emit.core import policies
@@ -130,7 +135,6 @@ class Emitter:
         self._constants.add_policies(self.every_node())
         names = [*self.constants, *parameters(ordered), *taken]
         names += function_names(self.every_node())
-        names += clip_names(self.every_node())
         names += [module for node in self.every_node() if (module := catalog[node.op].module)]
         names += policies.NAMES if any(map(policies.has_policy, self.every_node())) else ()
         self.in_place: Mapping[str, str] = {}
@@ -144,8 +148,8 @@ class Emitter:
         self.scope = ""
         self.turns: list[str] = []
         """The variables of the loops around, the outermost first."""
-        self.with_math: set[str] = set()
-        """The followers that were written with ``nvidia.dali.math``."""
+        self.helpers = set(clip_names(self.every_node()))
+        """The functions of ``annotations/helpers.py`` that the lines call."""
         self.first_seed = 0
         """What is taken from the seeds of nodes: the caller of a function adds it."""
         self.taken = names
@@ -157,6 +161,7 @@ class Emitter:
     def name_ports(self) -> None:
         """Find a variable for every output."""
         self.reads = ports_read(self)
+        self.taken += with_called(self.helpers)
         self.rename(self.ordered)
 
     def rename(self, nodes: Sequence[Node], more_taken: Collection[str] = ()) -> None:
@@ -371,13 +376,15 @@ class Emitter:
     def calls_math(self, node: Node) -> bool:
         """Whether a node is written with ``nvidia.dali.math``."""
         spec = self.catalog[node.op]
-        written = spec.expression.startswith("math.") or node.id in self.with_math
-        return written or clip_function(node) is not None
+        return spec.expression.startswith("math.")
 
     def functions(self) -> str:
         """The functions that the nodes call, each with two empty lines after it."""
-        nodes = list(self.every_node())
-        return function_sources(nodes) + clip_sources(nodes)
+        return function_sources(self.every_node()) + self.helper_functions()
+
+    def helper_functions(self) -> str:
+        """Those of ``annotations/helpers.py`` among them."""
+        return helper_sources(self.helpers, self.every_node())
 
     def expression_of(self, spec: OpSpec) -> str:
         """Python's expression with ``{}`` for each operand."""

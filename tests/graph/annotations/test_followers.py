@@ -203,36 +203,92 @@ def _written(folder: Path, tmp_path: Path, change: str) -> Path:
         notes[0]["bbox"] = [WIDTH - 10, 10, 40, 20]
     elif change == "bare":
         notes[:] = [note for note in notes if note["image_id"] != 0]
+    elif change == "none":
+        notes.clear()
     path = tmp_path / "changed.json"
     path.write_text(json.dumps(document))
     return path
+
+
+def _cut(graph: Graph) -> Graph:
+    """A crop behind the flip, which cuts nothing off: but followers cannot know."""
+    size: dict[str, Value] = {"crop": (HEIGHT, WIDTH)}
+    cut = Node("cut", "crop", size, {"data": Port("flip", "output")})
+    return with_nodes(graph, cut, images=Port("cut", "output"))
 
 
 @pytest.mark.parametrize(("change", "count"), [("outside", 2), ("beyond", 3), ("bare", 0)])
 def test_boxes_that_are_none_are_left_out_with_their_labels(
     folder: Path, tmp_path: Path, change: str, count: int
 ) -> None:
-    graph = _flipped(folder, {"annotations_file": str(_written(folder, tmp_path, change))})
+    graph = _cut(_flipped(folder, {"annotations_file": str(_written(folder, tmp_path, change))}))
     inputs = {name: Port("reader", name) for name in ("boxes", "labels")}
-    follower = Node("moved", "follow_boxes", {}, {**inputs, "image": Port("flip", "output")})
     graph = with_nodes(
-        graph, follower, boxes=Port("moved", "boxes"), labels=Port("moved", "labels")
+        graph,
+        Node("moved", "follow_boxes", {}, {**inputs, "image": Port("cut", "output")}),
+        Node("mirrored", "follow_boxes", {}, {**inputs, "image": Port("flip", "output")}),
+        boxes=Port("moved", "boxes"),
+        labels=Port("moved", "labels"),
+        mirrored=Port("mirrored", "boxes"),
+        flipped=Port("flip", "output"),
     )
-    _, boxes, labels = run_graph(graph)
+    _, boxes, labels, mirrored, _ = run_graph(graph)
     assert [len(each) for each in boxes] == [count, 3, 3, 3]
     assert [len(each) for each in labels] == [count, 3, 3, 3]
+    assert [len(each) for each in mirrored] == [3 if count else 0, 3, 3, 3]  # no more than read
     assert all(np.isfinite(each).all() for each in boxes)
     for each in boxes:
         assert (np.asarray(each) >= 0).all()
         assert (np.asarray(each) <= (WIDTH, HEIGHT, WIDTH, HEIGHT)).all()
 
 
+OPERATORS: Mapping[str, Mapping[str, Value]] = {
+    "flip": TWO,
+    "resize": {"size": (90, 120)},
+    "rotate": {"angle": 20.0},
+    "warp_affine": {"matrix": (1.0, 0.1, 0.0, 0.0, 1.0, 0.0)},
+    "experimental.warp_perspective": {
+        "matrix": (1.0, 0.1, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0),
+        "pixel_origin": "corner",
+    },
+}
+
+
+@pytest.mark.parametrize("form", ["absolute xywh", "relative cxcywh"])
+@pytest.mark.parametrize("op", OPERATORS)
+def test_a_batch_without_a_box_or_point_stays_one(
+    folder: Path, tmp_path: Path, op: str, form: str
+) -> None:
+    start = coco_start(folder)
+    start = with_args(start, "reader", annotations_file=str(_written(folder, tmp_path, "none")))
+    start = with_args(start, "reader", polygon_masks=True)
+    turn = Node("turn", op, OPERATORS[op], {CATALOG[op].inputs[0].name: Port("decode", "output")})
+    image = Port("turn", "output")
+    graph = with_nodes(
+        start,
+        turn,
+        Node("b", "follow_boxes", {"format": form}, {**_READ, "image": image}),
+        Node("p", "follow_points", {}, {"points": Port("reader", "vertices"), "image": image}),
+        images=image,
+        boxes=Port("b", "boxes"),
+        labels=Port("b", "labels"),
+        points=Port("p", "points"),
+        visible=Port("p", "visible"),
+    )
+    _, boxes, labels, points, visible = run_graph(graph)
+    for found, shape in ((boxes, (0, 4)), (labels, (0,)), (points, (0, 2)), (visible, (0,))):
+        assert [each.shape for each in found] == [shape] * 4
+
+
+_READ = {name: Port("reader", name) for name in ("boxes", "labels")}
+
+
 def test_what_is_no_number_is_not_seen(folder: Path) -> None:
-    graph = _flipped(folder, {})
+    graph = _cut(_flipped(folder, {}))
     drawn = Node("drawn", "random.uniform", {"range": (-100.0, 100.0), "shape": (8, 4)}, seed=3)
     boxes = Node("boxes", "math.sqrt", {}, {"data": Port("drawn", "output")})  # half of them NaN
     points = Node("points", "subscript", {"index": ":, 0:2"}, {"data": Port("boxes", "output")})
-    image = Port("flip", "output")
+    image = Port("cut", "output")
     nodes = (
         *(drawn, boxes, points),
         Node("seen", "follow_points", {}, {"points": Port("points", "output"), "image": image}),

@@ -189,7 +189,7 @@ CARRIERS: Mapping[str, OpSpec] = {
             "carry_points",
             "points",
             (
-                PortSpec("at", gives=OutputRule("FLOAT", "", (None, 1, 2))),
+                PortSpec("at", gives=OutputRule("FLOAT", "", (None, 2))),
                 PortSpec("seen", gives=OutputRule("BOOL", "", (None,))),
             ),
             (PortSpec("points", "points", optional=True),),

@@ -1,8 +1,10 @@
 """Boxes that follow an image, in emitted source.
 
-They go as their four corners through every operator; the hull is taken once, at the end. Where an
-operator could bring back into sight what an earlier one cut off, boxes that lie partly outside are
-cut to the image first. Through regions go the corners (``carry_boxes``).
+Where the whole image is there in the end, boxes in shares of its sides are mirrored at most: DALI's
+``bb_flip``. Else they go as their four corners through one matrix; the upright boxes around these
+are taken once, at the end. Where an operator could bring back into sight what an earlier one cut
+off, boxes that lie partly outside are clipped to the image first. Through regions go the corners
+(``carry_boxes``).
 """
 
 from __future__ import annotations
@@ -10,240 +12,175 @@ from __future__ import annotations
 from functools import partial
 
 from workbench.emit.annotations.follower_writer import FollowerWriter
-from workbench.emit.core.python import call
 from workbench.graph.annotations.formats import box_format
 from workbench.graph.annotations.geometry import GeometryStep
 from workbench.graph.annotations.mixes import Mix
 from workbench.graph.model import Port
 
-_WHOLE = "types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])"
-"""A box of the whole image. It stands behind the others, so that there is always one."""
-
-
 _LABELS = 65536
-_MOST = 4096
-"""One number for both: the label, and which of so many boxes it is of."""
-_NONE = "types.Constant([-1], shape=[1])"
-"""The number of no box. It stands before the others, so that there is always one."""
+"""One number for both: the label, and which of the boxes it is of."""
 
 
 class BoxWriter(FollowerWriter):
-    """Boxes, as corners."""
+    """Boxes, as corners where they are more than mirrored."""
 
-    _mixed_labels = ""
-    """The variable of the labels, where those of other images joined them."""
+    _labels = ""
+    """The text of the labels, those of other images among them."""
 
     def follow(self) -> None:
-        """Corners, then their hull, cut to the image; what is hardly seen is left out."""
-        given = box_format(self.graph, self.node) or "absolute ltrb"
-        c, low, high = self.name("corners"), self.name("low"), self.name("high")
-        self._start(c)
-        self.carry(c, lambda port: self._cut_boxes(c, port), partial(self._mix, c))
-        self._hull(c, low, high)
-        width, height = self.size(self.node.inputs["image"])
-        edge, area, seen = self.name("edge"), self.name("area"), self.name("seen")
-        self.add(edge, f"fn.stack({width}, {height})")
-        self._areas(area, low, high)
-        self._inside(low, high, edge)
-        self._areas(seen, low, high)
-        share, enough = self.argument_text("visible", self.node), self.name("enough")
-        self.add(enough, f"{seen} >= {share} * {area}")
-        self.add(seen, f"1.0 * ({enough} & ({seen} > 0.0))")
-        # Boxes in the last corner have their centre outside: these DALI drops, with their labels.
-        kept = self.name("kept")
-        self.add(kept, f"fn.cat({low} / {edge}, {high} / {edge}, axis=1)")
-        self.add(self.name("left_out"), f"1.0 - {seen}")
-        self.add(kept, f"{seen} * {kept} + {self.name('left_out')}")
-        self.add(kept, f"fn.cat({kept}[:-1], {_WHOLE})")
-        own = self._dropped_along()
-        arguments = [kept, own] if own else [kept]
-        targets = ["_", "_", kept, own] if own else ["_", "_", kept]
-        arguments += [
-            'bbox_layout="xyXY"',
-            "aspect_ratio=[1.0, 1.0]",
-            "scaling=[1.0, 1.0]",
-            "thresholds=[0.0]",
-            "allow_no_crop=False",
-            "total_num_attempts=1",
-            f"seed={self.emitter.seed_name}",
-        ]
-        # The window is the whole image: nothing is drawn.
-        self.text += call(", ".join(targets), "fn.random_bbox_crop", arguments, self.emitter.indent)
-        if given.startswith("absolute"):
-            self.add(edge, f"fn.stack({width}, {height}, {width}, {height})")
-            self.add(kept, f"{kept} * {edge}")
-        first, second = f"{kept}[:, 0:2]", f"{kept}[:, 2:4]"
-        if given.endswith(" xywh"):
-            self.add(kept, f"fn.cat({first}, {second} - {first}, axis=1)")
-        elif given.endswith(" cxcywh"):
-            self.add(kept, f"fn.cat(({first} + {second}) / 2, {second} - {first}, axis=1)")
-        self.add(self.given("boxes"), f"{kept}[:-1]")
-        self._give_along(own)
-
-    def _dropped_along(self) -> str:
-        """The variable of the numbers that DALI drops with the boxes: labels, places, or both."""
-        labels, own = self.node.inputs.get("labels"), self.name("labels")
-        text = ""
-        if labels is not None:
-            flow, text = self.flows.get(labels), self._mixed_labels or self.fed("labels")
+        """The boxes of the source on the image, and the labels of those that are left."""
+        boxes = self.variable("boxes", "boxes")
+        if "labels" in self.node.inputs:
+            flow, self._labels = self.flows.get(self.node.inputs["labels"]), self.fed("labels")
             if flow is None or flow.dtype != "INT32":
-                text = f"fn.cast({text}, dtype=types.INT32)"
+                self._labels = f"fn.cast({self._labels}, dtype=types.INT32)"
+        text, (unit, order) = self.fed("boxes"), self._format
+        if self.head or "corners" in self.node.inputs:
+            self._move_boxes(boxes)
+            text, unit, order = boxes, "absolute", "ltrb"
+        else:
+            self._give_all()
+            if order == "cxcywh" and any(step.rule.flips for step in self.tail):
+                text, order = self.applied("cxcywh_to_ltrb", text), "ltrb"
+        wanted, wanted_order = self._format
+        if unit == "absolute" and (self.scales or wanted == "relative"):
+            text, unit = f"{text} / {self._sides(self.middle)}", "relative"
+        ways = {"horizontal": "horizontal", "vertical": "vertical"}
+        text = self.mirror(boxes, text, "fn.bb_flip", f"ltrb={order == 'ltrb'}", **ways)
+        if unit != wanted:
+            text = f"{text} * {self._sides(self.last)}"
+        if order != wanted_order:
+            text = self.applied(f"{order}_to_{wanted_order}", text)
+        self.add(boxes, text)
+        self.add(self.given("boxes"), boxes)
+
+    @property
+    def relative(self) -> bool:
+        return self._format[0] == "relative"
+
+    @property
+    def _format(self) -> tuple[str, str]:
+        """Relative or absolute, and the order of the numbers."""
+        unit, order = (box_format(self.graph, self.node) or "absolute ltrb").split()
+        return unit, order
+
+    def _sides(self, port: Port) -> str:
+        """Width, height, width, height of an image; where a decoder crops, of that in the file."""
+        if port == self.path.start != self.path.root:
+            return f"fn.cat({self.first_size()}, {self.first_size()})"
+        return self.sized("sides_of", port)
+
+    def _move_boxes(self, boxes: str) -> None:
+        """The boxes on the middle image, in pixels, left, top, right, bottom."""
+        steps = self.head
+        moving = [step for step in steps if step.rule.map]
+        affine = not any(step.mix or step.rule.homography for step in steps)
+        if "corners" not in self.node.inputs and affine and not self.clipped_before:
+            text = self._in_pixels()
+            if moving:
+                text = self.applied("boxes_after_affine", text, self.matrix(moving))
+            self.add(boxes, text)
+        else:
+            corners = self.name("corners")
+            self._start(corners)
+            clip, mix = partial(self._clip, corners), partial(self._mix, corners)
+            self.carry(steps, corners, "corners", clip, mix)
+            self.call(boxes, self.helper("boxes_around"), corners)
+        loses = any(step.rule.cuts or step.mix for step in steps)
+        if loses or "corners" in self.node.inputs:
+            self._leave_out(boxes)
+        else:
+            self._give_all()
+
+    def _in_pixels(self) -> str:
+        """The boxes that are fed, in pixels, left, top, right, bottom."""
+        unit, order = self._format
+        text = self.fed("boxes")
+        if order != "ltrb":
+            text = self.applied(f"{order}_to_ltrb", text)
+        if unit == "relative":
+            text = f"{text} * {self._sides(self.path.start)}"
+        return text
+
+    def _leave_out(self, boxes: str) -> None:
+        """What is hardly seen goes, with its labels and places."""
+        numbers = self._labels
         if self._numbered:
-            places, count = self.name("places"), f"{self.fed('boxes')}.shape()[0]"
-            self.add(places, f"types.Constant([*range({_MOST})], shape=[{_MOST}])[: {count}]")
-            text = f"{text} + {_LABELS} * {places}" if text else places
-        if not text:
-            return ""
-        self.add(own, f"fn.cat({text}, types.Constant([0], shape=[1]))")
-        return own
+            places = self.applied("box_numbers", self.fed("boxes"))
+            numbers = f"{numbers} + {_LABELS} * {places}" if numbers else places
+        arguments = [boxes, self.size(self.middle), *[numbers] * bool(numbers)]
+        visible = self.argument_text("visible", self.node)
+        if visible != "0.25":
+            arguments.append(f"visible={visible}")
+        function = self.helper("visible_boxes")
+        if not numbers:
+            self.call(boxes, function, *arguments)
+            return
+        kept = self.name("kept") if self._numbered else self.variable("labels", "labels")
+        self.call(f"{boxes}, {kept}", function, *arguments)
+        if self._numbered:
+            places = self.name("places") if self._labels else kept
+            if self._labels:
+                self.add(places, f"{kept} // {_LABELS}")
+            self._give_places(places)
+            if self._labels:
+                self.add(self.given("labels"), f"{kept} - {_LABELS} * {places}")
+        else:
+            self.add(self.given("labels"), kept)
 
     @property
     def _numbered(self) -> bool:
         """Whether it matters which of the boxes are left."""
         return bool(self.node.args.get("places")) or "polygons" in self.node.inputs
 
-    def _give_along(self, own: str) -> None:
-        with_labels, places = "labels" in self.node.inputs, own
-        if with_labels and self._numbered:
-            places = self.name("places")
-            self.add(places, f"{own} // {_LABELS}")
-            self.add(self.given("labels"), f"({own} - {_LABELS} * {places})[:-1]")
-        elif with_labels:
-            self.add(self.given("labels"), f"{own}[:-1]")
+    def _give_places(self, places: str) -> None:
         if "polygons" in self.node.inputs:
-            self._renumber(f"{places}[:-1]")
+            arguments = (self.fed("polygons"), places)
+            self.call(self.given("polygons"), self.helper("renumbered_polygons"), *arguments)
         if self.node.args.get("places"):
-            self.add(self.given("places"), f"{places}[:-1]")
+            self.add(self.given("places"), places)
 
-    def _renumber(self, places: str) -> None:
-        """Rows (box, first vertex, end) with the numbers of the boxes that are left, -1 of others.
-
-        No row goes: the first and last vertices are those of points that follow, which all stay.
-        """
-        left, number, rows = self.name("left"), self.name("number"), self.fed("polygons")
-        every = f"types.Constant([*range({_MOST + 1})], shape=[1, {_MOST + 1}])"
-        self.add(left, f"fn.expand_dims(fn.cat({_NONE}, {places}), axes=0)")
-        self.add(number, f"({rows}[:, 0:1] == {left}) * {every}[:, : {left}.shape()[1]]")
-        self.add(number, f"fn.reductions.max({number}, axes=1, keep_dims=True) - 1")
-        # Not put together column by column: where there is no row, that leaves one column.
-        first, others = (f"types.Constant({each}, shape=[1, 3])" for each in ([1, 0, 0], [0, 1, 1]))
-        self.add(self.given("polygons"), f"{rows} * {others} + {number} * {first}")
+    def _give_all(self) -> None:
+        """Labels, polygons and places, where all boxes are left."""
+        if "labels" in self.node.inputs:
+            self.add(self.given("labels"), self._labels)
+        if "polygons" in self.node.inputs:
+            self.add(self.given("polygons"), self.fed("polygons"))
+        if self.node.args.get("places"):
+            self.call(self.given("places"), self.helper("box_numbers"), self.fed("boxes"))
 
     def carried(self) -> None:
-        """Corners, those of the whole image last."""
-        c = self.given("corners")
-        self._start(c)
-        self.carry(c, cut=lambda port: self._cut_boxes(c, port))
+        """Corners of the boxes on the last image."""
+        corners = self.variable("corners", "corners")
+        self._start(corners)
+        self.carry(self.path.steps, corners, "corners", partial(self._clip, corners))
+        self.add(self.given("corners"), corners)
 
-    def _start(self, c: str) -> None:
+    def _start(self, corners: str) -> None:
         if "corners" in self.node.inputs:
-            self.add(c, self.fed("corners"))
-            return
-        given = box_format(self.graph, self.node) or "absolute ltrb"
-        self.add(c, f"fn.cat({self.fed('boxes')}, {_WHOLE})")
-        if given.startswith("relative"):
-            width, height = self.size(self.first())
-            self._scale(c, width, height)
-        low, high = self.name("low"), self.name("high")
-        centred = given.endswith(" cxcywh")
-        self.add(low, f"{c}[:, 0:2] - {c}[:, 2:4] / 2" if centred else f"{c}[:, 0:2]")
-        ends = given.endswith(" ltrb")
-        self.add(high, f"{c}[:, 2:4]" if ends else f"{low} + {c}[:, 2:4]")
-        self._corners(c, low, high)
+            self.add(corners, self.fed("corners"))
+        else:
+            self.call(corners, self.helper("corners_of"), self._in_pixels())
 
-    def _scale(self, boxes: str, width: str, height: str) -> None:
-        sides = self.name("sides")
-        self.add(sides, f"fn.stack({width}, {height}, {width}, {height})")
-        self.add(boxes, f"{boxes} * {sides}")
-
-    def _corners(self, c: str, low: str, high: str) -> None:
-        a, b = self.name("down"), self.name("up")
-        self.add(a, f"fn.cat({high}[:, 0:1], {low}[:, 1:2], axis=1)")
-        self.add(b, f"fn.cat({low}[:, 0:1], {high}[:, 1:2], axis=1)")
-        self.add(c, f"fn.stack({low}, {a}, {high}, {b}, axis=1)")
-
-    def _hull(self, c: str, low: str, high: str) -> None:
-        self.add(low, f"fn.reductions.min({c}, axes=1)")
-        self.add(high, f"fn.reductions.max({c}, axes=1)")
-
-    def _areas(self, target: str, low: str, high: str) -> None:
-        sides = self.name("sides")
-        self.add(sides, f"{high} - {low}")
-        self.add(target, f"{sides}[:, 0:1] * {sides}[:, 1:2]")
-
-    def _inside(self, low: str, high: str, edge: str) -> None:
-        for name in (low, high):
-            self.add(name, f"math.min(math.max({name}, 0.0), {edge})")
-
-    def _cut_boxes(self, c: str, port: Port) -> None:
+    def _clip(self, corners: str, port: Port) -> None:
         """Boxes that lie partly outside become the part that is inside."""
-        low, high, edge = self.name("low"), self.name("high"), self.name("edge")
-        whole = self.name("whole")
-        width, height = self.size(port)
-        self._hull(c, low, high)
-        self.add(edge, f"fn.stack({width}, {height})")
-        self.add(whole, f"({low} >= 0.0) & ({high} <= {edge})")
-        self._inside(low, high, edge)
-        self._replaced(c, low, high)
+        self.call(corners, self.helper("clipped_corners"), corners, self.size(port))
 
-    def _replaced(self, c: str, low: str, high: str) -> None:
-        """The corners of a hull, but of boxes that are ``whole`` their own."""
-        whole, old = self.name("whole"), self.name("old")
-        self.add(whole, f"fn.reductions.min(1.0 * {whole}, axes=1, keep_dims=True)")
-        self.add(whole, f"fn.expand_dims({whole}, axes=2)")
-        self.add(old, c)
-        self._corners(c, low, high)
-        self.add(c, f"{whole} * {old} + (1.0 - {whole}) * {c}")
-
-    def _mix(self, c: str, step: GeometryStep, mix: Mix) -> None:
+    def _mix(self, corners: str, step: GeometryStep, mix: Mix) -> None:
         """The boxes of both images, and their labels."""
-        other = self.name("other")
-        self.permuted(other, c, mix)
+        order = self.emitter.names[mix.order]
         if mix.window:
-            self._around_window(c, other, step, mix.window)
-        self.add(c, f"fn.cat({c}[:-1], {other})")
-        if "labels" in self.node.inputs:
-            labels = self.name("numbers")
-            own, self._mixed_labels = self._mixed_labels or self.fed("labels"), labels
-            self.permuted(self.name("other_numbers"), own, mix)
-            self.add(labels, f"fn.cat({own}, {self.name('other_numbers')})")
-
-    def _around_window(
-        self, c: str, other: str, step: GeometryStep, window: tuple[Port, Port]
-    ) -> None:
-        """What is seen of the image's boxes around a window, and of the others' in it.
-
-        A box that the window covers from side to side is shorter; others stay as they are. Those
-        of which no large enough share is seen have no area.
-        """
-        low, high, area, seen = (self.name(word) for word in ("low", "high", "area", "seen"))
-        first, last = self.name("window_low"), self.name("window_high")
-        start, extent = (self.emitter.names[port] for port in window)
-        width, height = self.size(step.before)
-        share = self.argument_text("visible", self.node)
-        self.add(first, f"fn.stack({start}[1] * {width}, {start}[0] * {height})")
-        self.add(last, f"{first} + fn.stack({extent}[1] * {width}, {extent}[0] * {height})")
-
-        self._hull(c, low, high)
-        self._areas(area, low, high)
-        hidden, across = self.name("hidden"), self.name("across")
-        self.add(hidden, f"math.max(math.min({high}, {last}) - math.max({low}, {first}), 0.0)")
-        self.add(seen, f"{area} - {hidden}[:, 0:1] * {hidden}[:, 1:2]")
-        self.add(across, f"1.0 * (({first} <= {low}) & ({last} >= {high}))")
-        self.add(across, f"fn.cat({across}[:, 1:2], {across}[:, 0:1], axis=1)")
-        begin, end = self.name("begin"), self.name("end")
-        self.add(begin, f"{across} * ({first} <= {low})")
-        self.add(begin, f"{low} + {begin} * math.max(math.min({last}, {high}) - {low}, 0.0)")
-        self.add(end, f"{across} * ({last} >= {high})")
-        self.add(end, f"{high} - {end} * math.max({high} - math.max({first}, {low}), 0.0)")
-        self.add(end, f"{begin} + ({seen} >= {share} * {area}) * math.max({end} - {begin}, 0.0)")
-        self.add(self.name("whole"), f"({begin} == {low}) & ({end} == {high})")
-        self._replaced(c, begin, end)
-
-        self._hull(other, low, high)
-        self._areas(area, low, high)
-        for name in (low, high):
-            self.add(name, f"math.min(math.max({name}, {first}), {last})")
-        self._areas(seen, low, high)
-        self.add(high, f"{low} + ({seen} >= {share} * {area}) * ({high} - {low})")
-        self._corners(other, low, high)
+            start, extent = (self.emitter.names[port] for port in mix.window)
+            visible = self.argument_text("visible", self.node)
+            self.call(
+                corners,
+                self.helper("mixed_corners"),
+                *(corners, order, f"({start}, {extent})", self.size(step.before)),
+                *[f"visible={visible}"] * (visible != "0.25"),
+            )
+        else:
+            self.call(corners, self.helper("with_others"), corners, order)
+        if self._labels:
+            labels = self.name("mixed_labels")
+            self.call(labels, self.helper("with_others"), self._labels, order)
+            self._labels = labels

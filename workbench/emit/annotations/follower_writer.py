@@ -1,16 +1,26 @@
-"""What all followers share in emitted source: their variables, and the maps of the operators."""
+"""What all followers share in emitted source: variables, sizes, and the matrices of operators."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from inspect import Parameter
 from typing import TYPE_CHECKING
 
 from workbench.catalog.geometry import GeometryRule
-from workbench.catalog.spec import ArgSpec
-from workbench.emit.core.python import INDENT, LINE, literal
+from workbench.emit.annotations.copied_functions import parameters_of
+from workbench.emit.core.naming import RESERVED
+from workbench.emit.core.python import INDENT, LINE, assigned, call, literal
 from workbench.errors import GraphError
+from workbench.graph.annotations.follower_dependencies import CARRIED_INPUTS
 from workbench.graph.annotations.followers import path_of
-from workbench.graph.annotations.geometry import GeometryStep, cut_before, value_of
+from workbench.graph.annotations.geometry import (
+    GeometryPath,
+    GeometryStep,
+    cut_before,
+    flips_of,
+    value_of,
+)
 from workbench.graph.annotations.mixes import Mix
 from workbench.graph.model import Node, Port
 from workbench.graph.types.devices import device_of
@@ -32,12 +42,25 @@ class FollowerWriter:
         if path is None or path.blocked:
             raise GraphError(f"{node.id}: {path.reason if path else 'no image feeds it'}.")
         self.path = path
+        in_shares = self.relative and not CARRIED_INPUTS & {*node.inputs}
+        self.tail = _tail_in_shares(path, in_shares)
+        """The last steps, through which places in shares of the sides are mirrored at most."""
+        self.head = path.steps[: len(path.steps) - len(self.tail)]
+        self.middle = self.head[-1].after if self.head else path.root
+        """The image between the two."""
+        resizes = any(step.rule.map and not step.rule.flips for step in self.tail)
+        self.last = path.frame if resizes else self.middle
+        """The first image of the size of the last one."""
         self.flows = emitter.resolved.types
         self.text: list[str] = []
-        self._sizes: dict[Port, str] = {}
         self._stem = node.id
         while any(name.startswith(f"{self._stem}_") for name in emitter.names.values()):
             self._stem += "_"
+
+    @property
+    def relative(self) -> bool:
+        """Whether the places that are fed and given are shares of the image's sides."""
+        return False
 
     def follow(self) -> None:
         """Write what the follower gives."""
@@ -48,99 +71,183 @@ class FollowerWriter:
         raise NotImplementedError
 
     def name(self, word: str) -> str:
-        """A variable of this follower's own."""
-        return f"{self._stem}_{word}"
+        """A variable of this follower's own: the word, in a body or where it is used with a prefix.
+
+        Variables of the same name inside a body and outside would be merged by DALI.
+        """
+        used = {*self.emitter.names.values(), *self.emitter.taken, *RESERVED}
+        return f"{self._stem}_{word}" if self.emitter.scope or word in used else word
+
+    def variable(self, output: str, fed: str) -> str:
+        """The variable in which an output is made of the input ``fed``.
+
+        It is the output's, unless another input is read from a variable of this name.
+        """
+        given = self.given(output)
+        others = {self.emitter.names[p] for name, p in self.node.inputs.items() if name != fed}
+        return self.name(output) if given in others else given
 
     def add(self, target: str, value: str) -> None:
-        """``target = value``, a call on as many lines as it needs; nothing where both are one."""
-        if target == value:
-            return
-        line = f"{self.emitter.indent}{target} = {value}"
-        if len(line) > LINE and _is_one_call(value):
-            self.text += _lines_of_call(f"{target} = ", value, "", self.emitter.indent)
-        elif len(line) > LINE:
-            deeper = self.emitter.indent + INDENT
-            parts = [value] if len(deeper + value) <= LINE else _operands(value)
-            self.text += [
-                f"{self.emitter.indent}{target} = (",
-                *(f"{deeper}{part}" for part in parts),
-                f"{self.emitter.indent})",
-            ]
-        else:
-            self.text.append(line)
+        """``target = value``; nothing where both are one."""
+        if target != value:
+            self.text += assigned(target, [value], self.emitter.indent)
+
+    def call(self, target: str, function: str, *arguments: str) -> None:
+        """``target = function(arguments)``, on as many lines as it needs."""
+        self.text += call(target, function, arguments, self.emitter.indent)
+
+    def helper(self, name: str) -> str:
+        """The name of a function of ``helpers.py``, which the program then gets."""
+        self.emitter.helpers.add(name)
+        return name
+
+    def applied(self, helper: str, *arguments: str) -> str:
+        """A call of a function of ``helpers.py``."""
+        return f"{self.helper(helper)}({', '.join(arguments)})"
+
+    @property
+    def clipped_before(self) -> set[int]:
+        """The steps, by number, that could reveal what an operator before may have cut off."""
+        begins = self.node.inputs.get("before")
+        lost = begins is not None and cut_before(self.graph, self.emitter.catalog, begins)
+        found = set()
+        for at, step in enumerate(self.path.steps):
+            if lost and (step.rule.reveals or step.mix):
+                found.add(at)
+                lost = False
+            lost |= step.rule.cuts
+        return found
 
     def carry(
         self,
-        c: str,
+        steps: Sequence[GeometryStep],
+        places: str,
+        kind: str,
         cut: Callable[[Port], None],
         mix: Callable[[GeometryStep, Mix], None] | None = None,
     ) -> None:
-        """Move coordinates (N, k, 2) through every operator."""
-        begins = self.node.inputs.get("before")
-        lost = begins is not None and cut_before(self.graph, self.emitter.catalog, begins)
-        for step in self.path.steps:
-            if lost and (step.rule.reveals or step.mix):
+        """Move places, ``corners`` or ``points``, through the first steps of the path.
+
+        ``cut`` is called with the image before each step of ``clipped_before``.
+        """
+        pending: list[GeometryStep] = []
+        for at, step in enumerate(steps):
+            if at in self.clipped_before or step.mix or step.rule.homography:
+                self._move(places, kind, pending)
+            if at in self.clipped_before:
                 cut(step.before)
-                lost = False
             if step.mix and mix:
                 mix(step, step.mix)
-            if step.rule.map:
-                self._moved(c, step)
-            lost |= step.rule.cuts
+            if step.rule.homography:
+                function = self.helper(f"{kind}_after_perspective")
+                self.call(places, function, places, self._text(*self._matrix(step)))
+            elif step.rule.map:
+                pending.append(step)
+        self._move(places, kind, pending)
 
-    def map_of(self, step: GeometryStep, m: str) -> None:
-        """The lines that give the matrix of one operator."""
-        for line in step.rule.map.strip().splitlines():
-            target, _, value = self._filled(line, step, m).partition(" = ")
-            self.add(target, value)
+    def _move(self, places: str, kind: str, steps: list[GeometryStep]) -> None:
+        if steps:
+            function = self.helper(f"{kind}_after_affine")
+            self.call(places, function, places, self.matrix(steps))
+            steps.clear()
 
-    def _moved(self, c: str, step: GeometryStep) -> None:
-        m = self.name("map")
-        self.map_of(step, m)
-        if step.rule.homography:
-            h = self.name("scaled")
-            self.add(h, f"fn.coord_transform({c}, M={m}[:, 0:2], T={m}[:, 2])")
-            self.add(c, f"{h}[:, :, 0:2] / {h}[:, :, 2:3]")
-        else:
-            self.add(c, f"fn.coord_transform({c}, MT={m})")
+    def matrix(self, steps: Sequence[GeometryStep], before: str = "", target: str = "") -> str:
+        """The variable of the matrix of affine steps together, behind the matrix ``before``.
 
-    def _filled(self, line: str, step: GeometryStep, m: str) -> str:
-        """A line of a rule with what stands for its placeholders."""
-        node, emitter = step.node, self.emitter
-        spec = emitter.catalog[node.op]
-        values: dict[str, str] = {"m": m}
-        for name in spec.args:
-            if f"{{{name}}}" in line:
-                values[name] = self._value(node, name, step.rule)
-        if "{sw}" in line or "{sh}" in line:
-            values["sw"], values["sh"] = self.size(step.before, encoded=step.decodes)
-        if "{tw}" in line or "{th}" in line:
-            values["tw"], values["th"] = self.size(step.after)
-        if "{shape}" in line:
-            image = emitter.names[step.before]
-            values["shape"] = (
-                f"fn.peek_image_shape({image})" if step.decodes else f"{image}.shape()"
-            )
-        if "{draw}" in line:
-            values["draw"] = "".join(f", {text}" for text in emitter.randomness(node))
-            values["window"] = "".join(
-                f", {name}={self.argument_text(name, node)}"
-                for name in _WINDOW
-                if name in node.args or name in node.inputs
-            )
-        return line.format(**values)
+        Without ``target`` a matrix that has a variable already gets no other.
+        """
+        found = [self._matrix(step) for step in steps]
+        if before:
+            found.insert(0, (before, []))
+        if len(found) == 1:
+            function, arguments = found[0]
+            if arguments:
+                target = target or self.name("matrix")
+                self.call(target, function, *arguments)
+            elif target:
+                self.add(target, function)
+            return target or function
+        target = target or self.name("matrix")
+        texts = [self._text(*each) for each in found]
+        for at, text in enumerate(texts):
+            if len(self.emitter.indent + INDENT + text) >= LINE:
+                texts[at] = self.name(f"matrix_{at}")
+                self.call(texts[at], found[at][0], *found[at][1])
+        self.call(target, "fn.transforms.combine", *texts)
+        return target
 
-    def _value(self, node: Node, name: str, rule: GeometryRule) -> str:
-        linked = node.inputs.get(rule.linked.get(name, ""))
+    def _text(self, function: str, arguments: Sequence[str]) -> str:
+        return f"{function}({', '.join(arguments)})" if arguments else function
+
+    def _matrix(self, step: GeometryStep) -> tuple[str, list[str]]:
+        """The call of the function that returns the matrix of a step; or its variable alone."""
+        node, rule = step.node, step.rule
+        if rule.map in rule.linked:
+            return self._given_matrix(node, rule.map, rule), []
+        arguments = []
+        for name, parameter in parameters_of(self.helper(rule.map)).items():
+            argument = (rule.flips or {}).get(name, name)
+            if name == "before":
+                text = self.size(step.before, encoded=step.decodes)
+            elif name == "after":
+                text = self.size(step.after)
+            elif name == "window":
+                text = self._window(step)
+            elif argument in rule.linked:
+                text = self._given_matrix(node, argument, rule)
+            else:
+                text = self.argument_text(argument, node)
+            if parameter.default is Parameter.empty:
+                arguments.append(text)
+            elif argument in node.inputs or argument in node.args:
+                arguments.append(f"{name}={text}")
+        return rule.map, arguments or [""]
+
+    def _window(self, step: GeometryStep) -> str:
+        """The variable of the window that a random crop cuts out."""
+        node = step.node
+        image = self.emitter.names[step.before]
+        limits = [
+            f"{name}={self.argument_text(name, node)}"
+            for name in _WINDOW
+            if name in node.args or name in node.inputs
+        ]
+        shape = f"fn.peek_image_shape({image})" if step.decodes else f"{image}.shape()"
+        window = self.name(f"{node.id}_window")
+        drawn = self.emitter.randomness(node)
+        self.call(window, "fn.random_crop_generator", shape, *limits, *drawn)
+        return window
+
+    def _given_matrix(self, node: Node, name: str, rule: GeometryRule) -> str:
+        linked = node.inputs.get(rule.linked[name])
         if linked is not None:
             return self.emitter.names[linked]
-        text = self.argument_text(name, node)
-        if name in rule.linked and name not in node.inputs:
-            rows = 3 if rule.homography else 2
-            numbers = value_of(node, self.emitter.catalog[node.op], name)
-            floats = [float(each) for each in numbers if isinstance(each, int | float)]  # type: ignore[union-attr]
-            return f"types.Constant({floats}, shape=[{rows}, 3])"
+        if name in node.inputs:
+            return self.argument_text(name, node)
+        rows = 3 if rule.homography else 2
+        numbers = value_of(node, self.emitter.catalog[node.op], name)
+        floats = [float(each) for each in numbers if isinstance(each, int | float)]  # type: ignore[union-attr]
+        return f"types.Constant({floats}, shape=[{rows}, 3])"
+
+    def mirror(self, target: str, text: str, function: str, *given: str, **ways: str) -> str:
+        """Mirror places in shares on the last steps. Returns their text.
+
+        ``ways`` are the names by which ``function`` knows the directions.
+        """
+        for step in self.tail:
+            if step.rule.flips:
+                self.call(target, function, text, *given, *self._mirrors(step, **ways))
+                text = target
         return text
+
+    def _mirrors(self, step: GeometryStep, **parameters: str) -> list[str]:
+        """The arguments of a whole image's mirror; ``parameters`` are their names by direction."""
+        flips = flips_of(step.node, self.emitter.catalog[step.node.op], step.rule)
+        return [
+            f"{name}={self.argument_text(flips[way], step.node) if way in flips else 0}"
+            for way, name in parameters.items()
+            if way in flips or way == "horizontal"
+        ]
 
     def argument_text(self, name: str, node: Node) -> str:
         """An argument's variable, its value or DALI's default."""
@@ -148,26 +255,28 @@ class FollowerWriter:
             return self.emitter.names[node.inputs[name]]
         spec = self.emitter.catalog[node.op]
         value = value_of(node, spec, name)
-        return literal(value, _arg(spec.args, name)) if value is not None else "None"
+        return literal(value, spec.args.get(name)) if value is not None else "None"
 
-    def size(self, port: Port, encoded: bool = False) -> tuple[str, str]:
-        """Width and height of an image, as two expressions of floats."""
-        if port not in self._sizes:
-            name = self.name(f"size_{len(self._sizes)}")
-            image = self.emitter.names[port]
-            if encoded:
-                self.add(name, f"fn.cast(fn.peek_image_shape({image}), dtype=types.FLOAT)")
-            else:
-                self.add(name, f"fn.cast({image}.shape(), dtype=types.FLOAT)")
-            self._sizes[port] = name
+    def size(self, port: Port, encoded: bool = False) -> str:
+        """The expression of the size of an image."""
+        if encoded:
+            return self.applied("encoded_size", self.emitter.names[port])
+        return self.sized("size_of", port)
+
+    def sized(self, helper: str, port: Port) -> str:
+        """A call of a helper of images, which is told the layout where it is not ``HWC``."""
         flow = self.flows.get(port)
         axes = (flow.axes if flow else None) or "HWC"
-        name = self._sizes[port]
-        return f"{name}[{axes.index('W')}]", f"{name}[{axes.index('H')}]"
+        return self.applied(helper, self.emitter.names[port], *[f'"{axes}"'] * (axes != "HWC"))
 
-    def permuted(self, target: str, value: str, mix: Mix) -> None:
-        """``target`` becomes what the other image has, in the batch's other order."""
-        self.add(target, f"fn.permute_batch({value}, indices={self.emitter.names[mix.order]})")
+    def first_size(self) -> str:
+        """The size of what the targets lie on: where a decoder crops, of the image in the file."""
+        return self.size(self.path.start, encoded=self.path.start != self.path.root)
+
+    @property
+    def scales(self) -> bool:
+        """Whether places in pixels change on the last steps."""
+        return any(step.rule.map for step in self.tail)
 
     def fed(self, name: str) -> str:
         """What feeds the follower, on the CPU where it works there."""
@@ -179,73 +288,19 @@ class FollowerWriter:
         """Whether data lie on the CPU."""
         return device_of(self.emitter.devices, port) == "cpu"
 
-    def first(self) -> Port:
-        """What the targets lie on: where a decoder crops, the image in the file."""
-        start = self.path.start
-        if start != self.path.root:
-            self.size(start, encoded=True)
-        return start
-
     def given(self, output: str) -> str:
         """The variable of one of its outputs."""
         return self.emitter.names[Port(self.node.id, output)]
 
 
-def _arg(args: Mapping[str, ArgSpec], name: str) -> ArgSpec | None:
-    return args.get(name)
+def _tail_in_shares(path: GeometryPath, in_shares: bool) -> tuple[GeometryStep, ...]:
+    """The last steps that keep places in shares of the sides, or mirror them.
 
-
-def _operands(value: str) -> list[str]:
-    """An expression cut before those of its operators that bind least."""
-    for operators in (" & ", (" + ", " - "), (" * ", " / ", " // ")):
-        parts, depth, start = [], 0, 0
-        for at, letter in enumerate(value):
-            depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(letter, 0)
-            if depth == 0 and value.startswith(operators, at):
-                parts.append(value[start:at])
-                start = at + 1
-        if parts:
-            return [*parts, value[start:]]
-    return [value]
-
-
-def _is_one_call(value: str) -> bool:
-    """Whether a text is one call: its first bracket is closed by its last."""
-    depth = 0
-    for at, letter in enumerate(value):
-        depth += {"(": 1, ")": -1}.get(letter, 0)
-        if depth == 0 and letter == ")":
-            return (
-                at == len(value) - 1
-                and value[: value.index("(")].replace(".", "").replace("_", "").isalnum()
-            )
-    return False
-
-
-def _lines_of_call(head: str, value: str, tail: str, indent: str) -> list[str]:
-    """A call, and those among its arguments, on as many lines as ruff would give them."""
-    line = f"{indent}{head}{value}{tail}"
-    if len(line) <= LINE or not _is_one_call(value):
-        return [line]
-    function, inner = value[:-1].split("(", 1)
-    lines, deeper = [f"{indent}{head}{function}("], indent + INDENT
-    if len(deeper) + len(inner) <= LINE:
-        lines.append(deeper + inner)
-    else:
-        for part in _parts(inner):
-            name, _, rest = part.partition("=")
-            named = name.isidentifier() and rest
-            first, last = (f"{name}=", rest) if named else ("", part)
-            lines += _lines_of_call(first, last, ",", deeper)
-    return [*lines, f"{indent}){tail}"]
-
-
-def _parts(inner: str) -> list[str]:
-    """The arguments of a call."""
-    parts, depth, start = [], 0, 0
-    for at, letter in enumerate(inner):
-        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(letter, 0)
-        if letter == "," and depth == 0:
-            parts.append(inner[start:at].strip())
-            start = at + 1
-    return [*parts, inner[start:].strip()]
+    One that rounds the size is among them only if places are ``in_shares`` all the way.
+    """
+    for at in range(len(path.steps)):
+        tail = path.steps[at:]
+        rounds = any(step.rule.rounds for step in tail)
+        if replace(path, steps=tail).in_shares and not (rounds and (at or not in_shares)):
+            return tail
+    return ()

@@ -12,10 +12,8 @@ from dataclasses import replace
 
 from workbench.catalog.spec import Value
 from workbench.emit.annotations.follower_writer import FollowerWriter
-from workbench.emit.core.python import call
 from workbench.errors import GraphError
 from workbench.graph.annotations.geometry import GeometryStep
-from workbench.graph.annotations.mixes import Mix
 from workbench.graph.model import Node, Port
 
 _AS: dict[str, str] = {
@@ -30,7 +28,6 @@ _AS: dict[str, str] = {
 numbers up to 2^24, as large as those of panoptic segments are."""
 _OPERATOR_TAKES = {"paste": "UINT8"}
 """The only element type that an operator takes: numbers of classes up to 255."""
-_IDENTITY = "fn.transforms.translation(offset=[0.0, 0.0])"
 
 
 class MaskWriter(FollowerWriter):
@@ -46,72 +43,50 @@ class MaskWriter(FollowerWriter):
     def carried(self) -> None:
         """Call by call; or only the map, and the picture of what is not cut off."""
         if self.node.op != "carry_map":
-            mask = self._variable()
-            given, dtype = self._taken("moved" if "moved" in self.node.inputs else "masks")
-            self.add(mask, given)
+            output = "masks" if self.node.op == "follow_masks" else "moved"
+            fed = "moved" if "moved" in self.node.inputs else "masks"
+            mask = self.variable(output, fed)
+            dtype = self._take(mask, fed)
             self._walk(mask, self.path.steps, dtype, self.interpolation)
-            self._given_back(mask, dtype)
-            self._given_out(mask)
+            self._give_back(mask, dtype)
+            self.add(self.given(output), mask)
             return
-        self._composed(self.given("map"))
+        map_ = self.variable("map", "map")
+        self._compose(map_)
         if self.node.args.get("cuts"):
-            self._uncut(self.given("seen"))
+            seen = self.variable("seen", "seen")
+            self._show_uncut(seen)
+            self.add(self.given("seen"), seen)
+        self.add(self.given("map"), map_)
 
     def _warped(self) -> None:
-        mask, port = self._variable(), self.node.inputs["masks"]
-        m = self.name("map")
-        self._composed(m)
-        given, dtype = self._taken("masks")
-        width, height = self.size(self.node.inputs["image"])
-        arguments = [
-            given,
-            f"matrix={m}",
-            f"size=fn.stack({height}, {width})",
-            "inverse_map=False",
-            f"interp_type=types.{self.interpolation}",
-            "fill_value=0",
-        ]
-        self.text += call(mask, "fn.warp_affine", arguments, self.emitter.indent)
+        mask, port = self.variable("masks", "masks"), self.node.inputs["masks"]
+        matrix = self._compose()
+        dtype, size = self._take(mask, "masks"), self.size(self.path.frame)
+        self.call(
+            mask,
+            "fn.warp_affine",
+            *(mask, f"matrix={matrix}", f"size={size}[1::-1]", "inverse_map=False"),
+            *(f"interp_type=types.{self.interpolation}", "fill_value=0"),
+        )
         if "seen" in self.node.inputs or ("map" not in self.node.inputs and self.path.brings_back):
             seen = self.name("seen")
-            self._uncut(seen)
+            self._show_uncut(seen)
             self.add(mask, f"{mask} * {seen}{'' if self.on_cpu(port) else '.gpu()'}")
-        self._given_back(mask, dtype)
-        self._given_out(mask)
+        self._give_back(mask, dtype)
+        self.add(self.given("masks"), mask)
 
-    def _variable(self) -> str:
-        """The mask's all along: that of what comes out, unless what else is read has this name."""
-        given = self.given(self._output)
-        others = [port for name, port in self.node.inputs.items() if name not in ("masks", "moved")]
-        free = given not in [self.emitter.names[port] for port in others]
-        return given if free else self.name("mask")
+    def _compose(self, target: str = "") -> str:
+        """The variable of the map from where the mask lies to where the image is now."""
+        before = self.fed("map") if "map" in self.node.inputs else ""
+        steps = [step for step in self.path.steps if step.rule.map]
+        if before or steps:
+            return self.matrix(steps, before, target)
+        target = target or self.name("matrix")
+        self.call(target, "fn.transforms.translation", "offset=[0.0, 0.0]")
+        return target
 
-    @property
-    def _output(self) -> str:
-        return "masks" if self.node.op == "follow_masks" else "moved"
-
-    def _given_out(self, mask: str) -> None:
-        """What was assigned last is what it gives."""
-        start = f"{self.emitter.indent}{mask} = "
-        last = max(at for at, line in enumerate(self.text) if line.startswith(start))
-        self.text[last] = self.text[last].replace(mask, self.given(self._output), 1)
-
-    def _composed(self, m: str) -> None:
-        """The map from where the mask lies to where the image is now."""
-        known = "map" in self.node.inputs or self.node.op == "carry_map"
-        if known:
-            self.add(m, self.fed("map") if "map" in self.node.inputs else _IDENTITY)
-        for step in self.path.steps:
-            if not step.rule.map:
-                continue
-            if known:
-                self.map_of(step, self.name("step"))
-                self.add(m, f"fn.transforms.combine({m}, {self.name('step')})")
-            else:
-                self.map_of(step, m)
-                known = True
-
-    def _uncut(self, seen: str) -> None:
+    def _show_uncut(self, seen: str) -> None:
         """A picture of ones that goes with the image from the first cut on."""
         steps = self.path.steps
         if "seen" in self.node.inputs:
@@ -119,10 +94,7 @@ class MaskWriter(FollowerWriter):
         else:
             first = next((at for at, step in enumerate(steps) if step.rule.cuts), len(steps) - 1)
             whole = steps[first].after if steps else self.node.inputs["image"]
-            width, height = self.size(whole)
-            shape = f"fn.cast(fn.stack({height}, {width}, 1.0), dtype=types.INT32)"
-            self.add(seen, f"fn.ones(shape={shape}, dtype=types.UINT8)")
-            self.add(seen, f'fn.reshape({seen}, layout="HWC")')
+            self.call(seen, self.helper("mask_of_ones"), self.size(whole))
             steps = steps[first + 1 :]
         self._walk(seen, steps, "UINT8", "INTERP_NN")
 
@@ -132,15 +104,22 @@ class MaskWriter(FollowerWriter):
         linear = self.node.args.get("interpolation") == "linear"
         return "INTERP_LINEAR" if linear else "INTERP_NN"
 
-    def _taken(self, name: str) -> tuple[str, str | None]:
-        """A mask of an element type that operators take, and which it has been."""
-        text, flow = self.fed(name), self.flows.get(self.node.inputs[name])
-        dtype = flow.dtype if flow else None
-        return (f"fn.cast({text}, dtype=types.{_AS[dtype]})" if dtype in _AS else text), dtype
+    def _take(self, mask: str, fed: str) -> str | None:
+        """Put the mask into its variable, of an element type that operators take.
 
-    def _given_back(self, mask: str, dtype: str | None) -> None:
+        Returns the type that it had.
+        """
+        flow = self.flows.get(self.node.inputs[fed])
+        dtype = flow.dtype if flow else None
         if dtype in _AS:
-            self.add(mask, f"fn.cast({mask}, dtype=types.{dtype})")
+            self.call(mask, "fn.cast", self.fed(fed), f"dtype=types.{_AS[dtype]}")
+        else:
+            self.add(mask, self.fed(fed))
+        return dtype
+
+    def _give_back(self, mask: str, dtype: str | None) -> None:
+        if dtype in _AS:
+            self.call(mask, "fn.cast", mask, f"dtype=types.{dtype}")
 
     def _walk(
         self, mask: str, steps: Sequence[GeometryStep], dtype: str | None, interpolation: str
@@ -148,20 +127,11 @@ class MaskWriter(FollowerWriter):
         """The calls of the image for what is in a variable."""
         for step in steps:
             if step.mix and step.mix.window:
-                self._mix(mask, step.mix, step.mix.window)
+                ports = (step.mix.order, *step.mix.window)
+                names = [self.emitter.names[port] for port in ports]
+                self.call(mask, self.helper("mixed_masks"), mask, *names)
             for call_ in self._calls(step, interpolation):
                 self._call(step, mask, call_, dtype)
-
-    def _mix(self, mask: str, mix: Mix, window: tuple[Port, Port]) -> None:
-        """A window of the other image's mask in the place of the own one's."""
-        other, around = self.name("other"), self.name("around")
-        self.permuted(other, mask, mix)
-        start, extent = (self.emitter.names[port] for port in window)
-        for target, given in ((around, other), (mask, mask)):
-            arguments = [given, f"anchor={start}", f"shape={extent}", "normalized=True"]
-            arguments += ['axis_names="HW"', "fill_value=0"]
-            self.text += call(target, "fn.erase", arguments, self.emitter.indent)
-        self.add(mask, f"{mask} + ({other} - {around})")
 
     def _calls(self, step: GeometryStep, interpolation: str) -> Iterator[Node]:
         """The image's call with the arguments of masks, or the calls in its place."""
@@ -181,8 +151,6 @@ class MaskWriter(FollowerWriter):
                     f"{self.node.id}: masks cannot follow {node.op} ({node.id}). "
                     "Decode whole images, and crop after it."
                 )
-            if each.only and not {*node.args, *node.inputs} & {*each.only}:
-                continue
             args = {n: node.args[o] for n, o in each.args.items() if o in node.args}
             inputs = {n: node.inputs[o] for n, o in each.args.items() if o in node.inputs}
             if each.op == "flip" and not args and not inputs:

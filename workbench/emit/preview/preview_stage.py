@@ -21,7 +21,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workbench.catalog.spec import ArgSpec, Device, Value
-from workbench.emit.annotations.box_clipping import clip_sources
 from workbench.emit.core.code import Code, Lines
 from workbench.emit.core.naming import hoisted_with_turns, unique_names
 from workbench.emit.core.own_code import function_sources, nodes_within, plugin_imports
@@ -252,7 +251,7 @@ def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], emitter: _S
     modules = sorted({module for kind in kinds for module in kind.imports})
     imports = "".join(f"import {module}\n" for module in modules)
     finders = "".join(f"{kind.find_source}\n\n" for kind in kinds)
-    finders += function_sources(nodes_within(ordered)) + clip_sources(nodes_within(ordered))
+    finders += function_sources(nodes_within(ordered)) + emitter.helper_functions()
     imports += "".join(f"{line}\n" for line in plugin_imports(nodes_within(ordered)))
     called = [node for node in nodes_within(ordered) if node.id not in emitter.automatic]
     automatic = policy_imports(called, emitter.catalog)

@@ -9,7 +9,6 @@ from textwrap import wrap
 
 from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
-from workbench.emit.annotations.box_clipping import clip_names
 from workbench.emit.core.code import Lines
 from workbench.emit.core.epoch_shuffle import require_checkpointing, shuffles_after_epoch
 from workbench.emit.core.own_code import function_names, plugin_imports
@@ -80,6 +79,8 @@ class TemplateParts:
     """Its name."""
     lifted: Mapping[str, str]
     """The constants that stand for values of nodes."""
+    helpers: frozenset[str]
+    """The functions of ``emit/annotations/helpers.py`` that the definition calls."""
 
 
 _TYPES = "from nvidia.dali import types"
@@ -149,6 +150,7 @@ def pipeline_parts(
         known=emitter.constants,
         about="One shard in its order, nothing drawn.",
     )
+    emitter.helpers |= second.helpers
     parts = make_parts(emitter, definition, function, lines, second.lifted)
     return replace(
         parts,
@@ -213,10 +215,12 @@ def make_parts(
     plugins = plugin_imports(emitter.every_node())
     imports = policy_imports(emitter.every_node(), emitter.catalog)
     needs_gpu = any(node.device in ("gpu", "mixed") for node in emitter.every_node())
-    uses_any = any("Any]" in kind.find_source for kind in found) or clip_names(emitter.every_node())
-    uses_math = any(map(emitter.calls_math, emitter.every_node()))
+    helpers = emitter.helper_functions()
+    uses_any = any("Any]" in kind.find_source for kind in found) or helpers
+    uses_math = "math." in helpers or any(map(emitter.calls_math, emitter.every_node()))
+    uses_types = any("types." in text for text in (*definition, helpers))
     pipeline_imports = [*imports, *plugins]
-    if any("types." in text for text in definition):
+    if uses_types:
         pipeline_imports.append(_TYPES)
     if uses_math:
         pipeline_imports.append("from nvidia.dali import math")
@@ -260,6 +264,7 @@ def make_parts(
         validation="",
         validation_function="",
         lifted=emitter.constants,
+        helpers=frozenset(emitter.helpers),
     )
 
 

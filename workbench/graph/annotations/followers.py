@@ -204,16 +204,11 @@ def annotation_origin(graph: Graph, catalog: Catalog, port: Port) -> Port | None
 
 
 def _still_fits(graph: Graph, catalog: Catalog, target: Port, path: GeometryPath) -> bool:
-    """Whether relative boxes and points are still right: the whole image was resized."""
+    """Whether relative boxes and points are still right: at most the whole image was resized."""
     node = graph.node(target.node)
     kind = target_kind(graph, catalog, target)
     relative = kind in ("boxes", "points") and bool(node.args.get("ratio"))
-    return relative and all(
-        step.node.op in _WHOLE_RESIZES and not step.rule.cuts for step in path.steps
-    )
-
-
-_WHOLE_RESIZES = frozenset({"resize", "experimental.resize", "tensor_resize"})
+    return relative and all(step.rule.flips == {} for step in path.steps)
 
 
 def unfollowed_targets(graph: Graph, catalog: Catalog) -> list[tuple[Port, str, Port]]:

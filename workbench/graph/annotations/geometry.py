@@ -76,6 +76,16 @@ class GeometryPath:
                 yield from path.walk()
 
     @property
+    def in_shares(self) -> bool:
+        """Whether the whole image is in the last one, mirrored at most.
+
+        Places in shares of the sides stay or are mirrored, up to a quarter of a pixel.
+        """
+        resizes = [step.rule for step in self.steps if step.rule.flips == {} and step.rule.map]
+        grows = any(rule.rounds for rule in resizes[:-1])  # what the first of two was off
+        return not grows and all(step.rule.flips is not None for step in self.steps)
+
+    @property
     def resamplings(self) -> int:
         """How often at most the image is read between its pixels."""
         count = 0
@@ -149,7 +159,7 @@ def geometry_path(
             rule = rule_of(node, spec)
             if rule is None and not placeless:
                 return _blocked(image, steps, node, _arguments(node, spec))
-            if rule is not None:
+            if rule is not None and not _moves_nothing(node, spec, rule):
                 steps.insert(0, GeometryStep(node, source, image, rule, is_decoder(spec)))
         elif source is None or decodes(spec):
             break
@@ -187,6 +197,17 @@ def rule_of(node: Node, spec: OpSpec) -> GeometryRule | None:
         if fits and all(_allows(node, spec, name, known) for name, known in rule.values.items()):
             return rule
     return None
+
+
+def flips_of(node: Node, spec: OpSpec, rule: GeometryRule) -> dict[str, str]:
+    """The arguments by which an operator may mirror the whole image, by direction."""
+    flips = rule.flips or {}
+    return {way: name for way, name in flips.items() if value_of(node, spec, name) != 0}
+
+
+def _moves_nothing(node: Node, spec: OpSpec, rule: GeometryRule) -> bool:
+    """Whether an operator that could mirror the image does not, and does nothing else to places."""
+    return bool(rule.flips) and not flips_of(node, spec, rule)
 
 
 def value_of(node: Node, spec: OpSpec, name: str) -> Value | None:

@@ -62,6 +62,23 @@ def find_keypoints(data: str) -> dict[str, Any]:
     return {**find_annotations(data), "annotations_file": path}
 
 
+def size_of(images: Any, layout: str = "HWC") -> Any:
+    """Width and height of images."""
+    shape = fn.cast(images.shape(), dtype=types.FLOAT)
+    return fn.stack(shape[layout.index("W")], shape[layout.index("H")])
+
+
+def points_after_affine(points: Any, matrix: Any) -> Any:
+    """What an affine map makes of points (N, 2)."""
+    return fn.reshape(fn.coord_transform(points, MT=matrix), shape=[-1, 2])
+
+
+def points_inside(points: Any, size: Any) -> Any:
+    """Which points (N, 2) are in an image of a size."""
+    inside = 1.0 * ((points >= 0.0) & (points <= size))
+    return fn.reductions.min(inside, axes=1) > 0.5
+
+
 @pipeline_def
 def key_points_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]:
     jpegs, _boxes, _labels, _polygons, points = fn.readers.coco(
@@ -105,43 +122,11 @@ def key_points_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ..
         std=STD,
         mirror=mirror,
     )
-    # Points in step with normalize: points -> points, visible
-    follow_points_at = fn.cat(points, types.Constant([0.0, 0.0], shape=[1, 2]))
-    follow_points_at = fn.expand_dims(follow_points_at, axes=1)
-    follow_points_seen = follow_points_at[:, 0, 0] == follow_points_at[:, 0, 0]
-    follow_points_map = placed
-    follow_points_at = fn.coord_transform(follow_points_at, MT=follow_points_map)
-    follow_points_size_0 = fn.cast(images.shape(), dtype=types.FLOAT)
-    follow_points_edge = fn.stack(follow_points_size_0[1], follow_points_size_0[0])
-    follow_points_inside = follow_points_at >= 0.0
-    follow_points_within = follow_points_at <= follow_points_edge
-    follow_points_inside = follow_points_inside & follow_points_within
-    follow_points_inside = fn.reductions.min(1.0 * follow_points_inside, axes=[1, 2])
-    follow_points_seen = follow_points_seen & (follow_points_inside > 0.5)
-    follow_points_size_1 = fn.cast(normalize.shape(), dtype=types.FLOAT)
-    follow_points_map_x = fn.cast(
-        0.5 * (follow_points_size_0[1] - follow_points_size_1[2]), dtype=types.INT32
-    )
-    follow_points_map_y = fn.cast(
-        0.5 * (follow_points_size_0[0] - follow_points_size_1[1]), dtype=types.INT32
-    )
-    follow_points_map = fn.transforms.translation(
-        offset=fn.stack(-1.0 * follow_points_map_x, -1.0 * follow_points_map_y)
-    )
-    follow_points_map = fn.transforms.scale(
-        follow_points_map,
-        scale=fn.stack(1.0 - 2.0 * mirror, 1.0),
-        center=fn.stack(follow_points_size_1[2] / 2, follow_points_size_1[1] / 2),
-    )
-    follow_points_at = fn.coord_transform(follow_points_at, MT=follow_points_map)
-    follow_points_edge = fn.stack(follow_points_size_1[2], follow_points_size_1[1])
-    follow_points_inside = follow_points_at >= 0.0
-    follow_points_within = follow_points_at <= follow_points_edge
-    follow_points_inside = follow_points_inside & follow_points_within
-    follow_points_inside = fn.reductions.min(1.0 * follow_points_inside, axes=[1, 2])
-    follow_points_seen = follow_points_seen & (follow_points_inside > 0.5)
-    points = fn.squeeze(follow_points_at[:-1], axes=1)
-    visible = follow_points_seen[:-1]
+    # Points follow the image through warp and normalize
+    points = points_after_affine(points, placed)
+    visible = points_inside(points, size_of(images))
+    points = fn.coord_flip(points / size_of(images), flip_x=mirror)
+    points = points * size_of(images)
     return normalize, points, visible, mirror
 
 

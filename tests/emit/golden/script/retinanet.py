@@ -10,8 +10,9 @@ import argparse
 import json
 import pathlib
 import time
+from typing import Any
 
-from nvidia.dali import fn, math, pipeline_def, types
+from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.data_node import DataNode
 from nvidia.dali.pipeline import Pipeline
 
@@ -33,6 +34,13 @@ def find_annotations(data: str) -> dict[str, str]:
     return {"annotations_file": data, "file_root": str(found)}
 
 
+def sides_of(images: Any, layout: str = "HWC") -> Any:
+    """Width, height, width, height of images: boxes in pixels are shares of these."""
+    shape = fn.cast(images.shape(), dtype=types.FLOAT)
+    width, height = shape[layout.index("W")], shape[layout.index("H")]
+    return fn.stack(width, height, width, height)
+
+
 @pipeline_def
 def retinanet_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]:
     jpegs, boxes, labels = fn.readers.coco(
@@ -51,94 +59,9 @@ def retinanet_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...
     normalize = fn.crop_mirror_normalize(
         resize, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD
     )
-    # Boxes in step with normalize: boxes, labels
-    follow_boxes_corners = fn.cat(
-        boxes, types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])
-    )
-    follow_boxes_low = follow_boxes_corners[:, 0:2]
-    follow_boxes_high = follow_boxes_corners[:, 2:4]
-    follow_boxes_down = fn.cat(
-        follow_boxes_high[:, 0:1], follow_boxes_low[:, 1:2], axis=1
-    )
-    follow_boxes_up = fn.cat(
-        follow_boxes_low[:, 0:1], follow_boxes_high[:, 1:2], axis=1
-    )
-    follow_boxes_corners = fn.stack(
-        follow_boxes_low, follow_boxes_down, follow_boxes_high, follow_boxes_up, axis=1
-    )
-    follow_boxes_size_0 = fn.cast(images.shape(), dtype=types.FLOAT)
-    follow_boxes_map = fn.transforms.scale(
-        scale=fn.stack(1.0 - 2.0 * mirror, 1.0 - 2.0 * 0),
-        center=fn.stack(follow_boxes_size_0[1] / 2, follow_boxes_size_0[0] / 2),
-    )
-    follow_boxes_corners = fn.coord_transform(follow_boxes_corners, MT=follow_boxes_map)
-    follow_boxes_size_1 = fn.cast(flip.shape(), dtype=types.FLOAT)
-    follow_boxes_size_2 = fn.cast(resize.shape(), dtype=types.FLOAT)
-    follow_boxes_map = fn.transforms.scale(
-        scale=fn.stack(
-            follow_boxes_size_2[1] / follow_boxes_size_1[1],
-            follow_boxes_size_2[0] / follow_boxes_size_1[0],
-        ),
-    )
-    follow_boxes_corners = fn.coord_transform(follow_boxes_corners, MT=follow_boxes_map)
-    follow_boxes_size_3 = fn.cast(normalize.shape(), dtype=types.FLOAT)
-    follow_boxes_map_x = fn.cast(
-        0.5 * (follow_boxes_size_2[1] - follow_boxes_size_3[2]), dtype=types.INT32
-    )
-    follow_boxes_map_y = fn.cast(
-        0.5 * (follow_boxes_size_2[0] - follow_boxes_size_3[1]), dtype=types.INT32
-    )
-    follow_boxes_map = fn.transforms.translation(
-        offset=fn.stack(-1.0 * follow_boxes_map_x, -1.0 * follow_boxes_map_y)
-    )
-    follow_boxes_map = fn.transforms.scale(
-        follow_boxes_map,
-        scale=fn.stack(1.0 - 2.0 * 0, 1.0),
-        center=fn.stack(follow_boxes_size_3[2] / 2, follow_boxes_size_3[1] / 2),
-    )
-    follow_boxes_corners = fn.coord_transform(follow_boxes_corners, MT=follow_boxes_map)
-    follow_boxes_low = fn.reductions.min(follow_boxes_corners, axes=1)
-    follow_boxes_high = fn.reductions.max(follow_boxes_corners, axes=1)
-    follow_boxes_edge = fn.stack(follow_boxes_size_3[2], follow_boxes_size_3[1])
-    follow_boxes_sides = follow_boxes_high - follow_boxes_low
-    follow_boxes_area = follow_boxes_sides[:, 0:1] * follow_boxes_sides[:, 1:2]
-    follow_boxes_low = math.min(math.max(follow_boxes_low, 0.0), follow_boxes_edge)
-    follow_boxes_high = math.min(math.max(follow_boxes_high, 0.0), follow_boxes_edge)
-    follow_boxes_sides = follow_boxes_high - follow_boxes_low
-    follow_boxes_seen = follow_boxes_sides[:, 0:1] * follow_boxes_sides[:, 1:2]
-    follow_boxes_enough = follow_boxes_seen >= 0.25 * follow_boxes_area
-    follow_boxes_seen = 1.0 * (follow_boxes_enough & (follow_boxes_seen > 0.0))
-    follow_boxes_kept = fn.cat(
-        follow_boxes_low / follow_boxes_edge,
-        follow_boxes_high / follow_boxes_edge,
-        axis=1,
-    )
-    follow_boxes_left_out = 1.0 - follow_boxes_seen
-    follow_boxes_kept = follow_boxes_seen * follow_boxes_kept + follow_boxes_left_out
-    follow_boxes_kept = fn.cat(
-        follow_boxes_kept[:-1], types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])
-    )
-    follow_boxes_labels = fn.cat(labels, types.Constant([0], shape=[1]))
-    _, _, follow_boxes_kept, follow_boxes_labels = fn.random_bbox_crop(
-        follow_boxes_kept,
-        follow_boxes_labels,
-        bbox_layout="xyXY",
-        aspect_ratio=[1.0, 1.0],
-        scaling=[1.0, 1.0],
-        thresholds=[0.0],
-        allow_no_crop=False,
-        total_num_attempts=1,
-        seed=seed,
-    )
-    follow_boxes_edge = fn.stack(
-        follow_boxes_size_3[2],
-        follow_boxes_size_3[1],
-        follow_boxes_size_3[2],
-        follow_boxes_size_3[1],
-    )
-    follow_boxes_kept = follow_boxes_kept * follow_boxes_edge
-    boxes = follow_boxes_kept[:-1]
-    labels = follow_boxes_labels[:-1]
+    # Boxes follow the image through flip and resize
+    boxes = fn.bb_flip(boxes / sides_of(images), ltrb=True, horizontal=mirror)
+    boxes = boxes * sides_of(resize)
     return normalize, boxes, labels
 
 

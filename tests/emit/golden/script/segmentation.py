@@ -62,7 +62,7 @@ def segmentation_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, 
         crop_pos_x=x,
         crop_pos_y=y,
     )
-    # Masks in step with images
+    # Masks follow the image through resize, flip, pad and normalize
     masks = fn.cast(masks, dtype=types.FLOAT)
     masks = fn.resize(masks, interp_type=types.INTERP_NN, resize_shorter=side)
     masks = fn.flip(masks, horizontal=mirror)

@@ -43,7 +43,7 @@ def clip_boxes(boxes: Any, axes: int = 2) -> Any:
     before = math.min(math.min(starts + 1.0, ends), 0.0)
     after = math.max(math.max(ends - 1.0, starts) - 1.0, 0.0)
     low, high = math.max(starts, 0.0) + before, math.min(ends, 1.0) + after
-    return fn.cat(low, high, axis=1)
+    return fn.reshape(fn.stack(low, high, axis=1), shape=[-1, 2 * axes])
 
 
 @pipeline_def
@@ -72,113 +72,25 @@ def ssd_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]:
         jpegs, crop_anchor, crop_shape, output_type=types.RGB, device=device
     )
     mirror = fn.random.coin_flip(probability=0.5, seed=seed + 2)
-    flip = fn.flip(images, horizontal=mirror)
-    resize = fn.resize(flip, resize_x=300, resize_y=300)
+    images = fn.flip(images, horizontal=mirror)
+    images = fn.resize(images, resize_x=300, resize_y=300)
     hue = fn.random.uniform(range=[-0.5, 0.5], seed=seed + 3)
     saturation = fn.random.uniform(range=[0.5, 1.5], seed=seed + 4)
-    hsv = fn.hsv(resize, dtype=types.FLOAT, hue=hue, saturation=saturation)
+    images = fn.hsv(images, dtype=types.FLOAT, hue=hue, saturation=saturation)
     brightness = fn.random.uniform(range=[0.875, 1.125], seed=seed + 5)
     contrast = fn.random.uniform(range=[0.5, 1.5], seed=seed + 6)
-    light = fn.brightness_contrast(
-        hsv,
+    images = fn.brightness_contrast(
+        images,
         contrast_center=128,
         dtype=types.UINT8,
         brightness=brightness,
         contrast=contrast,
     )
-    normalize = fn.crop_mirror_normalize(
-        light, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD
+    images = fn.crop_mirror_normalize(
+        images, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD
     )
-    # Boxes in step with normalize, from images on: boxes, labels
-    follow_boxes_corners = fn.cat(
-        boxes, types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])
-    )
-    follow_boxes_size_0 = fn.cast(images.shape(), dtype=types.FLOAT)
-    follow_boxes_sides = fn.stack(
-        follow_boxes_size_0[1],
-        follow_boxes_size_0[0],
-        follow_boxes_size_0[1],
-        follow_boxes_size_0[0],
-    )
-    follow_boxes_corners = follow_boxes_corners * follow_boxes_sides
-    follow_boxes_low = follow_boxes_corners[:, 0:2]
-    follow_boxes_high = follow_boxes_corners[:, 2:4]
-    follow_boxes_down = fn.cat(
-        follow_boxes_high[:, 0:1], follow_boxes_low[:, 1:2], axis=1
-    )
-    follow_boxes_up = fn.cat(
-        follow_boxes_low[:, 0:1], follow_boxes_high[:, 1:2], axis=1
-    )
-    follow_boxes_corners = fn.stack(
-        follow_boxes_low, follow_boxes_down, follow_boxes_high, follow_boxes_up, axis=1
-    )
-    follow_boxes_map = fn.transforms.scale(
-        scale=fn.stack(1.0 - 2.0 * mirror, 1.0 - 2.0 * 0),
-        center=fn.stack(follow_boxes_size_0[1] / 2, follow_boxes_size_0[0] / 2),
-    )
-    follow_boxes_corners = fn.coord_transform(follow_boxes_corners, MT=follow_boxes_map)
-    follow_boxes_size_1 = fn.cast(flip.shape(), dtype=types.FLOAT)
-    follow_boxes_size_2 = fn.cast(resize.shape(), dtype=types.FLOAT)
-    follow_boxes_map = fn.transforms.scale(
-        scale=fn.stack(
-            follow_boxes_size_2[1] / follow_boxes_size_1[1],
-            follow_boxes_size_2[0] / follow_boxes_size_1[0],
-        ),
-    )
-    follow_boxes_corners = fn.coord_transform(follow_boxes_corners, MT=follow_boxes_map)
-    follow_boxes_size_3 = fn.cast(light.shape(), dtype=types.FLOAT)
-    follow_boxes_size_4 = fn.cast(normalize.shape(), dtype=types.FLOAT)
-    follow_boxes_map_x = fn.cast(
-        0.5 * (follow_boxes_size_3[1] - follow_boxes_size_4[2]), dtype=types.INT32
-    )
-    follow_boxes_map_y = fn.cast(
-        0.5 * (follow_boxes_size_3[0] - follow_boxes_size_4[1]), dtype=types.INT32
-    )
-    follow_boxes_map = fn.transforms.translation(
-        offset=fn.stack(-1.0 * follow_boxes_map_x, -1.0 * follow_boxes_map_y)
-    )
-    follow_boxes_map = fn.transforms.scale(
-        follow_boxes_map,
-        scale=fn.stack(1.0 - 2.0 * 0, 1.0),
-        center=fn.stack(follow_boxes_size_4[2] / 2, follow_boxes_size_4[1] / 2),
-    )
-    follow_boxes_corners = fn.coord_transform(follow_boxes_corners, MT=follow_boxes_map)
-    follow_boxes_low = fn.reductions.min(follow_boxes_corners, axes=1)
-    follow_boxes_high = fn.reductions.max(follow_boxes_corners, axes=1)
-    follow_boxes_edge = fn.stack(follow_boxes_size_4[2], follow_boxes_size_4[1])
-    follow_boxes_sides = follow_boxes_high - follow_boxes_low
-    follow_boxes_area = follow_boxes_sides[:, 0:1] * follow_boxes_sides[:, 1:2]
-    follow_boxes_low = math.min(math.max(follow_boxes_low, 0.0), follow_boxes_edge)
-    follow_boxes_high = math.min(math.max(follow_boxes_high, 0.0), follow_boxes_edge)
-    follow_boxes_sides = follow_boxes_high - follow_boxes_low
-    follow_boxes_seen = follow_boxes_sides[:, 0:1] * follow_boxes_sides[:, 1:2]
-    follow_boxes_enough = follow_boxes_seen >= 0.25 * follow_boxes_area
-    follow_boxes_seen = 1.0 * (follow_boxes_enough & (follow_boxes_seen > 0.0))
-    follow_boxes_kept = fn.cat(
-        follow_boxes_low / follow_boxes_edge,
-        follow_boxes_high / follow_boxes_edge,
-        axis=1,
-    )
-    follow_boxes_left_out = 1.0 - follow_boxes_seen
-    follow_boxes_kept = follow_boxes_seen * follow_boxes_kept + follow_boxes_left_out
-    follow_boxes_kept = fn.cat(
-        follow_boxes_kept[:-1], types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])
-    )
-    follow_boxes_labels = fn.cat(labels, types.Constant([0], shape=[1]))
-    _, _, follow_boxes_kept, follow_boxes_labels = fn.random_bbox_crop(
-        follow_boxes_kept,
-        follow_boxes_labels,
-        bbox_layout="xyXY",
-        aspect_ratio=[1.0, 1.0],
-        scaling=[1.0, 1.0],
-        thresholds=[0.0],
-        allow_no_crop=False,
-        total_num_attempts=1,
-        seed=seed,
-    )
-    boxes = follow_boxes_kept[:-1]
-    labels = follow_boxes_labels[:-1]
-    return normalize, boxes, labels
+    boxes = fn.bb_flip(boxes, ltrb=True, horizontal=mirror)
+    return images, boxes, labels
 
 
 def build_pipeline(

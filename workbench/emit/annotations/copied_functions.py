@@ -1,0 +1,74 @@
+"""Functions of ``helpers.py`` that a program calls: their text, with what they call in turn."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from workbench.emit.core.own_code import function_names
+from workbench.errors import GraphError
+from workbench.graph.annotations.formats import clip_function
+from workbench.graph.model import Node
+
+
+@cache
+def _helpers() -> Mapping[str, Callable[..., Any]]:
+    """The functions by name, in the order of their module, which needs DALI."""
+    from workbench.emit.annotations import helpers
+
+    return {
+        name: value
+        for name, value in vars(helpers).items()
+        if inspect.isfunction(value) and value.__module__ == helpers.__name__
+    }
+
+
+@cache
+def parameters_of(helper: str) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a function by name."""
+    return inspect.signature(_helpers()[helper]).parameters
+
+
+def with_called(names: Iterable[str]) -> list[str]:
+    """Functions and those that they call in turn, in the order of their module."""
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += [each for each in _helpers()[name].__code__.co_names if each in _helpers()]
+    return [name for name in _helpers() if name in found]
+
+
+def helper_sources(names: Collection[str], nodes: Iterable[Node]) -> str:
+    """The text of functions and of what they call, each with two empty lines after it.
+
+    Raises GraphError if a function of the user, which a node calls, has the name of one.
+    """
+    needed = with_called(names) if names else []
+    if used := set(needed) & set(function_names(nodes)):
+        name = used.pop()
+        raise GraphError(f"{name} is a function of this graph and of its exports. Rename yours.")
+    return "".join(_source(name) for name in needed)
+
+
+@cache
+def _source(name: str) -> str:
+    return f"{inspect.getsource(_helpers()[name])}\n\n"
+
+
+def clip_names(nodes: Iterable[Node]) -> list[str]:
+    """The functions that clip the boxes of the nodes, without those inside them."""
+    found = (clip_function(node) for node in nodes)
+    return list(dict.fromkeys(each[0] for each in found if each))
+
+
+def clipped(node: Node, boxes: str) -> str:
+    """The expression of the boxes, clipped where ``node`` requires it."""
+    function, axes = clip_function(node) or ("", 2)
+    if not function:
+        return boxes
+    return f"{function}({boxes})" if axes == 2 else f"{function}({boxes}, axes={axes})"
