@@ -8,9 +8,10 @@ import re
 import tokenize
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tests.emit.by_hand import imagenet_train, segmentation, simclr
+from tests.emit.by_hand import imagenet_train, retinanet, segmentation, simclr, ssd
 from tests.graph.annotations.ramps import write_ramps
 from tests.helpers import CATALOG, import_script
 from workbench.emit.targets import export
@@ -20,6 +21,8 @@ FOLDER = Path(__file__).parent / "by_hand"
 README = Path(__file__).parents[2] / "workbench" / "emit" / "targets" / "README.md"
 _LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 RECIPES = ("imagenet-train", "segmentation", "simclr")
+ANNOTATED = {"ssd": 1.35, "retinanet": 1.4, "segmentation": 1.3, "key-points": 1.45}
+"""Recipes with annotations, and by how much their scripts may be longer."""
 TARGETS = ("script", "pytorch", "lightning", "jax", "tensorflow", "dynamic")
 MOST = {"script": 1.3, "dynamic": 1.3}
 """By how much an export may be longer."""
@@ -70,6 +73,39 @@ def test_an_export_is_little_longer_and_the_table_says_so(recipe: str, target: s
         line for line in README.read_text().splitlines() if line.startswith(f"| `{recipe}` |")
     )
     assert f" {ours} / {theirs} " in row
+
+
+@pytest.mark.parametrize("recipe", ANNOTATED)
+def test_a_script_with_annotations_is_little_longer(recipe: str) -> None:
+    ours = code_lines(export(load_recipe(recipe), "script", CATALOG, plain=True).main.text)
+    assert ours <= ANNOTATED[recipe] * code_lines(by_hand(recipe, "script"))
+    if recipe == "ssd":
+        assert ours <= 115
+
+
+@pytest.mark.parametrize("recipe", ["ssd", "retinanet"])
+def test_boxes_by_hand_lie_as_those_of_the_export(
+    recipe: str, shapes: Path, tmp_path: Path
+) -> None:
+    """They draw otherwise: what is the same is how boxes and labels are given."""
+    data = str(shapes / "coco" / "annotations.json")
+    graph = load_recipe(recipe)
+    script = import_script(export(graph, "script", CATALOG).main.text, tmp_path)
+    theirs = {"ssd": ssd, "retinanet": retinanet}[recipe].train_pipeline(
+        data, "cpu", batch_size=4, num_threads=1, device_id=None, seed=0
+    )
+    theirs.build()
+    ours = script.build_pipeline(data, batch_size=4)
+    for images, boxes, labels in (ours.run(), theirs.run()):
+        for image, box, label in zip(images, boxes, labels, strict=True):
+            corners = np.array(box)
+            height, width = image.shape()[1:]
+            most = (1, 1) if recipe == "ssd" else (width, height)
+            assert corners.dtype == np.float32
+            assert len(corners) == len(np.array(label)) > 0
+            assert (corners[:, :2] < corners[:, 2:]).all()
+            assert (corners >= 0).all()
+            assert (corners <= np.tile(most, 2) + 1e-3).all()
 
 
 def test_they_give_what_the_exports_give(photos: Path, tmp_path: Path) -> None:
