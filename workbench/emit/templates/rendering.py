@@ -113,6 +113,7 @@ def _quoted(names: Iterable[str]) -> str:
     return "[" + ", ".join(f'"{name}"' for name in names) + "]"
 
 
+@cache
 def _source(function: Any) -> str:
     """The text of a function of the workbench, without a line break at its end."""
     return getsource(function).rstrip("\n")
