@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import random
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -19,6 +21,7 @@ import workbench as wb
 from tests.damaged import DAMAGED, REFUSED
 from tests.emit.targets.test_execute import require
 from tests.health import skip_bad_epochs
+from tests.helpers import import_script
 from tests.sources.written import Photos, write_record_io, write_tfrecord, write_webdataset
 from tests.thorough import one_in
 from workbench.cli import main
@@ -196,3 +199,93 @@ def test_what_cannot_be_skipped_is_told(small_photos: list[bytes], tmp_path: Pat
     (tmp_path / "good.jpg").write_bytes(small_photos[0])
     with pytest.raises(wb.GraphExportError, match="export for pytorch"):
         wb.export(load_recipe("rotate-jitter"), "torchvision", data=tmp_path, skip_bad=True)
+
+
+@pytest.fixture(scope="module")
+def listed(
+    tmp_path_factory: pytest.TempPathFactory, small_photos: list[bytes]
+) -> tuple[Path, Path, Path]:
+    """A script and a loader that read a list of eight files, and one of these files."""
+    folder = tmp_path_factory.mktemp("listed")
+    (folder / "flat").mkdir()
+    for number in range(8):
+        (folder / "flat" / f"{number}.jpg").write_bytes(small_photos[number])
+    good, _ = without_bad(open_datasets(str(folder / "flat")))
+    script, loader = (
+        export(a_graph(), target, good=good).write(folder / f"{target}.py")[0]
+        for target in ("script", "pytorch")
+    )
+    return script, loader, folder / "flat" / "5.jpg"
+
+
+ENDING = {"no_tiles.jp2"}
+"""DALI ends the process at these: no message can follow."""
+
+
+@pytest.mark.parametrize("kind", [*sorted(REFUSED.keys() - ENDING), "half.jpg", "gone"])
+def test_a_file_that_went_bad_is_named_with_the_command_that_helps(
+    kind: str, listed: tuple[Path, Path, Path], small_photos: list[bytes]
+) -> None:
+    script, loader, victim = listed
+    if kind == "gone":
+        victim.unlink()
+    else:
+        victim.write_bytes(KINDS[kind](small_photos[5]))
+    try:
+        words = last_words(script)
+        place = script.with_name("script.good_data.txt")
+        assert f"RuntimeError: {victim} cannot be read or decoded" in words
+        assert f"`workbench check {place} --full --good {place}`" in words
+        assert "no longer valid" not in words
+        if kind in ("text.jpg", "gone"):
+            assert f"RuntimeError: {victim} cannot be read" in last_words(loader)
+            arguments = ["check", str(place), "--full", "--good", str(place)]
+            assert CliRunner().invoke(main, arguments).exit_code == 1
+            assert run("script", script) == [[[0] * 7] * 2]
+    finally:
+        victim.write_bytes(small_photos[5])
+        export(a_graph(), good=without_bad(open_datasets(str(victim.parent)))[0]).write(script)
+
+
+def last_words(program: Path) -> str:
+    """What a program that reads one epoch prints last of its error."""
+    code = (
+        "import runpy, sys; space = runpy.run_path(sys.argv[1]); pipe = space['build_pipeline']();"
+        "loader = space['Loader'](pipe) if 'Loader' in space else None;"
+        "[*loader] if loader else [pipe.run() for _ in range(4)]"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, str(program)], capture_output=True, text=True)
+    assert ran.returncode == 1
+    return [line for line in ran.stderr.splitlines() if re.match(r"\w+Error: ", line)][-1]
+
+
+def test_a_list_that_is_gone_is_named(listed: tuple[Path, Path, Path]) -> None:
+    script, _, _ = listed
+    place = script.with_name("script.good_data.txt")
+    content = place.read_bytes()
+    place.unlink()
+    words = last_words(script)
+    assert words == f"FileNotFoundError: There is no list {place}: export again with --skip-bad"
+    place.write_bytes(content)
+
+
+def test_an_error_that_no_file_makes_stays_as_it_is(listed: tuple[Path, Path, Path]) -> None:
+    place = listed[0].with_name("script.good_data.txt")
+    pipe = import_script(
+        listed[0].read_text().replace("__file__", repr(str(listed[0]))), place.parent
+    )
+    assert pipe.bad_file(str(place), "Error in operator: sizes differ") == ""
+
+
+def test_an_edited_program_is_read_as_it_is(
+    listed: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    edited = tmp_path / "edited.py"
+    edited.write_text(listed[0].read_text().replace("BATCH_SIZE = 8", "BATCH_SIZE = 16"))
+    shutil.copy(listed[0].with_name("script.good_data.txt"), tmp_path / "edited.good_data.txt")
+    imported = wb.from_file(edited)
+    assert imported.graph.settings.batch_size == 16
+    assert not wb.check_graph(imported.graph)
+    assert [source.dataset for source in imported.graph.sources] == ["data"]
+    unedited = wb.from_file(listed[0])
+    assert unedited.graph == a_graph()

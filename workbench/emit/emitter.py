@@ -19,7 +19,7 @@ from workbench.emit.annotations.copied_functions import (
 )
 from workbench.emit.annotations.followers import follower_lines, ports_read
 from workbench.emit.blocks import block_lines
-from workbench.emit.core import policies
+from workbench.emit.core import bad_files, policies
 from workbench.emit.core.code import Lines
 from workbench.emit.core.constants import Constants, is_named
 from workbench.emit.core.epoch_shuffle import EPOCH_SEED, needs_epoch_seed
@@ -136,6 +136,7 @@ class Emitter:
         names = [*self.constants, *parameters(ordered), *taken]
         names += function_names(self.every_node())
         names += [module for node in self.every_node() if (module := catalog[node.op].module)]
+        names += bad_files.NAMES if resolved.beside else ()
         names += policies.NAMES if any(map(policies.has_policy, self.every_node())) else ()
         self.in_place: Mapping[str, str] = {}
         """Nodes that are written in the condition of a region, and that region."""

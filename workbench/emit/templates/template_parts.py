@@ -9,6 +9,7 @@ from textwrap import wrap
 
 from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
+from workbench.emit.core import bad_files
 from workbench.emit.core.code import Lines
 from workbench.emit.core.epoch_shuffle import require_checkpointing, shuffles_after_epoch
 from workbench.emit.core.own_code import function_names, plugin_imports
@@ -133,7 +134,15 @@ def pipeline_parts(
     own = [f"{emitter.seed_name}: int"] if emitter.seed_name else []
     signed = [*(f"{name}: str" for name in given), "device: str", *own, *[_SHARD] * sharded]
     views, steps = written_views(emitter)
-    head = [*views.text, pipeline_decorator(ordered), *signature(function, ", ".join(signed))]
+    lists = [
+        name for name, kind in data_constants(ordered).items() if kind.argument_name == "file_list"
+    ]
+    head = [
+        *views.text,
+        *(f"@naming_bad_files({name})" for name in lists),
+        pipeline_decorator(ordered),
+        *signature(function, ", ".join(signed)),
+    ]
     if sharded:
         padded = any(node.args.get("pad_last_batch") for node in ordered)
         head.append(f'{INDENT}"""{about or (PADDED_SHARD if padded else SHARD)}"""')
@@ -142,7 +151,14 @@ def pipeline_parts(
     tail = return_statement([emitter.names[port] for port in graph.outputs.values()])
     definition = [*head, *body, *tail]
     if validation is None:
-        return make_parts(emitter, definition, function, lines)
+        parts = make_parts(emitter, definition, function, lines)
+        if not lists:
+            return parts
+        return replace(
+            parts,
+            finder=f"{parts.finder}{bad_files.SOURCE}\n\n",
+            finder_imports=[*parts.finder_imports, *bad_files.IMPORTS],
+        )
     second = pipeline_parts(
         replace(validation, graph=replace(validation.graph, name="validation")),
         sharded=sharded,

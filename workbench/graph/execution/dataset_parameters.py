@@ -126,6 +126,11 @@ def data_constant(parameter: str) -> str:
     return f"GOOD_{parameter}".upper()
 
 
+def given_parameter(name: str) -> str:
+    """The parameter of a name that a program has for data: ``data`` for ``GOOD_DATA``."""
+    return name.removeprefix("GOOD_").lower() if name.isupper() else name
+
+
 def with_data_constants(graph: Graph, names: Mapping[str, str]) -> Graph:
     """The graph with constants in the place of parameters: ``names`` has them by parameter."""
     for source in graph.sources:

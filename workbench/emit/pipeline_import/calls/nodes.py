@@ -16,6 +16,7 @@ from workbench.emit.pipeline_import.calls.foreign_readers import SELECTING, shor
 from workbench.emit.pipeline_import.calls.own_code import compiled_arguments, function_arguments
 from workbench.emit.pipeline_import.trace.source_lines import Lines, is_library
 from workbench.emit.pipeline_import.trace.traced import AutomaticCall, TracedInput, TracedOp
+from workbench.graph.execution.dataset_parameters import given_parameter
 from workbench.sources import PARAMETER, kind_of_reader, load_source, source_kinds
 
 _FOLDER = "file_root"
@@ -229,12 +230,12 @@ def _written_number(maker: TracedOp | None) -> int | None:
 def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
     """The kind of source and the parameter, where one of our scripts finds what a reader reads."""
     if op.kind:
-        return op.kind, op.dataset or PARAMETER
+        return op.kind, given_parameter(op.dataset or PARAMETER)
     found = lines.found_by(op)
     kinds = {load_source(kind).find.__name__: kind for kind in source_kinds()}
     if found is None or found[0] not in kinds or load_source(kinds[found[0]]).op != spec.name:
         return None
-    return kinds[found[0]], found[1]
+    return kinds[found[0]], given_parameter(found[1])
 
 
 def _without_feeding(given: Mapping[str, Value]) -> dict[str, Value]:

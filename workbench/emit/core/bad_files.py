@@ -1,0 +1,79 @@
+"""Errors that name the bad file: functions that programs with a list of good files have."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shlex
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn, pipeline_def  # the exported program has them
+
+
+def bad_file(listed: str, said: str) -> str:
+    """Return the file of a list at which DALI stopped; empty if it was not a file.
+
+    DALI names some files in its message. It cannot read the header of the others.
+    """
+    with open(listed, encoding="utf-8", errors="surrogateescape") as lines:
+        files = [line.rpartition(" ")[0] for line in lines]
+    named = [file for file in files if file in said]
+    if named or "nvImageCodec" not in said:
+        return max(named, key=len, default="")
+
+    def headers() -> Any:
+        encoded, _ = fn.readers.file(file_list=listed)
+        return fn.peek_image_shape(encoded)
+
+    pipe = pipeline_def(headers)(
+        batch_size=1, num_threads=1, device_id=None, prefetch_queue_depth=1
+    )
+    pipe.build()
+    for file in files:
+        try:
+            pipe.run()
+        except RuntimeError:
+            return file
+    return ""
+
+
+def naming_bad_files(listed: str) -> Any:
+    """Decorate a pipeline function: its pipelines name the file of a list at which they stop."""
+
+    def explained(method: Any) -> Any:
+        def call(*args: Any, **options: Any) -> Any:
+            try:
+                return method(*args, **options)
+            except RuntimeError as error:
+                if not os.path.exists(listed):
+                    raise FileNotFoundError(
+                        f"There is no list {listed}: export again with --skip-bad"
+                    ) from None
+                file, place = bad_file(listed, str(error)), shlex.quote(listed)
+                if not file:
+                    raise
+                raise RuntimeError(
+                    f"{file} cannot be read or decoded; "
+                    f"`workbench check {place} --full --good {place}` takes it off the list"
+                ) from None
+
+        return call
+
+    def decorated(define: Any) -> Any:
+        def make(*args: Any, **options: Any) -> Any:
+            pipe = define(*args, **options)
+            for name in ("build", "run", "schedule_run", "share_outputs"):
+                setattr(pipe, name, explained(getattr(pipe, name)))
+            return pipe
+
+        return make
+
+    return decorated
+
+
+SOURCE = f"{inspect.getsource(bad_file)}\n\n{inspect.getsource(naming_bad_files)}"
+"""Source of both, for programs."""
+IMPORTS = ("import os", "import shlex", "from typing import Any")
+"""What they need besides DALI."""
+NAMES = (bad_file.__name__, naming_bad_files.__name__)
