@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from inspect import getsource
 from pathlib import Path
 
 
@@ -29,18 +28,3 @@ def cores_without_interrupts() -> set[int]:
                 place = Path("/proc/irq", words[0][:-1], "effective_affinity_list")
                 cores.discard(int(place.read_text()))
     return cores or os.sched_getaffinity(0)
-
-
-CORES_FUNCTION = f"{getsource(cores_without_interrupts)}\n\n"
-"""The function's text for a program, with two empty lines after it."""
-CORES_IMPORTS = ("from contextlib import suppress\n", "from pathlib import Path\n")
-"""What it needs besides ``os``, in the order of a program's imports."""
-BUILD_ON_THESE_CORES = """\
-        cores = os.sched_getaffinity(0)
-        if device == "mixed":
-            os.sched_setaffinity(0, cores_without_interrupts())
-        try:
-            pipe.build()  # DALI's threads begin here, on the cores of this one
-        finally:
-            os.sched_setaffinity(0, cores)
-"""
