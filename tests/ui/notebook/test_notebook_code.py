@@ -125,7 +125,7 @@ def test_to_code_is_what_the_code_panel_shows_when_the_data_are_counted(
 ) -> None:
     w = open_workbench(wb.read(photos).decode().resize(size=(32, 32)))
     w.code.in_view = True
-    code = w.to_code("script")  # it has the warnings about the data, counted or not
+    code = w.to_code("script", plain=True)  # it has the warnings about the data, counted or not
     assert "Warning: reader.random_shuffle" in code
     shown = Event()
 
@@ -137,7 +137,7 @@ def test_to_code_is_what_the_code_panel_shows_when_the_data_are_counted(
     look()
     assert shown.wait(PATIENCE)
     w.target = "pytorch"
-    assert w.to_code("pytorch") == w.code.files[0]["text"]
+    assert w.to_code("pytorch", plain=True) == w.code.files[0]["text"]
 
 
 def test_node_handles_of_a_workbench_change_the_workbench(w: wb.Workbench) -> None:
