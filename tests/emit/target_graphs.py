@@ -61,6 +61,7 @@ REFUSED: Mapping[str, Mapping[str, str]] = {
         RAGGED,
         r"^[a-z_]*\.[a-z]*: .* the shape of [a-z]* differs from image to image\. Resize or pad",
     ),
+    "proxy": FOLDERS,
     "tensorflow": RAGGED,
     "triton": {
         "key-points": r"follow_points\.points: it is fed by reader\.vertices, .* Leave the",
@@ -74,6 +75,8 @@ REFUSED: Mapping[str, Mapping[str, str]] = {
 """Target -> recipes with targets or videos that it cannot carry, and what it says."""
 WITHOUT_DALI = ("torchvision", "albumentations")
 """Targets that write the graph in another library: see ``emit/interop``."""
+FOLDERS_ALONE = (*WITHOUT_DALI, "proxy")
+"""Targets whose data set reads a folder with one of photos for each class, no list of files."""
 PYTHON = [name for name in target_names() if name != "notebook"]
 
 

@@ -20,7 +20,7 @@ from workbench.graph.control_flow.wrap import wrap_in_region
 GOLDEN = Path(__file__).parent / "own_code" / "golden" / "script.py"
 CARRY = (
     *("script", "jax", "lightning", "notebook", "paddle", "pytorch", "ray", "keras"),
-    "huggingface",
+    *("huggingface", "proxy"),
 )
 REFUSE = {
     "dynamic": "DALI's dynamic mode has no Python functions",

@@ -17,7 +17,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from tests.emit.target_graphs import PYTHON, RECIPES, REFUSED, WITHOUT_DALI, files_of, held
+from tests.emit.target_graphs import (
+    FOLDERS_ALONE,
+    PYTHON,
+    RECIPES,
+    REFUSED,
+    WITHOUT_DALI,
+    files_of,
+    held,
+)
 from tests.emit.written_code import imports_in, ruff
 from tests.helpers import CATALOG, CHAINS, HOSTILE, chain_graph
 from tests.thorough import examples, one_in
@@ -49,6 +57,7 @@ GOLDEN_FILES = [
     ("lightning", "aerial", ""),
     ("notebook", "imagenet-train", ""),
     ("paddle", "imagenet-train", ""),
+    ("proxy", "imagenet-train", ""),
     ("pytorch", "imagenet-train", "training"),
     ("ray", "imagenet-train", ""),
     ("tensorflow", "imagenet-train", ""),
@@ -182,7 +191,7 @@ def test_who_names_the_files_is_asked_for_no_folder(target: str, name: str) -> N
     told = re.compile(
         r"--data|file_root=data|args\.data\b|\bdata: str|^ *data,|folder of images", re.M
     )
-    if target in WITHOUT_DALI and name != "file_root":
+    if target in FOLDERS_ALONE and name != "file_root":
         with pytest.raises(GraphExportError, match=rf"^reader\.{name}: .* without {name}\. Reset"):
             export(named, target, CATALOG)
         return
@@ -210,7 +219,7 @@ def test_exports_are_typed(tmp_path: Path) -> None:
     for target in PYTHON:
         views = next(name for name in ("simclr", "two-view") if name in held(target))
         graphs = {name: held(target)[name] for name in ("imagenet-train", views)}
-        name = "file_root" if target in WITHOUT_DALI else "file_list"
+        name = "file_root" if target in FOLDERS_ALONE else "file_list"
         graphs["named"] = set_arg(RECIPES["two-view"], CATALOG, "reader", name, "list.txt")
         cases = [(case, graph, "") for case, graph in graphs.items()]
         if target in TRAINING:
@@ -272,7 +281,7 @@ def test_the_lines_of_each_node_are_known() -> None:
         for node, places in main.lines.items():
             found = "\n".join(lines[places.start - 1 : places.stop - 1])
             assert f".{graph.node(node).op}(" in found, (target, node)
-        left_out = {"reader"} if target in ("triton", "dynamic") else set()
+        left_out = {"reader"} if target in ("triton", "dynamic", "proxy") else set()
         assert set(main.lines) == {node.id for node in graph.nodes} - left_out
 
 

@@ -173,6 +173,22 @@ def triton(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
         yield batch
 
 
+def proxy(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
+    """Batches of the files that the script's reader gives, from a data set of these."""
+    from torch.utils.data import SequentialSampler
+
+    files = load(path / "files.py").build_pipeline(data)
+    samples: list[tuple[bytes, int]] = []
+    for _ in range(4):  # one more than are compared, which the loader has begun
+        encoded, labels = ([np.array(each) for each in output] for output in files.run())
+        samples += [(e.tobytes(), n.item()) for e, n in zip(encoded, labels, strict=True)]
+    module = load(path / "loader.py")
+    made = module.make_loader(module.build_pipeline(), samples, SequentialSampler(samples))
+    with made as loader:
+        for batch in loader:
+            yield {name: on_host(batch[name]) for name in names}
+
+
 def tar_samples(path: Path) -> dict[str, dict[str, Any]]:
     """What Ray's actors wrote: key -> output -> sample."""
     samples: dict[str, dict[str, Any]] = {}
@@ -230,5 +246,6 @@ TARGETS: dict[str, Callable[[Path, str, list[str]], Iterator[dict[str, Any]]]] =
         ray,
         keras,
         huggingface,
+        proxy,
     )
 }

@@ -51,6 +51,7 @@ NEEDS = {
     "triton": (),
     "keras": ("keras", "torch"),
     "huggingface": ("torch",),
+    "proxy": ("torch",),
 }
 """Target -> what its users install besides DALI. Those that cannot run here are not among them:
 DALI's Paddle iterator asks for a GPU."""
@@ -107,10 +108,11 @@ def write(
 
 
 def write_with_files(graph: Graph, target: str, folder: Path) -> None:
-    """The export; for Triton also a script that gives the files which the reader reads."""
+    """The export; for those without a reader also a script that gives what the reader reads."""
     write(graph, target, folder)
-    if target == "triton":
-        files = replace(graph, outputs={"files": Port("reader", "jpegs")})
+    if target in ("triton", "proxy"):
+        read = {name: Port("reader", name) for name in ("jpegs", "labels")}
+        files = replace(graph, outputs=read)
         text = export(with_settings(files, **SETTINGS), "script", CATALOG).main.text
         (folder / "files.py").write_text(text)
 
@@ -303,7 +305,7 @@ def mixed(few_of: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[st
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("target", ["pytorch", "jax", "dynamic", "notebook", "triton"])
+@pytest.mark.parametrize("target", ["pytorch", "jax", "dynamic", "notebook", "triton", "proxy"])
 def test_mixed_decoding_gives_the_batches_of_the_script(
     target: str, mixed: Callable[[str], Any]
 ) -> None:

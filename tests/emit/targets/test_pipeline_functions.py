@@ -13,8 +13,8 @@ from tests.emit.target_graphs import WITHOUT_DALI, files_of, held
 from workbench.emit.targets import target_names
 
 TARGETS = [name for name in target_names() if name not in ("script", *WITHOUT_DALI)]
-OTHER_READERS = ("dynamic", "triton")
-"""Targets that read batches from a reader object or from requests."""
+OTHER_READERS = ("dynamic", "proxy", "triton")
+"""Targets that read batches from a reader object, from a data set or from requests."""
 WRITTEN_OTHERWISE = {
     ("dynamic", "histology-stain"): "constants are batches, and gains move to the device used",
     ("triton", "simclr"): "a function for both views is not shared: its statements are repeated",
@@ -91,7 +91,7 @@ def test_a_target_has_the_operators_of_the_script(target: str) -> None:
         if target in OTHER_READERS:
             assert len(without_reader(theirs[0])) == len(theirs[0]) - 1, name
             ours, theirs = ((without_reader(calls), found) for calls, found in (ours, theirs))
-        if target == "triton":  # a request has no labels
+        if target in ("triton", "proxy"):  # a request has no labels, a data set has its own
             theirs[1].remove("labels")
         same = ours == theirs
         assert same != ((target, name) in WRITTEN_OTHERWISE), name

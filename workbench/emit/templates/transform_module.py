@@ -37,7 +37,7 @@ def render_transforms(template: str, resolved: ResolvedGraph, library: Library) 
     """
     graph, catalog, nodes = resolved.graph, resolved.catalog, resolved.nodes
     reader = first_reader(nodes)
-    _require_folder(nodes, library.name)
+    require_folder(nodes, library.name)
     require_no_own_code(nodes, f"{library.name} is written without DALI, which calls it")
     views, begin = Reading(resolved, library.name).views()
     _require_one_size(graph, views, library.name)
@@ -157,7 +157,7 @@ def _composed(name: str, transforms: Transforms) -> Lines:
     return made
 
 
-def _require_folder(nodes: Sequence[Node], target: str) -> None:
+def require_folder(nodes: Sequence[Node], target: str) -> None:
     """Raise GraphExportError for data that are no folder with one of photos for each class."""
     sources = [node for node in nodes if isinstance(node, Source)]
     for source in sources:
