@@ -131,10 +131,11 @@ class FollowerWriter:
         ``cut`` is called with the image before each step of ``clipped_before``.
         """
         pending: list[GeometryStep] = []
+        clipped = self.clipped_before
         for at, step in enumerate(steps):
-            if at in self.clipped_before or step.mix or step.rule.homography:
+            if at in clipped or step.mix or step.rule.homography:
                 self._move(places, kind, pending)
-            if at in self.clipped_before:
+            if at in clipped:
                 cut(step.before)
             if step.mix and mix:
                 mix(step, step.mix)
