@@ -214,4 +214,5 @@ def test_a_script_opens_with_its_followers(folder: Path, tmp_path: Path, name: s
     assert imported.graph.nodes == graph.nodes
     plain = there_and_back(graph, tmp_path)  # as any other script: the calls of its functions
     assert plain.report.is_exact, str(plain.report)
+    assert _faults(plain.graph) == []
     assert {"permute_batch", "random_bbox_crop"} <= {node.op for node in plain.graph.nodes}
