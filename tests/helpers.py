@@ -108,6 +108,8 @@ def good_value(arg: ArgSpec, pick: int) -> Value | None:
     if value is None or not arg.kind.endswith("_list"):
         return value
     count = 2 if "range" in (arg.name, arg.form) else arg.items or 1 + pick % 3
+    if arg.name in ("mean", "std"):
+        count = 1  # several are one for each channel, and how many there are is not known here
     return (value,) * count
 
 
