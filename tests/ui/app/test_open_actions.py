@@ -16,6 +16,7 @@ from tests.helpers import HOSTILE, WRITABLE
 from tests.thorough import one_in
 from tests.ui.hosts import small
 from tests.ui.screen import Make, bar
+from workbench.emit.targets import export
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, dump_graph, load_graph, load_recipe, load_recipes
 from workbench.preview.views.share import draw_sheet, read_picture, read_shared, write_shared
@@ -137,6 +138,22 @@ def test_bad_input_is_told_and_changes_nothing(
     assert words in screen["bar", "message"]
     assert model.graph == SMALL
     assert not screen["bar", "can_undo"]
+
+
+@pytest.mark.parametrize("target", ["script", "notebook"])
+def test_an_exported_program_opens_as_data_while_its_code_is_unchanged(
+    make: Make, target: str
+) -> None:
+    graph = load_recipe("cutout")
+    model, screen = make(restore=False)
+    text = export(graph, target).main.text
+    bar(model, "open", text=text)
+    assert model.graph == graph
+    bar(model, "undo")
+    bar(model, "open", text=text.replace("BATCH_SIZE = 64", "BATCH_SIZE = 32"))
+    assert "The code was changed since it was exported" in screen["bar", "message"]
+    assert "workbench import FILE" in screen["bar", "message"]
+    assert model.graph == SMALL
 
 
 def test_a_picture_without_a_graph_is_told(make: Make) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import base64
 import re
+from dataclasses import replace
 from typing import assert_never
 
+from workbench.catalog import load_catalog
+from workbench.emit.pipeline_import.embedded import import_embedded
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph.model import Graph, is_text
 from workbench.graph.model.bounds import MOST_CANVAS_NODES, MOST_PAGE_CHARACTERS
@@ -52,10 +55,9 @@ def _document(text: str) -> Document:
     try:
         document = load_document(text)
     except GraphFormatError as error:
-        hint = " A script or notebook becomes one: workbench import FILE -o graph.json." * (
-            _SOURCE.search(text) is not None
-        )
-        raise GraphFormatError(f"{error}{hint}") from None
+        if not _SOURCE.search(text):
+            raise
+        document = _program(text, error)
     count = sum(1 for _ in document.graph.walk())
     if count > MOST_CANVAS_NODES:
         raise GraphFormatError(
@@ -63,6 +65,20 @@ def _document(text: str) -> Document:
             "it, or open it in Python: wb.Workbench(data, 'graph.json')."
         )
     return document
+
+
+def _program(text: str, error: GraphFormatError) -> Document:
+    """The graph that a program or notebook carries: nothing is run. Raises GraphFormatError."""
+    hint = "A script or notebook becomes one: workbench import FILE -o graph.json."
+    try:
+        found = import_embedded(text, "", load_catalog())
+    except GraphFormatError as reason:
+        raise GraphFormatError(
+            f"The graph at the end of this program is not used. {reason} {hint}"
+        ) from None
+    if found is None:
+        raise GraphFormatError(f"{error} {hint}") from None
+    return replace(found.document, origins={})
 
 
 def _picture(data: str) -> Document:

@@ -75,7 +75,7 @@ export function OpenGraph({ into, handle, opening, children }: Props) {
       <input
         ref={input}
         type="file"
-        accept=".json,.png,application/json,image/png"
+        accept=".json,.png,.py,.ipynb,application/json,image/png"
         hidden
         aria-label="Graph file or shared picture to open"
         data-wb="open-file"

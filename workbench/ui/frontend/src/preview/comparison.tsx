@@ -82,7 +82,7 @@ export function Comparison({ link }: { link: Link<"preview"> }) {
         <input
           ref={input}
           type="file"
-          accept=".json,.png,application/json,image/png"
+          accept=".json,.png,.py,.ipynb,application/json,image/png"
           hidden
           aria-label="Graph file or shared picture to compare with"
           data-wb="compare-file"
