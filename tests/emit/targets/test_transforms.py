@@ -61,3 +61,27 @@ def test_batches_have_the_shapes_and_types_of_the_graph(
         ours = found[name.replace("-", "_")]
         assert ours["outputs"] == expected(graph, target), name
         assert ours["repeats"], f"{name}: another seed in each run"
+
+
+@pytest.mark.parametrize("target", WITHOUT_DALI)
+def test_a_folder_without_images_is_an_error(target: str, tmp_path: Path) -> None:
+    """DALI's reader raises too; an empty loader would train on nothing."""
+    (tmp_path / "data" / "a").mkdir(parents=True)
+    graph = load_recipes()["imagenet-train"]
+    (tmp_path / "exported.py").write_text(export(graph, target, CATALOG).main.text)
+    run = f"""
+import sys
+from tests.emit.interop.libraries import missing
+if missing({target!r}):
+    sys.exit(missing({target!r}))
+sys.path.insert(0, {str(tmp_path)!r})
+import exported
+try:
+    exported.make_loader({str(tmp_path / "data")!r}, num_workers=0)
+except FileNotFoundError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True)
+    if "not installed" in done.stderr or "does not load" in done.stderr:
+        pytest.skip(f"{target} is not executed: {done.stderr}")
+    assert done.stdout == f"There is no image in {tmp_path / 'data'}.\n", done.stderr

@@ -137,6 +137,8 @@ class Photos(Dataset):
 
     def __init__(self, folder: str) -> None:
         found = named_files(folder, IMAGES)
+        if not found:
+            raise FileNotFoundError(f"There is no image in {folder}.")
         self.samples = [(os.path.join(folder, name), label) for name, label in found]
 
     def __len__(self) -> int:

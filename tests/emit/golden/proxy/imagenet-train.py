@@ -125,6 +125,8 @@ class Photos(Dataset[tuple[bytes, int]]):
 
     def __init__(self, data: str) -> None:
         self.data, self.files = data, named_files(data, IMAGES)
+        if not self.files:
+            raise FileNotFoundError(f"There is no image in {self.data}.")
 
     def __len__(self) -> int:
         return len(self.files)

@@ -142,6 +142,8 @@ class PhotoFolder(ImageFolder):
     @staticmethod
     def make_dataset(directory: str, *_: Any, **options: Any) -> list[tuple[str, int]]:
         found = named_files(directory, IMAGES)
+        if not found:
+            raise FileNotFoundError(f"There is no image in {directory}.")
         return [(os.path.join(directory, name), label) for name, label in found]
 
 
