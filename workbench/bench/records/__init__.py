@@ -1,1 +1,1 @@
-"""A record of a run, and how it is shown: text, table, plots, comparisons."""
+"""A record of a run as text, table, charts (also for the screen) and comparisons."""

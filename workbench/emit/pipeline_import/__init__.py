@@ -1,1 +1,1 @@
-"""A traced DALI pipeline as a graph."""
+"""A pipeline that DALI has traced, as a graph."""

@@ -1,1 +1,1 @@
-"""The worker process seen from outside: start it, call it, exchange typed messages, end it."""
+"""The worker process from outside: start, calls, typed messages, deadlines, hangs, its end."""

@@ -1,1 +1,1 @@
-"""Pipelines of a script, found and traced without a build or run; what ``--arg`` gives them."""
+"""Runs a user's script to find its pipeline: sandbox, missing modules, ``--arg``, argparse."""

@@ -1,1 +1,1 @@
-"""The kinds of sources, in groups, with what can be wrong with files. No underscore: a kind."""
+"""The kinds of sources, in groups. A module whose name begins with an underscore is no kind."""
