@@ -33,6 +33,7 @@ PUBLIC = {
     "check_warnings",
     *("load_catalog", "emit_script", "export", "Export", "check_folder", "write_samples"),
     *("PreviewResult", "PreviewRequest", "preview_batch", "preview_outputs", "OutputBatch"),
+    "replay",
     *("optimise", "Optimisation", "loader"),
     *("read", "outputs", "fn", "random", "DataNode", "compare", "GraphComparison"),
     *("WorkbenchError", "ArgumentError", "CatalogError", "DataError", "SaveError"),

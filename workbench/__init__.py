@@ -95,6 +95,7 @@ if TYPE_CHECKING:
         preview_batch,
         preview_outputs,
     )
+    from workbench.preview.views.replay import replay
     from workbench.samples import write_samples
     from workbench.transform_comparison import TransformComparison, compare_transforms
     from workbench.ui.notebook.graph_comparison import GraphComparison, compare
@@ -171,6 +172,7 @@ __all__ = [
     "random",
     "read",
     "read_graph",
+    "replay",
     "trust_graph",
     "write_samples",
 ]
@@ -204,6 +206,7 @@ _HOMES = {
     "health.skip_bad": "export",
     "optimiser": "Optimisation optimise",
     "preview": "OutputBatch PreviewResult PreviewRequest preview_batch preview_outputs",
+    "preview.views.replay": "replay",
     "samples": "write_samples",
     "transform_comparison": "TransformComparison compare_transforms",
     "ui.notebook.graph_comparison": "GraphComparison compare",

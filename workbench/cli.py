@@ -279,7 +279,12 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
 @_SOURCE
 @_DATA
 @click.option("--target", type=click.Choice(TARGETS), default="script", show_default=True)
-@click.option("--with", "with_", type=click.Choice(ADDITIONS), help="A loop that trains.")
+@click.option(
+    "--with",
+    "with_",
+    type=click.Choice(ADDITIONS),
+    help="A loop that trains; or file names and random values in each batch.",
+)
 @click.option(
     "--plain",
     is_flag=True,

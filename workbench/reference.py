@@ -56,8 +56,8 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     ),
     "Preview and batches": (
         "DALI runs in a worker process, never in the caller's.",
-        "Engine PreviewRequest preview_batch PreviewResult preview_outputs OutputBatch compare "
-        "GraphComparison",
+        "Engine PreviewRequest preview_batch PreviewResult preview_outputs OutputBatch replay "
+        "compare GraphComparison",
     ),
     "Speed": (
         "Measured on this machine and these data.",

@@ -35,13 +35,14 @@ from workbench.graph.execution.dataset_parameters import (
 from workbench.graph.model import GRAPH, Graph
 from workbench.graph.resolved import ResolvedGraph, resolve
 from workbench.graph.storage.layout import Document, dump_document
+from workbench.graph.variants.samples import hidden_draws, with_samples
 from workbench.names import did_you_mean
 from workbench.sources import Data, DataFacts, Datasets, data_facts, load_source, open_datasets
 from workbench.sources.common.good_data import GoodData
 
 MOST_SHOWN = 80_000
 """Characters of what an export shows of itself."""
-ADDITIONS = ("training",)
+ADDITIONS = ("training", "samples")
 """What an export can come with."""
 _SUFFIXES = {".py", ".ipynb"}
 """By these endings a file says which code it holds."""
@@ -69,6 +70,8 @@ class Target:
     """Whether it can run several pipelines in one process."""
     training: Emit | None = None
     """The same with a training loop, where there is one."""
+    samples: bool = False
+    """Whether batches can have each sample's file name and random values."""
     notes: Callable[[ResolvedGraph], Sequence[str]] | None = None
     """What the files do otherwise than the graph, unless they are for training."""
 
@@ -218,8 +221,10 @@ def export(
 ) -> Export:
     """The graph as code for a target; nothing is written.
 
-    ``catalog`` is that of the installed DALI by default. ``with_`` is empty or ``training``: a
-    loop that trains comes with a loader. ``data`` is what the code will read, if it is known: the
+    ``catalog`` is that of the installed DALI by default. ``with_`` is empty, ``training``: a
+    loop that trains comes with a loader, or ``samples``: batches of ``pytorch`` also have the file
+    name and the random values of each sample, which ``wb.replay`` shows again.
+    ``data`` is what the code will read, if it is known: the
     code lists the files of a folder without class folders, and its docstring the warnings about
     the data. ``facts`` are those of ``data`` by parameter, if they were read before
     (``workbench.sources.data_facts``); ``{}`` omits these warnings. The main file carries the
@@ -268,6 +273,11 @@ def export_resolved(
         )
     files = _emitter(target, found, with_)(resolved)
     notes = found.notes(resolved) if found.notes is not None and not with_ else ()
+    if with_ == "samples":
+        notes = [
+            f"{node} draws by itself: no output has its values, so wb.replay refuses this graph."
+            for node in hidden_draws(resolved.graph, resolved.catalog)
+        ]
     options = {"with_": with_, "reads": dict(reads), "beside": dict(beside or {})}
     return Export(target, files, tuple(notes), options)
 
@@ -324,7 +334,18 @@ def _emitter(name: str, target: Target, with_: str) -> Emit:
     if not with_:
         return target.emit
     if with_ not in ADDITIONS:
-        raise GraphExportError(f"There is no {with_!r} to export with. There is {ADDITIONS[0]}.")
+        known = " and ".join(ADDITIONS)
+        raise GraphExportError(f"There is no {with_!r} to export with. There are {known}.")
+    if with_ == "samples":
+        if not target.samples:
+            able = [each for each in target_names() if load_target(each).samples]
+            raise GraphExportError(
+                f"The target {name} returns no file names and random values. Export without them, "
+                f"or for {', '.join(able)}."
+            )
+        return lambda resolved: target.emit(
+            resolved.of(with_samples(resolved.graph, resolved.catalog))
+        )
     if target.training is None:
         able = [each for each in target_names() if load_target(each).training is not None]
         raise GraphExportError(

@@ -28,5 +28,6 @@ TARGET = Target(
     "a loader of a shard for each rank, which resumes from a checkpoint",
     emit_pytorch,
     side_by_side=True,
+    samples=True,
     training=emit_training,
 )

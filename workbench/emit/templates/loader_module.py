@@ -22,6 +22,7 @@ from workbench.emit.templates.rendering import render_program
 from workbench.emit.templates.template_parts import TemplateParts, pipeline_parts
 from workbench.graph.model import Graph, Node
 from workbench.graph.resolved import ResolvedGraph
+from workbench.graph.variants.samples import file_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Module:
             listed=names if len(names) < 40 else f"the {len(self.outputs)} of ``OUTPUTS``",
             labels=self.labels,
             lists=self.lists,
+            texts=file_names(self.graph),
             reader=first_reader(self.nodes).id,
             checkpointing="True" if always else "resumable or checkpoint is not None",
             cannot_checkpoint=fixed[0] if fixed else "",

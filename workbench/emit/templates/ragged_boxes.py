@@ -14,6 +14,7 @@ from workbench.emit.core.outputs import Outputs, outputs_of_kind, ragged_outputs
 from workbench.errors import GraphExportError
 from workbench.graph.annotations.formats import box_format, is_relative
 from workbench.graph.model import Graph, Port
+from workbench.graph.variants.samples import file_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def _find_masks(graph: Graph, follower: str) -> tuple[str, ...] | None:
 
 def list_outputs(graph: Graph, outputs: Outputs) -> list[str]:
     """The outputs that a loader gives as lists; detection models take images of any size."""
-    ragged = set(ragged_outputs(graph, outputs))
+    ragged = {*ragged_outputs(graph, outputs), *file_names(graph)}
     if find_detection(graph, outputs):
         ragged |= {
             name

@@ -1,0 +1,111 @@
+"""Outputs that say what each sample is, and the graph that shows such a sample again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from workbench.catalog.spec import Catalog, Value
+from workbench.errors import GraphError, GraphExportError
+from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.types.devices import is_generator
+
+FILE = "file"
+"""The output with the name of each sample's file."""
+_INFO = ("get_property", "source_info")
+
+
+def with_samples(graph: Graph, catalog: Catalog) -> Graph:
+    """The graph with outputs for the file name of each sample and for its random values.
+
+    The values have the ids of the nodes that draw them. Raises GraphExportError for a graph that
+    reads other data than one folder or list of files, and for an output with the id of such a node.
+    """
+    readers = list(graph.sources)
+    if len(readers) != 1 or readers[0].op != "readers.file":
+        raise GraphExportError(
+            "File names are known of graphs that read one folder or list of files. Export without "
+            "samples."
+        )
+    reader = readers[0]
+    first = catalog[reader.op].outputs[0].name
+    name = _free(graph, FILE)
+    op, key = _INFO
+    fed = {catalog[op].inputs[0].name: Port(reader.id, first)}
+    node = Node(name, op, {"key": key}, fed)
+    drawn = {each.id: Port(each.id, "output") for each in _generators(graph, catalog)}
+    for each, port in drawn.items():
+        if graph.outputs.get(each, port) != port:
+            raise GraphExportError(f"{each}: an output has the name of this node. Rename it.")
+    outputs = {**graph.outputs, name: Port(name, "output"), **drawn}
+    return replace(graph, nodes=(*graph.nodes, node), outputs=outputs)
+
+
+def hidden_draws(graph: Graph, catalog: Catalog) -> list[str]:
+    """The nodes that draw by themselves, or inside a block: no output has their values."""
+    shown = {node.id for node in _generators(graph, catalog)}
+    return [
+        node.id
+        for node in graph.walk()
+        if node.seed is not None and node.id not in shown and not isinstance(node, Source)
+    ]
+
+
+def file_names(graph: Graph) -> list[str]:
+    """The outputs that are names of files, as bytes."""
+    made = {name: graph.node(port.node) for name, port in graph.outputs.items()}
+    return [name for name, node in made.items() if (node.op, node.args.get("key")) == _INFO]
+
+
+def with_values(graph: Graph, catalog: Catalog, values: Mapping[str, Value]) -> Graph:
+    """The graph in which numbers stand for its draws; ``values`` has them by node.
+
+    Raises GraphError, which names the node, for a draw without a value, for a value without a
+    draw, and for nodes that draw inside themselves: no value says what these did.
+    """
+    draws = {node.id: node for node in _generators(graph, catalog)}
+    for name in values:
+        if name not in draws:
+            raise GraphError(f"{name}: no such node draws values. Those are {', '.join(draws)}.")
+    for node in graph.walk():
+        if isinstance(node, Source) or node.id in draws:
+            continue
+        if node.seed is not None or node.bodies:
+            raise GraphError(
+                f"{node.id}: {node.op} draws by itself or chooses what runs, so its sample cannot "
+                "be shown again from values."
+            )
+    for name, draw in draws.items():
+        if name not in values:
+            raise GraphError(f"{name}: its value is missing. Give it as {{{name!r}: ...}}.")
+        graph = _with_value(graph, catalog, draw, values[name])
+    return graph
+
+
+def _with_value(graph: Graph, catalog: Catalog, draw: Node, value: Value) -> Graph:
+    if any(port.node == draw.id for port in graph.outputs.values()):
+        raise GraphError(f"{draw.id}: it is an output of the graph. Remove that output.")
+    for node in graph.nodes:
+        fed = [name for name, port in node.inputs.items() if port.node == draw.id]
+        if not set(fed) <= catalog[node.op].args.keys():
+            raise GraphError(
+                f"{node.id}: it computes with {draw.id}, for which no number can stand."
+            )
+        if fed:
+            inputs = {name: port for name, port in node.inputs.items() if name not in fed}
+            args = {**node.args, **dict.fromkeys(fed, value)}
+            graph = graph.replace_node(replace(node, inputs=inputs, args=args))
+    return replace(graph, nodes=tuple(node for node in graph.nodes if node.id != draw.id))
+
+
+def _generators(graph: Graph, catalog: Catalog) -> Iterator[Node]:
+    """The nodes outside of blocks that draw values for others."""
+    return (
+        node for node in graph.nodes if node.seed is not None and is_generator(catalog[node.op])
+    )
+
+
+def _free(graph: Graph, name: str) -> str:
+    while graph.has(name) or name in graph.outputs:
+        name += "_"
+    return name
