@@ -27,7 +27,7 @@ from tests.emit.target_graphs import (
     held,
 )
 from tests.emit.written_code import imports_in, ruff
-from tests.helpers import CATALOG, CHAINS, HOSTILE, chain_graph
+from tests.helpers import CATALOG, CHAINS, HOSTILE, chain_graph, with_settings
 from tests.thorough import examples, one_in
 from workbench.emit.targets import Export, export, load_target, target_names
 from workbench.errors import GraphExportError, SaveError
@@ -69,12 +69,20 @@ GOLDEN_FILES = [
 ``targets/test_pipeline_functions.py`` compares the operators of all the others with the script's.
 """
 TRAINING = ["pytorch", "lightning"]
+SAMPLES = ["pytorch", "lightning", "jax"]
+"""Those whose batches can have file names and random values."""
 
 
 def trainable(target: str) -> dict[str, Graph]:
     """The recipes that say what is learned."""
     none = ("dino", "key-points", "test-time-views")
     return {name: graph for name, graph in held(target).items() if name not in none}
+
+
+def sampled(target: str) -> dict[str, Graph]:
+    """Recipes whose files have names: one that is validated, two views, several pipelines."""
+    graphs = {name: held(target)[name] for name in ("rotate-jitter", "simclr")}
+    return {**graphs, "several": with_settings(graphs["rotate-jitter"], pipelines=2)}
 
 
 def golden_paths(target: str, recipe: str, with_: str) -> dict[Path, str]:
@@ -117,6 +125,7 @@ def test_exports_of_every_recipe_are_as_ruff_would_have_them(tmp_path: Path) -> 
     pytest.importorskip("ruff")
     every = [(target, "", *item) for target in target_names() for item in held(target).items()]
     every += [(name, "training", *item) for name in TRAINING for item in trainable(name).items()]
+    every += [(name, "samples", *item) for name in SAMPLES for item in sampled(name).items()]
     for target, with_, recipe, graph in every:
         for name, text in files_of(graph, target, with_).items():
             if graph.sources[0].kind != "folder":
@@ -224,6 +233,8 @@ def test_exports_are_typed(tmp_path: Path) -> None:
         cases = [(case, graph, "") for case, graph in graphs.items()]
         if target in TRAINING:
             cases += [(name, RECIPES[name], "training") for name in ("cutout", "ssd")]
+        if target in SAMPLES:
+            cases += [(name, RECIPES[name], "samples") for name in ("rotate-jitter", "simclr")]
         for case, graph, with_ in cases:
             for name, text in files_of(graph, target, with_).items():
                 if name.endswith(".py"):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import workbench as wb
-from tests.emit.targets.test_execute import require
+from tests.emit.targets.test_execute import require, seeing
 from tests.helpers import CATALOG
 from workbench.emit.targets import export
 from workbench.graph import load_recipe
@@ -19,32 +21,83 @@ from workbench.graph.variants.samples import hidden_draws
 
 READ = """
 import runpy, sys, numpy as np
-space = runpy.run_path(sys.argv[1])
-loader = space["Loader"](space["build_pipeline"](sys.argv[2]))
-batches = [next(iter(loader)) for _ in range(2)]
-found = {f"{n}/{name}": values for n, b in enumerate(batches) for name, values in b.items()}
-np.savez(sys.argv[3], **{k: np.array(v) for k, v in found.items()})
+target, data, program, found = sys.argv[1:]
+space = runpy.run_path(program)
+if target == "jax":
+    loader = space["Loader"](data)
+else:
+    loader = space["Loader"](space["build_pipeline"](data))
+batches = list(loader)
+found_by = {f"{n}/{name}": values for n, b in enumerate(batches) for name, values in b.items()}
+np.savez(found, **{k: np.array([v or "" for v in f] if k.endswith("/file") else f)
+                   for k, f in found_by.items()})
 """
+DRAWN = {"angle", "brightness", "contrast", "hue", "saturation", "mirror"}
 
 
-def test_a_sample_is_shown_again_bit_for_bit(photos: Path, tmp_path: Path) -> None:
-    require("pytorch")
-    graph = set_setting(load_recipe("rotate-jitter"), batch_size=4, num_threads=1)
-    program = export(graph, "pytorch", with_="samples", data=photos).write(tmp_path / "l.py")[0]
-    arguments = [sys.executable, "-c", READ, str(program), str(photos), str(tmp_path / "b.npz")]
-    subprocess.run(arguments, check=True)
-    batches = np.load(tmp_path / "b.npz")
-    drawn = {"angle", "brightness", "contrast", "hue", "saturation", "mirror"}
-    for number, place in ((0, 0), (0, 3), (1, 2)):
-        batch = {key[2:]: batches[key][place] for key in batches if key.startswith(f"{number}/")}
-        assert batch.keys() == {"images", "labels", "file", *drawn}
+def epoch_of(target: str, photos: Path, folder: Path, batch_size: int) -> list[dict[str, Any]]:
+    """The batches of one epoch of a loader with samples; no name is an empty text."""
+    graph = set_setting(load_recipe("rotate-jitter"), batch_size=batch_size, num_threads=1)
+    program = export(graph, target, with_="samples", data=photos).write(folder / "l.py")[0]
+    arguments = [sys.executable, "-c", READ, target, photos, program, folder / "b.npz"]
+    subprocess.run(arguments, check=True, env=os.environ | seeing(""))
+    found = np.load(folder / "b.npz")
+    batches: dict[int, dict[str, Any]] = {}
+    for key in found:
+        number, name = key.split("/")
+        batches.setdefault(int(number), {})[name] = found[key]
+    return [batches[number] for number in sorted(batches)]
+
+
+@pytest.mark.parametrize("target", ["pytorch", "lightning", "jax"])
+def test_a_sample_is_shown_again_bit_for_bit(photos: Path, tmp_path: Path, target: str) -> None:
+    require(target)
+    batches = epoch_of(target, photos, tmp_path, 4)
+    graph = load_recipe("rotate-jitter")
+    places = ((0, 0), (0, 3), (1, 2)) if target == "pytorch" else ((1, 2),)
+    for number, place in places:
+        batch = {name: values[place] for name, values in batches[number].items()}
+        assert batch.keys() - {"valid"} == {"images", "labels", "file", *DRAWN}
         file = str(batch["file"])
         assert (photos / file).is_file()
-        shown = wb.replay(graph, file, {name: batch[name] for name in drawn}, photos)
+        shown = wb.replay(graph, file, {name: batch[name] for name in DRAWN}, photos)
         assert np.array_equal(shown.images[0], batch["images"])
         assert shown.labels.item() == batch["labels"]
         classes = sorted(each.name for each in photos.iterdir())
         assert classes[batch["labels"]] == Path(file).parent.name
+
+
+@pytest.mark.parametrize("target", ["pytorch", "lightning", "jax"])
+def test_an_epoch_names_each_file_once_and_no_padding(
+    photos: Path, tmp_path: Path, target: str
+) -> None:
+    require(target)
+    every = sorted(photos.rglob("*.jpg"))[:7]
+    names = [f"one/é{number}{'x' * number}.jpg" for number in range(6)]
+    names.append(os.fsdecode(b"one/\xe9.jpg"))  # not UTF-8, as old archives have them
+    (tmp_path / "data" / "one").mkdir(parents=True)
+    for name, photo in zip(names, every, strict=True):
+        (tmp_path / "data" / name).symlink_to(photo)
+    batches = epoch_of(target, tmp_path / "data", tmp_path, 3)
+    found = np.concatenate([batch["file"] for batch in batches])
+    if target == "jax":  # all of its batches have one shape
+        valid = np.concatenate([batch["valid"] for batch in batches])
+        assert ((found != "") == valid).all()
+        found = found[valid]
+    assert sorted(found) == sorted(names)
+
+
+def test_lightning_validates_without_random_values(photos: Path, tmp_path: Path) -> None:
+    require("lightning")
+    graph = set_setting(load_recipe("rotate-jitter"), batch_size=4, num_threads=1)
+    export(graph, "lightning", with_="samples").write(tmp_path / "d.py")
+    code = (
+        "import sys, d; pipe = d.build_pipeline(sys.argv[1], define=d.validation_pipeline);"
+        "print(*next(iter(d.Loader(pipe, outputs=d.VALIDATION_OUTPUTS))))"
+    )
+    command = [sys.executable, "-c", code, str(photos)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.split() == ["images", "labels", "file"]
 
 
 def test_what_cannot_be_shown_again_is_told(photos: Path) -> None:
@@ -68,8 +121,8 @@ def test_nodes_whose_values_no_output_has_are_noted() -> None:
     (hidden,) = hidden_draws(graph, CATALOG)
     made = export(graph, "pytorch", with_="samples")
     assert [note.partition(" ")[0] for note in made.notes] == [hidden]
-    with pytest.raises(wb.GraphExportError, match="or for pytorch"):
-        export(graph, "jax", with_="samples")
+    with pytest.raises(wb.GraphExportError, match="for jax, lightning, pytorch"):
+        export(graph, "keras", with_="samples")
     with pytest.raises(wb.GraphExportError, match="one folder or list"):
         export(load_recipe("segmentation"), "pytorch", with_="samples")
 

@@ -33,8 +33,9 @@ def export(
     """The graph as code for a target; nothing is written before ``write`` of the result.
 
     ``catalog`` is that of the installed DALI by default. ``with_`` is empty, ``training``: a
-    loop that trains comes with a loader, or ``samples``: batches of ``pytorch`` also have the file
-    name and the random values of each sample, which ``wb.replay`` shows again.
+    loop that trains comes with a loader, or ``samples``: batches of ``pytorch``, ``lightning`` and
+    ``jax`` also have the file name and the random values of each sample, which ``wb.replay`` shows
+    again.
     ``data`` is what the code will read, if it is known: the
     code lists the files of a folder without class folders, and its docstring the warnings about
     the data. ``facts`` are those of ``data`` by parameter, if they were read before

@@ -29,4 +29,6 @@ def emit_jax(resolved: ResolvedGraph) -> Mapping[str, Code]:
     return {"loader.py": module.render("jax.py.j2", any_64_bits=wide)}
 
 
-TARGET = Target("a loader of arrays split over all devices", emit_jax, side_by_side=True)
+TARGET = Target(
+    "a loader of arrays split over all devices", emit_jax, side_by_side=True, samples=True
+)

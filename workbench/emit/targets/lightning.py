@@ -11,6 +11,7 @@ from workbench.emit.templates.loader_module import Module, torch_module
 from workbench.emit.templates.training_loop import training_fields
 from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.resolved import ResolvedGraph
+from workbench.graph.variants.samples import without_drawn_outputs
 from workbench.graph.variants.validation import validation_graph
 
 
@@ -19,8 +20,9 @@ def _module(resolved: ResolvedGraph) -> Module:
     graph = resolved.graph
     images = outputs_of_kind(resolved.outputs, "image")
     simple = len(images) == len(parameters(graph.nodes)) == graph.settings.pipelines == 1
-    made = validation_graph(graph, resolved.catalog) if simple else None
-    validation = None if made is None or made == graph else resolved.variant(made)
+    fixed = without_drawn_outputs(graph, resolved.catalog)
+    made = validation_graph(fixed, resolved.catalog) if simple else None
+    validation = None if made is None or made == fixed else resolved.variant(made)
     return torch_module(resolved, "lightning", validation)
 
 
@@ -40,5 +42,6 @@ TARGET = Target(
     "a LightningDataModule around the PyTorch loader, with validation",
     emit_lightning,
     side_by_side=True,
+    samples=True,
     training=emit_training,
 )

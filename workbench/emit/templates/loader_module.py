@@ -35,6 +35,8 @@ class Module:
     parts: TemplateParts
     lists: Sequence[str] = ()
     """The outputs that are lists of tensors, for their samples differ in shape."""
+    validation: Sequence[str] = ()
+    """The outputs of the pipeline that validates, where it has not all: nothing is drawn there."""
 
     @property
     def labels(self) -> list[str]:
@@ -54,6 +56,7 @@ class Module:
             labels=self.labels,
             lists=self.lists,
             texts=file_names(self.graph),
+            validation_outputs=self.validation,
             reader=first_reader(self.nodes).id,
             checkpointing="True" if always else "resumable or checkpoint is not None",
             cannot_checkpoint=fixed[0] if fixed else "",
@@ -83,7 +86,9 @@ def sharded_module(
         require_one_size(graph, outputs, lists, target)
     shard = ("shard_id", "num_shards")
     parts = pipeline_parts(resolved, sharded=True, taken=shard, validation=validation)
-    return Module(graph, nodes, outputs, parts, lists)
+    validated = [*validation.outputs] if validation else [*outputs]
+    fewer = validated if len(validated) < len(outputs) else []
+    return Module(graph, nodes, outputs, parts, lists, fewer)
 
 
 def torch_module(

@@ -14,7 +14,6 @@ from workbench.emit.core.outputs import Outputs, outputs_of_kind, ragged_outputs
 from workbench.errors import GraphExportError
 from workbench.graph.annotations.formats import box_format, is_relative
 from workbench.graph.model import Graph, Port
-from workbench.graph.variants.samples import file_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ def _find_masks(graph: Graph, follower: str) -> tuple[str, ...] | None:
 
 def list_outputs(graph: Graph, outputs: Outputs) -> list[str]:
     """The outputs that a loader gives as lists; detection models take images of any size."""
-    ragged = {*ragged_outputs(graph, outputs), *file_names(graph)}
+    ragged = set(ragged_outputs(graph, outputs))
     if find_detection(graph, outputs):
         ragged |= {
             name

@@ -12,7 +12,7 @@ from workbench.graph.types.devices import is_generator
 
 FILE = "file"
 """The output with the name of each sample's file."""
-_INFO = ("get_property", "source_info")
+_INFO = "source_info"
 
 
 def with_samples(graph: Graph, catalog: Catalog) -> Graph:
@@ -30,15 +30,23 @@ def with_samples(graph: Graph, catalog: Catalog) -> Graph:
     reader = readers[0]
     first = catalog[reader.op].outputs[0].name
     name = _free(graph, FILE)
-    op, key = _INFO
-    fed = {catalog[op].inputs[0].name: Port(reader.id, first)}
-    node = Node(name, op, {"key": key}, fed)
+    found, padded = f"{name}_of_sample", name  # padded with zeros: a batch is one array
+    while graph.has(found):
+        found += "_"
+    made = (
+        _fed(catalog, Node(found, "get_property", {"key": _INFO}), Port(reader.id, first)),
+        _fed(catalog, Node(padded, "pad"), Port(found, "output")),
+    )
     drawn = {each.id: Port(each.id, "output") for each in _generators(graph, catalog)}
     for each, port in drawn.items():
         if graph.outputs.get(each, port) != port:
             raise GraphExportError(f"{each}: an output has the name of this node. Rename it.")
     outputs = {**graph.outputs, name: Port(name, "output"), **drawn}
-    return replace(graph, nodes=(*graph.nodes, node), outputs=outputs)
+    return replace(graph, nodes=(*graph.nodes, *made), outputs=outputs)
+
+
+def _fed(catalog: Catalog, node: Node, port: Port) -> Node:
+    return replace(node, inputs={catalog[node.op].inputs[0].name: port})
 
 
 def hidden_draws(graph: Graph, catalog: Catalog) -> list[str]:
@@ -52,9 +60,21 @@ def hidden_draws(graph: Graph, catalog: Catalog) -> list[str]:
 
 
 def file_names(graph: Graph) -> list[str]:
-    """The outputs that are names of files, as bytes."""
-    made = {name: graph.node(port.node) for name, port in graph.outputs.items()}
-    return [name for name, node in made.items() if (node.op, node.args.get("key")) == _INFO]
+    """The outputs of ``with_samples`` that are names of files: bytes, padded with zeros."""
+    found = []
+    for name, port in graph.outputs.items():
+        node = graph.node(port.node)
+        fed = [graph.node(each.node) for each in node.inputs.values()]
+        if node.op == "pad" and [each.args.get("key") for each in fed] == [_INFO]:
+            found.append(name)
+    return found
+
+
+def without_drawn_outputs(graph: Graph, catalog: Catalog) -> Graph:
+    """The graph without the outputs that are random values, as where nothing is drawn."""
+    drawn = {node.id for node in _generators(graph, catalog)}
+    kept = {name: port for name, port in graph.outputs.items() if port.node not in drawn}
+    return replace(graph, outputs=kept) if kept else graph
 
 
 def with_values(graph: Graph, catalog: Catalog, values: Mapping[str, Value]) -> Graph:
