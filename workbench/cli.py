@@ -283,7 +283,7 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
     "--with",
     "with_",
     type=click.Choice(ADDITIONS),
-    help="A loop that trains; or file names and random values in each batch.",
+    help="A loop that trains; file names and random values in each batch; or both.",
 )
 @click.option(
     "--plain",

@@ -126,6 +126,8 @@ def test_exports_of_every_recipe_are_as_ruff_would_have_them(tmp_path: Path) -> 
     every = [(target, "", *item) for target in target_names() for item in held(target).items()]
     every += [(name, "training", *item) for name in TRAINING for item in trainable(name).items()]
     every += [(name, "samples", *item) for name in SAMPLES for item in sampled(name).items()]
+    both = "training+samples"
+    every += [(name, both, *item) for name in TRAINING for item in sampled(name).items()]
     for target, with_, recipe, graph in every:
         for name, text in files_of(graph, target, with_).items():
             if graph.sources[0].kind != "folder":
@@ -235,10 +237,12 @@ def test_exports_are_typed(tmp_path: Path) -> None:
             cases += [(name, RECIPES[name], "training") for name in ("cutout", "ssd")]
         if target in SAMPLES:
             cases += [(name, RECIPES[name], "samples") for name in ("rotate-jitter", "simclr")]
+        if target in TRAINING:
+            cases.append(("cutout", RECIPES["cutout"], "training+samples"))
         for case, graph, with_ in cases:
             for name, text in files_of(graph, target, with_).items():
                 if name.endswith(".py"):
-                    stem = f"{target}_{with_}_{case}_{Path(name).stem}".replace("-", "_")
+                    stem = re.sub(r"\W", "_", f"{target}_{with_}_{case}_{Path(name).stem}")
                     (tmp_path / f"{stem}.py").write_text(text)
     options = ["--disallow-untyped-defs", "--disallow-incomplete-defs", "--check-untyped-defs"]
     options += ["--ignore-missing-imports", "--follow-imports=skip", "--warn-unreachable"]

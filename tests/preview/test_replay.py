@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,9 @@ import pytest
 
 import workbench as wb
 from tests.emit.targets.test_execute import require, seeing
-from tests.helpers import CATALOG
 from workbench.emit.targets import export
 from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_setting
-from workbench.graph.variants.samples import hidden_draws
 
 READ = """
 import runpy, sys, numpy as np
@@ -116,11 +115,19 @@ def test_what_cannot_be_shown_again_is_told(photos: Path) -> None:
         wb.replay(load_recipe("imagenet-train"), file, {"mirror": 1}, photos)
 
 
-def test_nodes_whose_values_no_output_has_are_noted() -> None:
-    graph = load_recipe("imagenet-train")
-    (hidden,) = hidden_draws(graph, CATALOG)
+def test_nodes_whose_values_no_output_has_are_noted(photos: Path) -> None:
+    file = next(photos.rglob("*.jpg"))
+    graph = load_recipe("rand-augment")
     made = export(graph, "pytorch", with_="samples")
-    assert [note.partition(" ")[0] for note in made.notes] == [hidden]
+    assert [note.partition(" ")[0] for note in made.notes] == ["crop", "augment"]
+    told = "No output has what these draw or choose by themselves: crop, augment."
+    assert told in made.main.text
+    augmented = replace(graph, outputs={"images": graph.outputs["images"]})
+    for crop in [node for node in graph.nodes if node.op == "random_resized_crop"]:
+        settled = replace(crop, op="resize", args={"size": (64, 64)}, seed=None)
+        augmented = augmented.replace_node(settled)
+    with pytest.raises(wb.GraphError, match="augment: rand_augment draws by itself"):
+        wb.replay(augmented, file, {"mirror": 1}, photos)
     with pytest.raises(wb.GraphExportError, match="for jax, lightning, pytorch"):
         export(graph, "keras", with_="samples")
     with pytest.raises(wb.GraphExportError, match="one folder or list"):
@@ -129,3 +136,23 @@ def test_nodes_whose_values_no_output_has_are_noted() -> None:
 
 def test_a_loader_without_samples_is_as_before() -> None:
     assert '"file"' not in export(load_recipe("rotate-jitter"), "pytorch").main.text
+
+
+@pytest.mark.parametrize("target", ["pytorch", "lightning"])
+def test_a_loop_that_trains_leaves_file_names_on_the_host(
+    photos: Path, tmp_path: Path, target: str
+) -> None:
+    require(target)
+    graph = set_setting(load_recipe("rotate-jitter"), batch_size=64, num_threads=1)
+    made = export(graph, target, with_="training+samples", data=photos)
+    assert wb.export(graph, target, with_="training", data=photos).main.text != made.main.text
+    program = made.write(tmp_path / "t.py")[0]
+    subprocess.run(
+        [sys.executable, program, "--data", photos, "--epochs", "1"], check=True, cwd=tmp_path
+    )
+
+
+def test_a_program_with_samples_is_read_back_as_the_graph(tmp_path: Path) -> None:
+    graph = load_recipe("rotate-jitter")
+    program = export(graph, "jax", with_="samples").write(tmp_path / "l.py")[0]
+    assert wb.from_file(program).graph == graph

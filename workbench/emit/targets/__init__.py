@@ -42,7 +42,7 @@ from workbench.sources.common.good_data import GoodData
 
 MOST_SHOWN = 80_000
 """Characters of what an export shows of itself."""
-ADDITIONS = ("training", "samples")
+ADDITIONS = ("training", "samples", "training+samples")
 """What an export can come with."""
 _SUFFIXES = {".py", ".ipynb"}
 """By these endings a file says which code it holds."""
@@ -224,7 +224,7 @@ def export(
     ``catalog`` is that of the installed DALI by default. ``with_`` is empty, ``training``: a
     loop that trains comes with a loader, or ``samples``: batches of ``pytorch``, ``lightning`` and
     ``jax`` also have the file name and the random values of each sample, which ``wb.replay`` shows
-    again.
+    again. ``training+samples`` is both.
     ``data`` is what the code will read, if it is known: the
     code lists the files of a folder without class folders, and its docstring the warnings about
     the data. ``facts`` are those of ``data`` by parameter, if they were read before
@@ -273,10 +273,12 @@ def export_resolved(
             f"in a process. Set it to 1, or export for {', '.join(able)}."
         )
     files = _emitter(target, found, with_)(resolved)
-    notes = found.notes(resolved) if found.notes is not None and not with_ else ()
-    if with_ == "samples":
-        notes = [
-            f"{node} draws by itself: no output has its values, so wb.replay refuses this graph."
+    training, samples = _parts_of(with_)
+    notes = [*found.notes(resolved)] if found.notes is not None and not training else []
+    if samples:
+        notes += [
+            f"{node} draws or chooses by itself: no output has its values, so wb.replay refuses "
+            "this graph."
             for node in hidden_draws(resolved.graph, resolved.catalog)
         ]
     options = {"with_": with_, "reads": dict(reads), "beside": dict(beside or {})}
@@ -330,26 +332,30 @@ def _with_readers(graph: Graph, reads: Mapping[str, str]) -> Graph:
     return graph
 
 
+def _parts_of(with_: str) -> tuple[bool, bool]:
+    """Whether the additions are training and samples. Raises GraphExportError for others."""
+    if with_ and with_ not in ADDITIONS:
+        known = ", ".join(ADDITIONS)
+        raise GraphExportError(f"There is no {with_!r} to export with. There are {known}.")
+    return "training" in with_, "samples" in with_
+
+
 def _emitter(name: str, target: Target, with_: str) -> Emit:
     """What makes the files. Raises GraphExportError where the target has no such thing."""
-    if not with_:
-        return target.emit
-    if with_ not in ADDITIONS:
-        known = " and ".join(ADDITIONS)
-        raise GraphExportError(f"There is no {with_!r} to export with. There are {known}.")
-    if with_ == "samples":
-        if not target.samples:
-            able = [each for each in target_names() if load_target(each).samples]
-            raise GraphExportError(
-                f"The target {name} returns no file names and random values. Export without them, "
-                f"or for {', '.join(able)}."
-            )
-        return lambda resolved: target.emit(
-            resolved.of(with_samples(resolved.graph, resolved.catalog))
-        )
-    if target.training is None:
-        able = [each for each in target_names() if load_target(each).training is not None]
+    training, samples = _parts_of(with_)
+    every = [(each, load_target(each)) for each in target_names()] if with_ else []
+    if training and target.training is None:
+        able = ", ".join(each for each, other in every if other.training is not None)
         raise GraphExportError(
-            f"The target {name} has no training loop. Export without it, or for {', '.join(able)}."
+            f"The target {name} has no training loop. Export without it, or for {able}."
         )
-    return target.training
+    if samples and not target.samples:
+        able = ", ".join(each for each, other in every if other.samples)
+        raise GraphExportError(
+            f"The target {name} returns no file names and random values. Export without them, "
+            f"or for {able}."
+        )
+    emit = target.training if training and target.training is not None else target.emit
+    if not samples:
+        return emit
+    return lambda resolved: emit(resolved.of(with_samples(resolved.graph, resolved.catalog)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from workbench.emit.core.code import Code
 from workbench.emit.core.epoch_shuffle import NO_CHECKPOINT, shuffles_after_epoch
@@ -17,12 +18,13 @@ from workbench.emit.core.outputs import (
     require_signed,
     require_unsharded,
 )
+from workbench.emit.core.python import LINE
 from workbench.emit.templates.ragged_boxes import list_outputs
 from workbench.emit.templates.rendering import render_program
 from workbench.emit.templates.template_parts import TemplateParts, pipeline_parts
 from workbench.graph.model import Graph, Node
 from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.variants.samples import file_names
+from workbench.graph.variants.samples import file_names, hidden_draws
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class Module:
     """The outputs that are lists of tensors, for their samples differ in shape."""
     validation: Sequence[str] = ()
     """The outputs of the pipeline that validates, where it has not all: nothing is drawn there."""
+    hidden: Sequence[str] = ()
+    """The nodes whose random values no output can have."""
 
     @property
     def labels(self) -> list[str]:
@@ -48,6 +52,7 @@ class Module:
         names = ", ".join(f"``{name}``" for name in self.outputs)
         fixed = [node.op for node in self.nodes if node.op in NO_CHECKPOINT]
         always = shuffles_after_epoch(self.nodes)
+        hidden = f"No output has what these draw or choose by themselves: {', '.join(self.hidden)}."
         return render_program(
             template,
             self.parts,
@@ -57,6 +62,7 @@ class Module:
             lists=self.lists,
             texts=file_names(self.graph),
             validation_outputs=self.validation,
+            hidden=wrap(hidden, LINE - 4) if self.hidden else [],
             reader=first_reader(self.nodes).id,
             checkpointing="True" if always else "resumable or checkpoint is not None",
             cannot_checkpoint=fixed[0] if fixed else "",
@@ -88,7 +94,8 @@ def sharded_module(
     parts = pipeline_parts(resolved, sharded=True, taken=shard, validation=validation)
     validated = [*validation.outputs] if validation else [*outputs]
     fewer = validated if len(validated) < len(outputs) else []
-    return Module(graph, nodes, outputs, parts, lists, fewer)
+    hidden = hidden_draws(graph, resolved.catalog)
+    return Module(graph, nodes, outputs, parts, lists, fewer, hidden)
 
 
 def torch_module(

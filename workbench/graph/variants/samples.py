@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
+from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphError, GraphExportError
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.types.devices import is_generator
+from workbench.graph.user_functions.function_randomness import undetermined
 
 FILE = "file"
 """The output with the name of each sample's file."""
@@ -50,13 +53,18 @@ def _fed(catalog: Catalog, node: Node, port: Port) -> Node:
 
 
 def hidden_draws(graph: Graph, catalog: Catalog) -> list[str]:
-    """The nodes that draw by themselves, or inside a block: no output has their values."""
+    """The nodes that draw or choose by themselves, or in a block: no output has their values."""
+    return [node.id for node in _hidden(graph, catalog)]
+
+
+def _hidden(graph: Graph, catalog: Catalog) -> Iterator[Node]:
     shown = {node.id for node in _generators(graph, catalog)}
-    return [
-        node.id
-        for node in graph.walk()
-        if node.seed is not None and node.id not in shown and not isinstance(node, Source)
-    ]
+    for node in graph.walk():
+        if node.id in shown or isinstance(node, Source):
+            continue
+        draws = node.seed is not None or bool(node.bodies) or node.op in AUTO_AUGMENT
+        if draws or (node.op in OWN_CODE and undetermined(str(node.args.get("source", "")))):
+            yield node
 
 
 def file_names(graph: Graph) -> list[str]:
@@ -87,14 +95,11 @@ def with_values(graph: Graph, catalog: Catalog, values: Mapping[str, Value]) -> 
     for name in values:
         if name not in draws:
             raise GraphError(f"{name}: no such node draws values. Those are {', '.join(draws)}.")
-    for node in graph.walk():
-        if isinstance(node, Source) or node.id in draws:
-            continue
-        if node.seed is not None or node.bodies:
-            raise GraphError(
-                f"{node.id}: {node.op} draws by itself or chooses what runs, so its sample cannot "
-                "be shown again from values."
-            )
+    for node in _hidden(graph, catalog):
+        raise GraphError(
+            f"{node.id}: {node.op} draws by itself or chooses what runs, so its sample cannot "
+            "be shown again from values."
+        )
     for name, draw in draws.items():
         if name not in values:
             raise GraphError(f"{name}: its value is missing. Give it as {{{name!r}: ...}}.")
