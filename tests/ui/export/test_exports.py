@@ -73,6 +73,20 @@ def test_training_is_a_row_of_its_own(shown: Ready) -> None:
     assert "script cannot be exported with 'training'" in screen["bar", "message"]
 
 
+def test_samples_are_rows_of_targets_that_can_return_them(shown: Ready) -> None:
+    model, screen = shown
+    rows = {row["name"] for row in screen["code", "targets"] if "samples" in row["name"]}
+    both = {"pytorch with training+samples", "lightning with training+samples"}
+    assert rows == {*both, "pytorch with samples", "lightning with samples", "jax with samples"}
+    for name in rows:
+        model.receive("code", "target", name)
+        (file,) = screen["code", "files"]
+        assert "def file_names(" in file["text"]
+        assert ("def loss_of(" in file["text"]) == (name in both)
+    model.receive("code", "target", "keras with samples")
+    assert "keras cannot be exported with 'samples'" in screen["bar", "message"]
+
+
 def test_code_is_for_the_data_that_are_open(shown: Ready, photos: Path) -> None:
     model, screen = shown
     assert "file_root=data" in screen["code", "files"][0]["text"]

@@ -42,8 +42,12 @@ from workbench.sources.common.good_data import GoodData
 
 MOST_SHOWN = 80_000
 """Characters of what an export shows of itself."""
-ADDITIONS = ("training", "samples", "training+samples")
-"""What an export can come with."""
+ADDITIONS = {
+    "training": "a loop that trains",
+    "samples": "each sample's file name and random values",
+    "training+samples": "a loop that trains, and each sample's file name and random values",
+}
+"""What an export can come with, in a few words."""
 _SUFFIXES = {".py", ".ipynb"}
 """By these endings a file says which code it holds."""
 
@@ -74,6 +78,12 @@ class Target:
     """Whether batches can have each sample's file name and random values."""
     notes: Callable[[ResolvedGraph], Sequence[str]] | None = None
     """What the files do otherwise than the graph, unless they are for training."""
+
+    @property
+    def additions(self) -> list[str]:
+        """Those of ``ADDITIONS`` that the files can come with."""
+        able = {"training": self.training is not None, "samples": self.samples}
+        return [name for name in ADDITIONS if all(able[part] for part in name.split("+"))]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -16,6 +16,7 @@ from typing import Any
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.code import Code
 from workbench.emit.targets import (
+    ADDITIONS,
     Export,
     export_resolved,
     load_target,
@@ -45,14 +46,14 @@ NO_FAULT = CodeFault(message="", node="")
 
 
 def target_entries() -> list[TargetEntry]:
-    """Every target with its line, and once more with training where it has that."""
+    """Every target with its line, and once more with each addition that it can come with."""
     entries: list[TargetEntry] = []
     for name in target_names():
         target = load_target(name)
         entries.append({"name": name, "about": target.about})
-        if target.training is not None:
-            about = f"{target.about}; with a loop that trains"
-            entries.append({"name": f"{name}{_WITH}training", "about": about})
+        for with_ in target.additions:
+            about = f"{target.about}; with {ADDITIONS[with_]}"
+            entries.append({"name": f"{name}{_WITH}{with_}", "about": about})
     return entries
 
 
