@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,10 +14,12 @@ from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from hypothesis import given
 
+import workbench as wb
 from tests.emit.target_graphs import (
     FOLDERS_ALONE,
     PYTHON,
@@ -285,6 +288,72 @@ def test_help(target: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for option in ("--data", "--device", "--batch-size", "--threads"):
         assert option in done.stdout
+
+
+COMMANDS = [*((target, "") for target in ("script", "dynamic", "paddle", "ray"))]
+COMMANDS += [(target, "training") for target in TRAINING]
+"""Targets whose programs have a command line, and with what."""
+
+
+@pytest.mark.parametrize(("target", "with_"), COMMANDS)
+@pytest.mark.parametrize("name", ["train_photos.py", "a \"b\" \\ 'c'\n.py"])
+def test_the_usage_line_names_the_file_that_is_written(
+    name: str, target: str, with_: str, tmp_path: Path
+) -> None:
+    graph = load_recipe("imagenet-eval")
+    made = export(graph, target, CATALOG, with_=with_)
+    path, *_ = made.write(tmp_path / name)
+    usage = [line for line in docstring(path.read_text()).splitlines() if ".py" in line]
+    assert usage[0].startswith("Usage: python ")
+    for line in usage:
+        before, _, after = line.partition(".py")
+        words = shlex.split(f"{before}.py'" if before.count("'") % 2 else f"{before}.py")
+        assert words[-1] == name.replace("\n", "?"), line
+        assert after.lstrip("'").startswith(" --data DIR")
+    for other in (path, path.with_name("renamed.py")):
+        path = path.rename(other)
+        found = wb.from_file(path)
+        assert found.graph == graph
+        assert found.report.is_exact
+        assert found.document.origins["decode"].startswith(f"{path.name}:")
+
+
+@pytest.mark.parametrize("target", target_names())
+def test_every_program_says_how_it_is_used(target: str) -> None:
+    """By a command that it has, or by lines of Python that use what it defines."""
+    training = ["training"] if load_target(target).training else []
+    for with_ in ("", *training):
+        exported = export(load_recipe("imagenet-eval"), target, CATALOG, with_=with_)
+        for path, code in exported.files.items():
+            if path.endswith(".ipynb"):  # runs as it is, and says at its head what it needs
+                first, *cells = json.loads(code.text)["cells"]
+                assert "Needed: `nvidia-dali-cuda120`" in "".join(first["source"])
+                assert cells[0]["cell_type"] == "code"
+            elif path.endswith(".py"):
+                text = docstring(code.text)
+                if "Usage: " in text:
+                    assert f"Usage: python {Path(path).name}" in text
+                    assert 'if __name__ == "__main__":\n    main()\n' in code.text
+                else:
+                    assert uses(text) & defined(code.text), path
+            else:
+                assert path.endswith("config.pbtxt")  # of a model whose folder has a client
+
+
+def docstring(text: str) -> str:
+    return ast.get_docstring(ast.parse(text)) or ""
+
+
+def uses(text: str) -> set[str]:
+    """The names that the Python lines of a docstring call."""
+    example = dedent("\n".join(line for line in text.splitlines() if line.startswith("    ")))
+    calls = [node.func for node in ast.walk(ast.parse(example)) if isinstance(node, ast.Call)]
+    return {each.id for each in calls if isinstance(each, ast.Name)}
+
+
+def defined(text: str) -> set[str]:
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return {node.name for node in ast.parse(text).body if isinstance(node, kinds)}
 
 
 def test_the_lines_of_each_node_are_known() -> None:

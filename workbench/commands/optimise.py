@@ -78,6 +78,8 @@ def optimise(
     graph = options.graph
     if options.device:
         graph = set_setting(graph, device=options.device)
+    if script:
+        export(graph).require_name(script)  # before anything is measured
     run = OptimisationExperiment(
         graph, options.data, only or None, seconds=seconds, name=options.name
     )
@@ -96,4 +98,4 @@ def optimise(
     if output:
         click.echo(write_text(output, dump_graph(faster)))
     if script:
-        click.echo(write_text(script, export(faster).main.text))
+        click.echo(export(faster).write(script)[0])

@@ -32,6 +32,8 @@ class ResolvedGraph(TypedGraph):
     beside: Mapping[str, str] = field(default_factory=dict)
     """For each of ``data_constants`` what follows the program's own path, without ``.py``, in the
     path of the data."""
+    file: str = ""
+    """The name of the program that it is exported to; empty: the usual one of the target."""
 
     @cached_property
     def outputs(self) -> Mapping[str, TensorType]:

@@ -67,8 +67,8 @@ def test_training_is_a_row_of_its_own(shown: Ready) -> None:
     model.receive("code", "target", "pytorch with training")
     (file,) = screen["code", "files"]
     assert "def loss_of(" in file["text"]
-    model.act("code", {"do": "save", "path": "train"})
-    assert Path("train.py").read_text().startswith(file["text"])
+    model.act("code", {"do": "save", "path": "loader"})
+    assert Path("loader.py").read_text().startswith(file["text"])
     model.receive("code", "target", "script with training")
     assert "script cannot be exported with 'training'" in screen["bar", "message"]
 
@@ -177,11 +177,11 @@ def test_what_cannot_go_to_a_target_says_which_node_and_why(shown: Ready) -> Non
 def test_files_are_saved_one_alone_several_in_a_new_folder(shown: Ready) -> None:
     model, screen = shown
     model.receive("code", "target", "pytorch")
-    model.act("code", {"do": "save", "path": "train"})
-    saved = Path("train.py").read_text()
+    model.act("code", {"do": "save", "path": "loader"})
+    saved = Path("loader.py").read_text()
     assert saved.startswith(screen["code", "files"][0]["text"])
     assert screen["code", "download"] == saved.encode()
-    found = wb.from_file("train.py")
+    found = wb.from_file("loader.py")
     assert found.graph == model.graph
     assert found.document.layout == model.history.document.layout
     model.receive("code", "target", "triton")
@@ -196,6 +196,16 @@ def test_files_are_saved_one_alone_several_in_a_new_folder(shown: Ready) -> None
         assert packed.testzip() is None
         assert packed.namelist() == paths(screen)
         assert packed.infolist()[0].external_attr >> 16 == 0o644
+
+
+def test_the_usage_line_names_the_file_that_is_saved_or_downloaded(shown: Ready) -> None:
+    model, screen = shown
+    model.act("code", {"do": "save", "path": "train"})
+    assert "Usage: python train.py --data" in Path("train.py").read_text()
+    model.act("bar", {"do": "export", "path": "mine.py"})
+    assert "Usage: python mine.py --data" in Path("mine.py").read_text()
+    model.act("bar", {"do": "download_script", "file": "kept.py"})
+    assert "Usage: python kept.py --data" in screen["bar", "script"]["text"]
 
 
 def test_a_name_under_which_the_code_could_not_run_is_refused(shown: Ready) -> None:

@@ -78,8 +78,14 @@ def _exported_again(content: Mapping[str, Any], graph: Graph, catalog: Catalog) 
     match content:
         case {
             "target": str(target),
-            "options": {"with_": str(with_), "reads": dict(reads), "beside": dict(beside)},
+            "options": {
+                "with_": str(with_),
+                "reads": dict(reads),
+                "beside": dict(beside),
+                **others,
+            },
         }:
+            file = str(others.get("file", ""))  # none in programs of earlier versions
             known = all(argument in _READERS for argument in map(str, reads.values()))
             known = known and all(isinstance(ending, str) for ending in beside.values())
         case _:
@@ -88,7 +94,7 @@ def _exported_again(content: Mapping[str, Any], graph: Graph, catalog: Catalog) 
         raise GraphFormatError("What it was exported with is not known here.")
     with written_not_run():
         resolved = resolve(graph, catalog)
-        return export_resolved(resolved, target, {}, with_, reads, beside)
+        return export_resolved(resolved, target, {}, with_, reads, beside, file)
 
 
 def _is_same_code(found: EmbeddedGraph, written: str) -> bool:

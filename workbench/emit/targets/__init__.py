@@ -105,6 +105,8 @@ class Export:
     """Arguments of ``export_resolved`` by which it makes the same code again without the data."""
     good: GoodData | None = None
     """The data without the skipped samples, which the program reads from next to itself."""
+    named: Callable[[str], Export] | None = field(default=None, compare=False)
+    """Makes the same for a program of another file name, which its usage line has."""
 
     def __repr__(self) -> str:
         files = (f"{path} ({code.text.count(chr(10))} lines)" for path, code in self.files.items())
@@ -132,9 +134,10 @@ class Export:
     def write(self, path: str | Path) -> list[Path]:
         """Write the files, and the data without the skipped samples next to the program.
 
-        ``path`` is a file; of an export with several files it is a new folder. Returns the
-        absolute paths, that of the program first. Raises SaveError: nothing is written for a name
-        that the program could not have, or if a folder is there already::
+        ``path`` is a file, which the usage line of the program names; of an export with several
+        files it is a new folder. Returns the absolute paths, that of the program first. Raises
+        SaveError: nothing is written for a name that the program could not have, or if a folder is
+        there already::
 
             wb.export(graph, data="photos", skip_bad=True).write("pipe.py")
         """
@@ -142,6 +145,8 @@ class Export:
         files = {name: file.text for name, file in self.files.items()}
         if len(files) == 1:
             self.require_name(target)
+            if self.named is not None:
+                files = {name: file.text for name, file in self.named(target.name).files.items()}
         program = self.beside(target)
         places = [*self.good.sources(program)] if self.good else []
         if there := next(filter(Path.is_dir, places), None):
@@ -253,9 +258,12 @@ def export(
     if facts is None:
         facts = {name: data_facts(each) for name, each in read_as(graph, datasets).items()}
     resolved, endings = resolve(graph, catalog, facts), good.endings if good else {}
-    made = export_resolved(resolved, target, datasets, with_, beside=endings)
-    made = replace(made, good=good)
-    return made if plain else with_embedded_graph(made, Document(graph))
+
+    def named(file: str) -> Export:
+        made = export_resolved(resolved, target, datasets, with_, beside=endings, file=file)
+        return made if plain else with_embedded_graph(made, Document(graph))
+
+    return replace(named(""), good=good, named=named)
 
 
 def export_resolved(
@@ -265,17 +273,21 @@ def export_resolved(
     with_: str = "",
     reads: Mapping[str, str] | None = None,
     beside: Mapping[str, str] | None = None,
+    file: str = "",
 ) -> Export:
     """``export`` of a graph that has been resolved with the facts of its data, without comment.
 
     ``reads`` are the arguments of DALI's readers that are given the data as they are, by source;
     by default they are found by ``data``. ``beside`` are the ``endings`` of ``GoodData``, which the
-    program reads from next to itself.
+    program reads from next to itself. ``file`` is the name that its usage line has, by default the
+    usual one of the target.
     """
     found = load_target(target)
     reads = _read_directly(resolved.graph, data) if reads is None else reads
     part = _with_readers(resolved.graph, reads)
     resolved = _reading_beside(resolved.of(part), beside or {})
+    if file:
+        resolved = replace(resolved, file=file)
     if part.settings.pipelines > 1 and not found.side_by_side:
         able = [name for name in target_names() if load_target(name).side_by_side]
         raise GraphExportError(
@@ -292,6 +304,7 @@ def export_resolved(
             for node in hidden_draws(resolved.graph, resolved.catalog)
         ]
     options = {"with_": with_, "reads": dict(reads), "beside": dict(beside or {})}
+    options["file"] = "" if file in files else file
     return Export(target, files, tuple(notes), options)
 
 

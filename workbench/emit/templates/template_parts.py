@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
@@ -43,6 +44,8 @@ class TemplateParts:
 
     title: str
     """The graph's name and description, wrapped and safe inside a docstring."""
+    file: str
+    """The program's file as a shell is given it, safe inside a docstring; empty: the usual one."""
     constants: str
     finder: str
     """The functions that find the data, each with two empty lines after it."""
@@ -218,6 +221,7 @@ def make_parts(
     kinds = list(dict.fromkeys([*given.values(), *data_constants(emitter.ordered).values()]))
     found = [kind for kind in kinds if not kind.argument_name]
     modules = sorted({module for kind in kinds for module in kind.imports})
+    file = emitter.resolved.file
     constants = {
         "BATCH_SIZE": str(settings.batch_size),
         "NUM_THREADS": str(settings.num_threads),
@@ -255,6 +259,7 @@ def make_parts(
         + BESIDE * bool(emitter.resolved.beside)
         + HIDDEN_FOLDERS
         * any(f"file_root={name}" in line for name in given for line in definition),
+        file=_quoted_in_docstring(file) if file else "",
         constants="\n".join(
             line for name, text in constants.items() for line in constant(name, text)
         ),
@@ -324,6 +329,12 @@ def _in_docstring(text: str) -> str:
     text = "".join(c if c.isprintable() else " " for c in text[:2000]).replace('"', "'")
     lines = [line.replace("\\", "\\\\") for line in wrap(" ".join(text.split()), LINE - 3)]
     return "\n".join(lines)
+
+
+def _quoted_in_docstring(name: str) -> str:
+    """A file name as a shell is given it, as text of a docstring."""
+    shown = "".join(c if c.isprintable() else "?" for c in shlex.quote(name))
+    return shown.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def return_statement(names: Sequence[str]) -> list[str]:

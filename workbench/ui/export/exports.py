@@ -36,7 +36,7 @@ from workbench.ui.contract.actions import bar, canvas, panels
 from workbench.ui.contract.actions.base import tag_of
 from workbench.ui.contract.views import CodeFault, OverwriteQuestion, TargetEntry, TextFile
 from workbench.ui.data.data_panel import DataPanel
-from workbench.ui.export.output_paths import OutputPath
+from workbench.ui.export.output_paths import OutputPath, with_suffix
 from workbench.ui.inspector.argument_rows import random_view
 from workbench.ui.state.view_state import Checked, ViewState, blocking_faults
 
@@ -70,17 +70,20 @@ def require_entry(name: str) -> None:
         raise GraphExportError(f"{target} cannot be exported with {with_!r}.")
 
 
-def _export(checked: Checked, chosen: str, panel: DataPanel, skip_bad: bool) -> Export:
-    """The export that an entry's name means."""
+def _export(
+    checked: Checked, chosen: str, panel: DataPanel, skip_bad: bool, file: str = ""
+) -> Export:
+    """The export that an entry's name means, for a program of that file name."""
     target, _, with_ = chosen.partition(_WITH)
     if skip_bad:
         good = panel.good_data()
         facts = {name: data_facts(each) for name, each in good.datasets.items()}
         running = replace(checked.running, facts=facts)
-        made = export_resolved(running, target, good.datasets, with_, beside=good.endings)
+        endings = good.endings
+        made = export_resolved(running, target, good.datasets, with_, beside=endings, file=file)
         return replace(made, good=good)
     running = replace(checked.running, facts=panel.facts)
-    return export_resolved(running, target, panel.datasets, with_)
+    return export_resolved(running, target, panel.datasets, with_, file=file)
 
 
 def _no_code(fault: CodeFault) -> dict[str, Any]:
@@ -200,8 +203,8 @@ def save_as(
     GraphEditError where the graph cannot run.
     """
     if isinstance(action, bar.DownloadScript):
-        (file,) = _exported(state.checked, "script", document, panel, False).files.values()
-        state.script = TextFile(number=state.script["number"] + 1, text=file.text)
+        made = _exported(state.checked, "script", document, panel, False, action.file)
+        state.script = TextFile(number=state.script["number"] + 1, text=made.main.text)
         return ""
     component = "code" if isinstance(action, panels.SaveCode) else "bar"
     target = state.target if component == "code" else "script"
@@ -211,7 +214,8 @@ def save_as(
         if isinstance(action, bar.SaveGraph):
             output = OutputPath(action.path, ".json", roots, action.overwrite)
             return f"Saved {output.write(encode_text(dump_document(document), action.path))}"
-        exported = _exported(state.checked, target, document, panel, skip_bad)
+        file = with_suffix(action.path, ".py").name
+        exported = _exported(state.checked, target, document, panel, skip_bad, file)
         return _save_code(exported, action.path, roots, action.overwrite)
 
     return _ask_first(state, component, action, write)
@@ -289,13 +293,13 @@ def _lists_beside(exported: Export, program: Path) -> dict[Path, bytes]:
 
 
 def _exported(
-    checked: Checked, target: str, document: Document, panel: DataPanel, skip_bad: bool
+    checked: Checked, target: str, document: Document, panel: DataPanel, skip_bad: bool, file: str
 ) -> Export:
     """The files as they are saved, with the graph in the main one."""
     if checked.source is None:
         raise GraphEditError(f"Not exported: {checked.faults[0]}")
     frames = document.layout.frames.values()
-    made = with_frame_comments(_export(checked, target, panel, skip_bad), frames)
+    made = with_frame_comments(_export(checked, target, panel, skip_bad, file), frames)
     return with_embedded_graph(made, replace(document, graph=checked.graph))
 
 

@@ -17,6 +17,12 @@ from workbench.files import (
 from workbench.roots import Roots
 
 
+def with_suffix(path: str, suffix: str) -> Path:
+    """A place as typed, which is given a suffix where it has none."""
+    path = path.strip()
+    return Path(path if Path(path).suffix else path + suffix)
+
+
 class OutputPath:
     """A place that the user has named.
 
@@ -41,7 +47,7 @@ class OutputPath:
         path = path.strip()
         if not path or "\0" in path:
             raise SaveError("Nothing was written: give a file name.")
-        self.path = Path(path if Path(path).suffix else path + suffix).expanduser()
+        self.path = with_suffix(path, suffix).expanduser()
         if roots is not None:
             self.path = roots.save_folder() / self.path
         self._roots = roots

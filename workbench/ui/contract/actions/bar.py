@@ -110,6 +110,9 @@ class ExportScript(Action, tag="export", frozen=True):
 class DownloadScript(Action, tag="download_script", frozen=True):
     """Make the script for the browser to keep."""
 
+    file: str = ""
+    """Under which name it keeps it: the script's usage line has it."""
+
 
 SessionAction = (
     AttachPage

@@ -265,7 +265,7 @@ function Files({ link, root, saving, say }: FilesProps) {
         save={(path, overwrite) => link.ask("export", { path, overwrite })}
         download={(name) => {
           downloadName.current = name;
-          link.ask("download_script", {});
+          link.ask("download_script", { file: name });
         }}
         question={asked === "export" ? question : null}
         closeQuestion={() => asked === "export" && close()}

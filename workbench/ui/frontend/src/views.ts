@@ -1038,7 +1038,7 @@ export interface BarActions {
   save: { path: string; overwrite?: boolean };
   fix: { node: string; arg: string; fix: string };
   export: { path: string; overwrite?: boolean };
-  download_script: {};
+  download_script: { file?: string };
   select: { node: string };
   undo: {};
   redo: {};
