@@ -20,6 +20,9 @@ from tests.helpers import (
     TEXTS,
     chain_graph,
     import_script,
+    photo_recipes,
+    same,
+    script_batches,
     with_nodes,
     with_settings,
 )
@@ -27,10 +30,12 @@ from tests.thorough import one_in
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
 from workbench.emit.core.naming import RESERVED, name_outputs
+from workbench.emit.targets import export, target_names
 from workbench.emit.templates.template_parts import function_name
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
 from workbench.graph.edits.edit import insert_node, set_arg
+from workbench.graph.edits.rename import renamed_nodes, renamed_ports
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import outputs_of
 
@@ -215,14 +220,21 @@ def simulate(graph: Graph) -> None:
         assert holds[names[port]] == port
 
 
+def with_own_ids(graph: Graph) -> Graph:
+    """Every other node under an id that a person might have given it."""
+    return renamed(graph, {node.id: f"my_{node.id}" for node in graph.nodes[::2]})
+
+
 @given(CHAINS)
 def test_no_variable_is_overwritten_while_needed(graph: Graph) -> None:
     simulate(graph)
+    simulate(with_own_ids(graph))
 
 
 @pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
 def test_recipes(graph: Graph) -> None:
     simulate(graph)
+    simulate(with_own_ids(graph))
 
 
 def test_a_chain_keeps_one_name() -> None:
@@ -234,6 +246,77 @@ def test_a_chain_keeps_one_name() -> None:
         "mirror.output": "mirror",
         "normalize.output": "images",
     }
+
+
+def test_an_id_that_the_user_chose_is_the_name_of_the_variable() -> None:
+    ids = {"resize": "small", "rotate": "tilted_photo", "hue": "tint", "flip": "my_flip"}
+    graph = renamed(load_recipe("rotate-jitter"), ids)
+    names = names_of(graph)
+    assert [names[f"{ids[node]}.output"] for node in ("resize", "rotate", "hue")] == [
+        *("small", "tilted_photo", "tint")
+    ]
+    assert names["decode.output"] == names["color.output"] == "images"
+    assert names["my_flip.output"] == "images"  # the output has a name of its own
+    simulate(graph)
+    lines = emit_script(graph, CATALOG).text.splitlines()
+    assert "    small = fn.resize(images, size=SIZE)" in lines
+    start = "    tilted_photo = fn.rotate(small,"
+    assert len([line for line in lines if line.startswith(start)]) == 1
+
+
+@pytest.mark.parametrize("name", one_in(6, photo_recipes()))
+def test_ids_that_the_user_chose_change_no_pixel(name: str, photos: Path, tmp_path: Path) -> None:
+    graph = with_settings(photo_recipes()[name], batch_size=2)
+    ids = {node.id: f"my_{node.id}" for node in graph.walk() if not node.bodies}
+    own = replace(
+        graph,
+        nodes=renamed_nodes(graph.nodes, ids),
+        outputs=renamed_ports(graph.outputs, ids),
+    )
+    assert " = " in emit_script(own, CATALOG).text.partition("    my_")[2]
+    ours, theirs = (script_batches(each, photos, 1, tmp_path)[0] for each in (own, graph))
+    assert all(same(a, b) for a, b in zip(ours, theirs, strict=True))
+
+
+@pytest.mark.parametrize("target", sorted(set(target_names()) - {"torchvision", "albumentations"}))
+def test_every_target_keeps_ids_that_the_user_chose(target: str) -> None:
+    graph = renamed(load_recipe("rotate-jitter"), {"rotate": "tilted_photo"})
+    with_ = "training" if target == "triton" else ""
+    (text, *_) = (file.text for file in export(graph, target, CATALOG, with_=with_).files.values())
+    assert text.count("tilted_photo = ") == 1
+
+
+@pytest.mark.parametrize("node_id", ["fn", "data", "seed", "print", "resize_2", "images_small"])
+def test_an_id_that_cannot_be_a_variable_is_not_used_nor_one_that_says_nothing(
+    node_id: str,
+) -> None:
+    graph = renamed(load_recipe("rotate-jitter"), {"resize": node_id})
+    kept = node_id == "images_small"
+    assert names_of(graph)[f"{node_id}.output"] == (node_id if kept else "images")
+    simulate(graph)
+
+
+@pytest.mark.parametrize("wanted", ["images", "both"])
+def test_two_views_that_are_joined_do_not_share_a_variable(wanted: str) -> None:
+    image, data = Port("decode", "output"), CATALOG["flip"].inputs[0].name
+    views = [
+        node
+        for number in (1, 2)
+        for node in (
+            Node(f"crop_{number}", "crop", {"crop": (64, 64)}, {data: image}, seed=number),
+            Node(f"flip_{number}", "flip", {}, {data: Port(f"crop_{number}", "output")}),
+        )
+    ]
+    first, second = (Port(f"flip_{number}", "output") for number in (1, 2))
+    joined = Node("mix", "math.add", {}, {"data": first, "other": second})
+    nodes = (*chain_graph().nodes, *views, joined)
+    graph = replace(chain_graph(), nodes=nodes, outputs={wanted: Port("mix", "output")})
+    names = names_of(graph)
+    made = [names[f"{node.id}.output"] for node in views]
+    assert {*made[:2]}.isdisjoint(made[2:])
+    assert names["decode.output"] not in made
+    assert names["mix.output"] == wanted
+    simulate(graph)
 
 
 def test_a_name_passes_on_only_to_what_is_of_its_kind() -> None:
@@ -262,7 +345,7 @@ def test_a_name_passes_on_only_to_what_is_of_its_kind() -> None:
     assert names_of(graph) == {
         "reader.jpegs": "jpegs",
         "reader.labels": "classes",
-        "fixed.output": "boxes",
+        "fixed.output": "fixed",
         "box.anchor": "box_anchor",
         "box.shape": "box_shape",
         "box.boxes": "boxes",

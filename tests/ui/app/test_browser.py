@@ -307,11 +307,13 @@ def test_the_app_saves_where_it_says_and_asks_before_it_overwrites(
     bar.locator("[data-wb=overwrite]:visible").click()
     expect(bar.locator("[data-wb=message]")).to_have_text(f"Saved {panel.work / 'here.py'}")
     (session,) = panel.sessions
-    script = export(small(), data=session.model.data_panel.datasets).main.text
-    assert (panel.work / "here.py").read_text() == script
+    script = export(small(), data=session.model.data_panel.datasets)
+    assert script.named is not None
+    text = script.named("here.py").main.text
+    assert (panel.work / "here.py").read_text() == text
 
     bar.locator("[data-wb=export]").click()
     with page.expect_download() as download:
         bar.locator("[data-wb=export-download]").click()
     assert download.value.suggested_filename == "here.py"
-    assert download.value.path().read_text() == script
+    assert download.value.path().read_text() == text

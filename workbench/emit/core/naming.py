@@ -1,7 +1,10 @@
 """Variable names for the outputs of nodes, as a person would choose them.
 
 A chain that ends in the graph's output ``images`` is called ``images`` all along, as in DALI's own
-examples. Where a value is still needed later it keeps its name, and the next one gets its own.
+examples. Where a value is still needed later it keeps its name, and the next one gets its own. A
+node whose id says more than its operator and its output do, as of one that the user has named, is
+called by its id: ``my_crop = fn.crop(images)``. Of two views of an image that are joined later
+neither is called as the image is.
 """
 
 from __future__ import annotations
@@ -146,6 +149,7 @@ class _Namer:
         """
         last_use = _last_uses(ordered, outputs, self.in_place, self.reads)
         reached = _reached_outputs(self.catalog, ordered, outputs)
+        made_of: dict[Port, frozenset[Port]] = {}
         for line, node in enumerate(ordered):
             if node.id in self.in_place:
                 continue
@@ -158,6 +162,15 @@ class _Namer:
             def busy(name: str, line: int = line, own: list[str] = own) -> bool:
                 live = name in held and last_use.get(held[name], -1) > line
                 return live or name in self.taken or name in blocked or name in own
+
+            def another_view(name: str, port: Port, line: int = line) -> bool:
+                """Whether a view of what has the name so far is still to be joined with this."""
+                return any(
+                    held.get(name) in of
+                    and last_use.get(view, -1) > line
+                    and reached.get(view, set()) == reached.get(port, set())
+                    for view, of in made_of.items()
+                )
 
             for drawn in _hoisted(node, self.catalog):
                 if drawn not in self.names:
@@ -176,7 +189,8 @@ class _Namer:
                     continue
                 ends = {wanted[end] for end in reached.get(port, ())}
                 name = self._usual(node, output, len(given), ends, port in last_use)
-                if busy(name):
+                named = port not in outputs.values() and self._is_named(node, wanted.values())
+                if named or busy(name) or another_view(name, port):
                     own_id = self._called(node.id)
                     name = own_id if len(given) == 1 else f"{own_id}_{output.name}"
                 while busy(name):
@@ -187,7 +201,10 @@ class _Namer:
                 live = {name for name, port in held.items() if last_use.get(port, -1) > line}
                 self._name_bodies(node, blocked | live)
             for output in given:
-                held[self.names[Port(node.id, output.name)]] = Port(node.id, output.name)
+                port = Port(node.id, output.name)
+                held[self.names[port]] = port
+                fed = _same_kind(node, spec, output)
+                made_of[port] = frozenset(fed).union(*(made_of.get(each, ()) for each in fed))
 
     def _usual(self, node: Node, output: PortSpec, count: int, ends: set[str], used: bool) -> str:
         own_id = self._called(node.id)
@@ -204,6 +221,26 @@ class _Namer:
             if not _changes_meaning(node.op):
                 name = _KIND_NAMES.get(output.kind, name)
         return name if used else f"_{name}"  # as linters like what is unpacked and not used
+
+    def _is_named(self, node: Node, ends: Collection[str]) -> bool:
+        """Whether its id has a word that neither the operator nor one of the ends has.
+
+        Not of a block, whose name is a title, and not where the name is that of something else.
+        """
+        if (
+            node.bodies
+            or isinstance(node, Source | ViewCall)
+            or self._called(node.id) in self.taken
+        ):
+            return False
+        usual = [*re.split(r"[._]+", node.op), *_KIND_NAMES, *_KIND_NAMES.values()]
+        usual += [word for end in ends for word in end.split("_")]
+        return any(
+            not word.isdigit()
+            and not any(map(word.startswith, usual))
+            and not any(each.startswith(word) for each in usual)
+            for word in node.id.split("_")
+        )
 
     def _called(self, node_id: str) -> str:
         return node_id if self.numbered else _NUMBERED.sub("", node_id)
@@ -258,6 +295,12 @@ def _read_throughout(node: Node, spec: OpSpec) -> list[Port]:
     """What feeds a region and is not changed from one of its bodies to the next."""
     given = {output.name for output in outputs_of(node, spec)}
     return [port for name, port in node.inputs.items() if name not in given]
+
+
+def _same_kind(node: Node, spec: OpSpec, output: PortSpec) -> list[Port]:
+    """What feeds a node and is of the kind of one of its outputs."""
+    kinds = {port.name: port.kind for port in spec.inputs}
+    return [port for name, port in node.inputs.items() if kinds.get(name) == output.kind]
 
 
 def _last_uses(

@@ -99,9 +99,9 @@ def augmix_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNode, .
     two_parts = part_1 + part_2
     mixture = two_parts + part_3
     kept = 1.0 - mixed
-    images = images * kept
+    own_part = images * kept
     mixture_part = mixture * mixed
-    images = images + mixture_part
+    images = own_part + mixture_part
     images = fn.crop_mirror_normalize(
         images, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD
     )

@@ -62,20 +62,20 @@ def ct_slice_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]
         darkest = fn.reductions.min(images)
         brightest = fn.reductions.max(images)
         mean = fn.reductions.mean(images)
-        images = images - mean
-        images = images * contrast
-        images = images + mean
-        images = math.clamp(images, darkest, brightest)
+        apart = images - mean
+        wider = apart * contrast
+        recentred = wider + mean
+        images = math.clamp(recentred, darkest, brightest)
     with_coarsened = fn.random.coin_flip(
         probability=0.125, dtype=types.BOOL, seed=seed + 14
     )
     resolution = fn.random.uniform(range=[0.5, 1], seed=seed + 15)
     if with_coarsened:
         side = resolution * 256.0
-        images = fn.resize(
+        coarse = fn.resize(
             images, interp_type=types.INTERP_NN, resize_x=side, resize_y=side
         )
-        images = fn.resize(images, size=SIZE, antialias=False)
+        images = fn.resize(coarse, size=SIZE, antialias=False)
     with_inverted_gamma = fn.random.coin_flip(
         probability=0.1, dtype=types.BOOL, seed=seed + 16
     )
@@ -95,10 +95,10 @@ def ct_slice_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]
         curve_1 = math.fpow(unit_1, gamma_1)
         mean_1 = fn.reductions.mean(images)
         deviation_1 = fn.reductions.std_dev(images, mean_1)
-        images = fn.normalize(curve_1, axis_names="HW", epsilon=1e-12)
-        images = images * deviation_1
-        images = images + mean_1
-        images = -images
+        standard_1 = fn.normalize(curve_1, axis_names="HW", epsilon=1e-12)
+        spread_1 = standard_1 * deviation_1
+        restored_1 = spread_1 + mean_1
+        images = -restored_1
     with_plain_gamma = fn.random.coin_flip(
         probability=0.3, dtype=types.BOOL, seed=seed + 18
     )
@@ -117,9 +117,9 @@ def ct_slice_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]
         curve_2 = math.fpow(unit_2, gamma_2)
         mean_2 = fn.reductions.mean(images)
         deviation_2 = fn.reductions.std_dev(images, mean_2)
-        images = fn.normalize(curve_2, axis_names="HW", epsilon=1e-12)
-        images = images * deviation_2
-        images = images + mean_2
+        standard_2 = fn.normalize(curve_2, axis_names="HW", epsilon=1e-12)
+        spread_2 = standard_2 * deviation_2
+        images = spread_2 + mean_2
     horizontal = fn.random.coin_flip(probability=0.5, seed=seed + 20)
     vertical = fn.random.coin_flip(probability=0.5, seed=seed + 21)
     images = fn.flip(images, horizontal=horizontal, vertical=vertical)

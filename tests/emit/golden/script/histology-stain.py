@@ -42,8 +42,8 @@ def histology_stain_pipeline(data: str, device: str, seed: int) -> tuple[DataNod
     images = fn.flip(images, horizontal=horizontal, vertical=vertical)
     scale = fn.random.uniform(range=[0.8, 1.2], seed=seed + 4)
     scaling = fn.transforms.scale(ndim=2, center=[112, 112], scale=scale)
-    images = fn.warp_affine(images, inverse_map=False, matrix=scaling)
-    unit = images / 255.0
+    zoom = fn.warp_affine(images, inverse_map=False, matrix=scaling)
+    unit = zoom / 255.0
     above_two = unit + 2.0
     density = math.log(above_two)
     hed_from_rgb = fn.constant(fdata=HED_FROM_RGB_FDATA, shape=[3, 3])
@@ -58,15 +58,15 @@ def histology_stain_pipeline(data: str, device: str, seed: int) -> tuple[DataNod
     densities_row = fn.expand_dims(stained, axes=[2], new_axis_names="R")
     densities_terms = densities_row * rgb_from_hed
     densities = fn.reductions.sum(densities_terms, axes=[3])
-    images = math.exp(densities)
-    images = images - 2.0
-    images = images * 255.0
-    images = fn.reshape(images, layout="HWC")
-    images = fn.cast(images, dtype=types.UINT8)
+    light = math.exp(densities)
+    above_zero = light - 2.0
+    levels = above_zero * 255.0
+    tile = fn.reshape(levels, layout="HWC")
+    stained_tile = fn.cast(tile, dtype=types.UINT8)
     brightness = fn.random.uniform(range=[0.65, 1.35], seed=seed + 7)
-    images = fn.brightness(images, brightness=brightness)
+    brighten = fn.brightness(stained_tile, brightness=brightness)
     contrast = fn.random.uniform(range=[0.5, 1.5], seed=seed + 8)
-    images = fn.contrast(images, contrast=contrast)
+    images = fn.contrast(brighten, contrast=contrast)
     deviation = fn.random.uniform(range=[0, 25.5], seed=seed + 9)
     images = fn.noise.gaussian(images, stddev=deviation, seed=seed + 10)
     sigma = fn.random.uniform(range=[0.1, 1], seed=seed + 11)

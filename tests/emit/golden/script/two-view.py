@@ -47,9 +47,9 @@ def two_view_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]
         saturation=saturation_1,
     )
     in_color_1 = fn.random.uniform(values=[0, 1, 1, 1, 1], seed=seed + 6)
-    view_1 = fn.saturation(view_1, saturation=in_color_1)
+    gray_1 = fn.saturation(view_1, saturation=in_color_1)
     sigma_1 = fn.random.uniform(range=[0.1, 2.0], seed=seed + 7)
-    view_1 = fn.gaussian_blur(view_1, sigma=sigma_1)
+    view_1 = fn.gaussian_blur(gray_1, sigma=sigma_1)
     mirror_1 = fn.random.coin_flip(probability=0.5, seed=seed + 8)
     view_1 = fn.crop_mirror_normalize(
         view_1,
@@ -74,9 +74,9 @@ def two_view_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]
         saturation=saturation_2,
     )
     in_color_2 = fn.random.uniform(values=[0, 1, 1, 1, 1], seed=seed + 14)
-    view_2 = fn.saturation(view_2, saturation=in_color_2)
+    gray_2 = fn.saturation(view_2, saturation=in_color_2)
     sigma_2 = fn.random.uniform(values=SIGMA_2_VALUES, seed=seed + 15)
-    view_2 = fn.gaussian_blur(view_2, sigma=sigma_2)
+    view_2 = fn.gaussian_blur(gray_2, sigma=sigma_2)
     mirror_2 = fn.random.coin_flip(probability=0.5, seed=seed + 16)
     view_2 = fn.crop_mirror_normalize(
         view_2,
