@@ -29,7 +29,7 @@ TRANSFORMS = {
     **FOLDERS,
     "augmix": r"mixed: .* has no random\.beta\. Leave it out, or export for pytorch",
     "chest-xray": r"affine: .* draws its affine map itself .* and takes no matrix\. Leave",
-    "colour-constancy": r"light\.std: .* draws no std\. Leave it out",
+    "colour-constancy": r"normalize\.std: .* draws no std\. Leave it out",
     "ct-slice": r"restored_2: .* this takes 2 images together\. Leave it out",
     "document-warp": r"warp: .* draws its perspective itself, and takes no matrix\. Leave",
     "grid-mask": r"mask: .* grid.*\. Leave it out",

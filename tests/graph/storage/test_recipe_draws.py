@@ -137,8 +137,8 @@ ORDERS: Mapping[str, Mapping[str, str]] = {
     "auto-augment": {"images": "crop flip augment"},
     "trivial-augment": {"images": "crop flip augment normalize"},
     "ct-slice": {
-        "images": "resize standard rotated scaled noisy blurred brightened contrasted coarsened "
-        "inverted_gamma plain_gamma flip channel_first"
+        "images": "resize normalize rotated scaled noisy blurred brightened contrasted coarsened "
+        "inverted_gamma plain_gamma flip transpose"
     },
 }
 """Recipe -> output -> what a photo goes through, step by step."""

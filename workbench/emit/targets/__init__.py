@@ -119,7 +119,8 @@ class Export:
             f"<pre>{escape(code.text)[:room]}</pre></details>"
             for index, (path, code) in enumerate(self.files.items())
         )
-        return "".join(shown)
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        return "".join(shown) + (f"<p>Otherwise than the graph:</p><ul>{notes}</ul>" * bool(notes))
 
     @property
     def main(self) -> Code:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from workbench.emit.core.code import Code
 from workbench.emit.interop.albumentations import ALBUMENTATIONS
 from workbench.emit.targets import Target
-from workbench.emit.templates.transform_module import render_transforms
+from workbench.emit.templates.transform_module import render_transforms, transform_notes
 from workbench.graph.resolved import ResolvedGraph
 
 
@@ -16,4 +16,8 @@ def emit_albumentations(resolved: ResolvedGraph) -> Mapping[str, Code]:
     return {"dataset.py": render_transforms("albumentations.py.j2", resolved, ALBUMENTATIONS)}
 
 
-TARGET = Target("the same in Albumentations' transforms, without DALI", emit_albumentations)
+TARGET = Target(
+    "the same in Albumentations' transforms, without DALI",
+    emit_albumentations,
+    notes=lambda resolved: transform_notes(resolved, ALBUMENTATIONS),
+)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from workbench.emit.core.code import Code
 from workbench.emit.interop.torchvision import TORCHVISION
 from workbench.emit.targets import Target
-from workbench.emit.templates.transform_module import render_transforms
+from workbench.emit.templates.transform_module import render_transforms, transform_notes
 from workbench.graph.resolved import ResolvedGraph
 
 
@@ -16,4 +16,8 @@ def emit_torchvision(resolved: ResolvedGraph) -> Mapping[str, Code]:
     return {"dataset.py": render_transforms("torchvision.py.j2", resolved, TORCHVISION)}
 
 
-TARGET = Target("the same in torchvision's transforms, without DALI", emit_torchvision)
+TARGET = Target(
+    "the same in torchvision's transforms, without DALI",
+    emit_torchvision,
+    notes=lambda resolved: transform_notes(resolved, TORCHVISION),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from textwrap import wrap
 
 from workbench.catalog.own_operators.python_decoder import decode_with_pillow
 from workbench.emit.core.code import Code, Lines
@@ -77,7 +78,9 @@ def render_transforms(template: str, resolved: ResolvedGraph, library: Library) 
         template,
         {
             "title": docstring_title(graph) + warning_lines(resolved),
-            "differences": differences_told(library.name, [*transforms.cases], [*transforms.notes]),
+            "differences": [
+                "\n".join(wrap(each, LINE)) for each in _told(transforms, views, reader)
+            ],
             "transform_imports": [*transforms.imports, *["import cv2"] * ("cv2." in written)],
             "constants": "\n".join(
                 line for name, value in constants.items() for line in constant(name, value)
@@ -101,6 +104,23 @@ def render_transforms(template: str, resolved: ResolvedGraph, library: Library) 
         },
     )
     return Code(made, lines_in(made, written, text.shifted(len(above))))
+
+
+def transform_notes(resolved: ResolvedGraph, library: Library) -> list[str]:
+    """What the transforms do otherwise than DALI, as the program's docstring says it."""
+    views, begin = Reading(resolved, library.name).views()
+    transforms = Transforms(library)
+    _definitions(transforms, views, begin)
+    return _told(transforms, views, first_reader(resolved.nodes))
+
+
+def _told(transforms: Transforms, views: Sequence[View], reader: Node) -> list[str]:
+    library = transforms.library
+    shuffled = "The order of photos and random" if reader.args.get("random_shuffle") else "Random"
+    told = [f"{shuffled} values are not DALI's; the values come from the same ranges."]
+    if library.channels_first and any(view.flow.layout != "CHW" for view in views):
+        told.append("Images are (C, H, W); the pipeline's are (H, W, C).")
+    return told + differences_told(library.name, [*transforms.cases], [*transforms.notes])
 
 
 def _definitions(

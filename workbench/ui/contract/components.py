@@ -436,6 +436,7 @@ COMPONENTS: tuple[Component, ...] = (
                 holds=views.CodeFault,
             ),
             Field("download", "show", b"", "The file to download, or a ZIP of several."),
+            Field("notes", "show", [], "What the files do otherwise than the graph.", holds=str),
             Field("note", "show", "", "What running the code on these data meets, or empty."),
             Field("lists_files", "show", False, "Whether a check has told which can be used."),
             Field("graph_number", "show", 0, "As the bar's."),

@@ -87,7 +87,7 @@ def _export(
 
 
 def _no_code(fault: CodeFault) -> dict[str, Any]:
-    return {"files": [], "highlighted": {}, "fault": fault, "download": b""}
+    return {"files": [], "notes": [], "highlighted": {}, "fault": fault, "download": b""}
 
 
 class Exports:
@@ -122,6 +122,7 @@ class Exports:
         saved = with_embedded_graph(found, Document(state.checked.graph, layout))
         return {
             "files": [{"path": path, "text": file.text} for path, file in found.files.items()],
+            "notes": [*found.notes],
             "highlighted": _highlighted(state, found),
             "fault": NO_FAULT,
             "download": _download(saved),

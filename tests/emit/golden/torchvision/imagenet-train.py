@@ -1,11 +1,13 @@
 """imagenet-train: ResNet training: random crop to 224, mirror, normalise with
 ImageNet's mean and deviation.
 
-The same in torchvision's transforms, for machines without DALI. It draws from the same
-ranges, not the same numbers, and images are (C, H, W).
+The same in torchvision's transforms, for machines without DALI:
 
     for images, labels in make_loader("DIR"):
         ...
+
+The order of photos and random values are not DALI's; the values come from the same
+ranges.
 
 Mean and largest difference from DALI's pixels, of 255, with all draws fixed: resize
 0.14, 11; none of flip, crop_mirror_normalize.

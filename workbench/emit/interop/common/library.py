@@ -109,6 +109,8 @@ class Library:
     choice: WriteChoice | None = None
     one_of: WriteOneOf | None = None
     applied: str = "{}(photo)"
+    channels_first: bool = False
+    """Whether its images are (C, H, W)."""
     needs_compose: bool = False
     """Whether one transform alone has to be in ``Compose`` too."""
     rules: dict[str, Rule] = field(default_factory=dict)

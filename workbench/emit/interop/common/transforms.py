@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
-from textwrap import wrap
 from typing import Any
 
-from workbench.emit.core.python import LINE
 from workbench.emit.interop.common.library import Library
 from workbench.emit.interop.common.source_text import Call, Expression, call_of
 from workbench.emit.interop.common.steps import Chain, Choice, Drawn, Step
@@ -98,7 +96,7 @@ def differences(library: str) -> dict[str, dict[str, Any]]:
 
 
 def differences_told(library: str, cases: Sequence[str], notes: Sequence[str]) -> list[str]:
-    """Paragraphs of a docstring on how far the transforms are from DALI's operators, wrapped."""
+    """Sentences on how far the transforms are from DALI's operators."""
     known = differences(library)
     rows = {case: known[case] for case in cases if case in known}
     far = [
@@ -111,5 +109,4 @@ def differences_told(library: str, cases: Sequence[str], notes: Sequence[str]) -
     if rows:
         head = "Mean and largest difference from DALI's pixels, of 255, with all draws fixed"
         told.append(f"{head}: {'; '.join([*far, *([f'none of {equal}'] if equal else [])])}.")
-    told += [f"Otherwise than DALI: {'; '.join(notes)}."] if notes else []
-    return ["\n".join(wrap(each, LINE)) for each in told]
+    return told + ([f"Otherwise than DALI: {'; '.join(notes)}."] if notes else [])

@@ -71,6 +71,7 @@ TORCHVISION = Library(
     prefix="v2.",
     choice=_choice,
     one_of=_one_of,
+    channels_first=True,
 )
 TORCHVISION.unmatched.update(
     {

@@ -25,6 +25,7 @@ function Code({ link, root }: PanelProps<"code">) {
   const target = useField(link, "target", "script");
   const highlighted = useField(link, "highlighted", {});
   const folder = useField(link, "save_folder", "");
+  const notes = useField(link, "notes", []);
   const note = useField(link, "note", "");
   const listsFiles = useField(link, "lists_files", false);
   const skipBad = useField(link, "skip_bad", false);
@@ -135,6 +136,10 @@ function Code({ link, root }: PanelProps<"code">) {
       </div>
       <OverwriteQuestion question={question} overwrite={overwrite} />
       <Fault link={link} />
+      <p class="wb-stale" role="note" data-wb="notes" hidden={!notes.length}>
+        <Icon name="warn" size={14} />
+        <span>Otherwise than the graph: {notes.join(" ")}</span>
+      </p>
       <p class="wb-stale" role="note" data-wb="bad-files" hidden={!note}>
         <Icon name="warn" size={14} />
         <span>{note}</span>

@@ -1286,6 +1286,7 @@ export interface CodeFields {
   highlighted: Record<string, number[]>;
   fault: Partial<CodeFault>;
   download: Bytes;
+  notes: string[];
   note: string;
   lists_files: boolean;
   graph_number: number;
