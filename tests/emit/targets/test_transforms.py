@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +63,25 @@ def test_batches_have_the_shapes_and_types_of_the_graph(
         ours = found[name.replace("-", "_")]
         assert ours["outputs"] == expected(graph, target), name
         assert ours["repeats"], f"{name}: another seed in each run"
+
+
+@pytest.mark.parametrize("target", WITHOUT_DALI)
+def test_the_report_says_what_the_docstring_says(target: str) -> None:
+    """What is done otherwise than in DALI, of every recipe that goes there."""
+    for name, graph in load_recipes().items():
+        if name in REFUSED[target]:
+            continue
+        made = export(graph, target, CATALOG)
+        told = " ".join((ast.get_docstring(ast.parse(made.main.text)) or "").split())
+        assert all(note in told for note in made.notes), name
+        assert "values are not DALI's" in made.notes[0]
+        assert sum("difference from DALI's pixels" in note for note in made.notes) == 1
+        turned = any(flow.axes == "HWC" for flow in ResolvedGraph(graph, CATALOG).outputs.values())
+        said = any(note.startswith("Images are (C, H, W)") for note in made.notes)
+        assert said is (turned and target == "torchvision"), name
+    twisted = export(load_recipes()["rotate-jitter"], target, CATALOG)
+    assert "the hue is turned in HSV, not in YIQ" in twisted.notes[-1]
+    assert f"<li>{escape(twisted.notes[0])}</li>" in twisted._repr_html_()
 
 
 @pytest.mark.parametrize("target", WITHOUT_DALI)

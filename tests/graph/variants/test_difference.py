@@ -204,7 +204,7 @@ def test_nothing_is_drawn(recipe: str, ops: list[str]) -> None:
 
 def test_a_random_crop_becomes_that_of_resnet() -> None:
     made = validating(load_recipe("imagenet-train"))
-    assert made.node("crop_resize").args == {"resize_shorter": 256}
+    assert made.node("resize").args == {"resize_shorter": 256}
     assert made.node("normalize").args["crop"] == (224, 224)
     assert "mirror" not in made.node("normalize").args
 

@@ -95,10 +95,10 @@ def test_from_photos_to_a_script_that_runs(host: Host, photos: Path) -> None:
     code = part(page, "code")
     expect(code.locator("[data-highlighted]").first).to_contain_text("fn.brightness(")
     shown = code.locator("[data-wb=source]").inner_text()
-    code.locator("[data-wb=path]").fill("mine.py")
+    code.locator("[data-wb=path]").fill("pipe.py")
     code.locator("[data-wb=save]").click()
-    expect(code.locator("[data-wb=message]")).to_contain_text(str(host.work / "mine.py"))
-    script = host.work / "mine.py"
+    expect(code.locator("[data-wb=message]")).to_contain_text(str(host.work / "pipe.py"))
+    script = host.work / "pipe.py"
     saved, _, graph = script.read_text().partition("\n\n# The graph of this program")
     assert graph, "the graph is saved with its program"
     assert saved == host.python("model.shown('code', 'files')[0]['text']")

@@ -198,6 +198,16 @@ def test_files_are_saved_one_alone_several_in_a_new_folder(shown: Ready) -> None
         assert packed.infolist()[0].external_attr >> 16 == 0o644
 
 
+def test_what_is_done_otherwise_is_shown_beside_the_code(shown: Ready) -> None:
+    model, screen = shown
+    assert screen["code", "notes"] == []
+    model.receive("code", "target", "torchvision")
+    made = export(model.graph, "torchvision", model.catalog)
+    assert screen["code", "notes"] == list(made.notes) != []
+    break_it(model)
+    assert screen["code", "notes"] == []
+
+
 def test_the_usage_line_names_the_file_that_is_saved_or_downloaded(shown: Ready) -> None:
     model, screen = shown
     model.act("code", {"do": "save", "path": "train"})

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, Value
 from workbench.graph.checks.check import check_graph
-from workbench.graph.edits.edit import without_idle_generators
+from workbench.graph.edits.edit import free_id, without_idle_generators
 from workbench.graph.edits.remove import remove_nodes
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors
@@ -86,9 +86,7 @@ def _centred(graph: Graph, crop: Node) -> Graph | None:
         return None
     shorter = round(min(sides) / _SHARE)
     kept = {n: v for n, v in crop.args.items() if n in ("interp_type", "antialias")}
-    name = f"{crop.id}_resize"
-    while graph.has(name):
-        name += "_"
+    name = free_id(graph, "resize")
     resize = replace(
         crop, id=name, op="resize", args={"resize_shorter": shorter, **kept}, seed=None
     )
