@@ -14,9 +14,14 @@ import pytest
 
 import workbench as wb
 from tests.emit.targets.test_execute import require, seeing
+from tests.helpers import CATALOG, script_batches, with_nodes
 from workbench.emit.targets import export
 from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_setting
+from workbench.graph.model import Port
+from workbench.graph.variants.samples import with_samples
+from workbench.graph.variants.source_targets import with_opened
+from workbench.sources import list_samples, open_datasets
 
 READ = """
 import runpy, sys, numpy as np
@@ -130,8 +135,40 @@ def test_nodes_whose_values_no_output_has_are_noted(photos: Path) -> None:
         wb.replay(augmented, file, {"mirror": 1}, photos)
     with pytest.raises(wb.GraphExportError, match="for jax, lightning, pytorch"):
         export(graph, "keras", with_="samples")
-    with pytest.raises(wb.GraphExportError, match="one folder or list"):
-        export(load_recipe("segmentation"), "pytorch", with_="samples")
+    two = with_nodes(graph, replace(graph.sources[0], id="other"), other=Port("other", "labels"))
+    with pytest.raises(wb.GraphExportError, match="of several sources has no one file name"):
+        export(two, "pytorch", with_="samples")
+    in_memory = wb.read(np.zeros((4, 8, 8, 3), np.uint8))
+    with pytest.raises(wb.GraphExportError, match="DALI does not tell which file"):
+        export(in_memory, "pytorch", with_="samples")
+
+
+PLACES = [
+    *(("caffe", ""), ("caffe2", ""), ("recordio", ""), ("tfrecord", ""), ("webdataset", "")),
+    *(("numpy", ""), ("volumes", ""), ("video", ""), ("frames", "")),
+    *(("segmentation", "segmentation"), ("webdataset", "segmentation"), ("webdataset", "ssd")),
+    *(("tfrecord", "ssd"), ("coco/annotations.json", "ssd"), ("coco/keypoints.json", "key-points")),
+]
+
+
+@pytest.mark.parametrize(("place", "recipe"), PLACES)
+def test_names_are_those_of_the_samples_of_the_data(
+    shapes: Path, tmp_path: Path, place: str, recipe: str
+) -> None:
+    data = open_datasets(str(shapes / place))
+    graph = wb.read(shapes / place)
+    if recipe:
+        graph = with_opened(load_recipe(recipe), data, CATALOG)
+    (reader,) = graph.sources
+    in_order = graph.replace_node(replace(reader, args={**reader.args, "random_shuffle": False}))
+    named = with_samples(set_setting(in_order, batch_size=3), CATALOG)
+    named = replace(named, outputs={"file": named.outputs["file"]})
+    ((names,),) = script_batches(named, shapes / place, 1, tmp_path)
+    (dataset,) = (replace(each, kind=reader.kind) for each in data.values())
+    listed = [os.path.join(dataset.root, each.name) for each in list_samples(dataset)]
+    found = [os.path.join(dataset.root, os.fsdecode(bytes(n).rstrip(b"\0"))) for n in names]
+    assert found[0] == listed[0]
+    assert set(found) <= set(listed)
 
 
 def test_a_loader_without_samples_is_as_before() -> None:

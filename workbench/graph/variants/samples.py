@@ -16,21 +16,34 @@ from workbench.graph.user_functions.function_randomness import undetermined
 FILE = "file"
 """The output with the name of each sample's file."""
 _INFO = "source_info"
+_NAMING = {
+    *("readers.file", "readers.image_masks", "readers.coco", "readers.numpy"),
+    *("readers.webdataset", "readers.webdataset_boxes", "readers.webdataset_masks"),
+    *("readers.tfrecord", "readers.tfrecord_boxes", "readers.mxnet"),
+    *("readers.caffe", "readers.caffe2", "experimental.readers.video"),
+}
+"""Readers of which DALI tells what each sample was read from."""
 
 
 def with_samples(graph: Graph, catalog: Catalog) -> Graph:
     """The graph with outputs for the file name of each sample and for its random values.
 
-    The values have the ids of the nodes that draw them. Raises GraphExportError for a graph that
-    reads other data than one folder or list of files, and for an output with the id of such a node.
+    A sample of an archive is named by the archive and its place there. The values have the ids of
+    the nodes that draw them. Raises GraphExportError for a graph with several sources, for data of
+    which DALI tells no names, and for an output with the id of such a node.
     """
     readers = list(graph.sources)
-    if len(readers) != 1 or readers[0].op != "readers.file":
+    if len(readers) != 1:
         raise GraphExportError(
-            "File names are known of graphs that read one folder or list of files. Export without "
-            "samples."
+            f"{', '.join(each.id for each in readers)}: a sample of several sources has no one "
+            "file name. Export without samples."
         )
     reader = readers[0]
+    if reader.op not in _NAMING:
+        raise GraphExportError(
+            f"{reader.id}: DALI does not tell which file a sample of {reader.op} is. Read files or "
+            "archives, or export without samples."
+        )
     first = catalog[reader.op].outputs[0].name
     name = _free(graph, FILE)
     found, padded = f"{name}_of_sample", name  # padded with zeros: a batch is one array
