@@ -175,6 +175,44 @@ def test_a_loader_without_samples_is_as_before() -> None:
     assert '"file"' not in export(load_recipe("rotate-jitter"), "pytorch").main.text
 
 
+REPLAYED = [
+    ("coco/annotations.json", "retinanet"),
+    ("tfrecord", "retinanet"),
+    ("webdataset", "segmentation"),
+    ("recordio", "rotate-jitter"),
+    ("webdataset", "rotate-jitter"),
+    ("segmentation", "segmentation"),
+]
+
+
+@pytest.mark.parametrize(("place", "recipe"), REPLAYED)
+def test_samples_of_archives_and_annotations_are_shown_again(
+    shapes: Path, tmp_path: Path, place: str, recipe: str
+) -> None:
+    data = open_datasets(str(shapes / place))
+    graph = with_opened(load_recipe(recipe), data, CATALOG)
+    named = with_samples(set_setting(graph, batch_size=3, num_threads=1), CATALOG)
+    (found,) = script_batches(named, shapes / place, 1, tmp_path)
+    batch = dict(zip(named.outputs, (output[2] for output in found), strict=True))
+    file = os.fsdecode(bytes(batch.pop("file")).rstrip(b"\0"))
+    values = {name: batch.pop(name) for name in set(batch) - set(graph.outputs)}
+    assert values
+    shown = wb.replay(graph, file, values, shapes / place)
+    for name, array in batch.items():
+        assert np.array_equal(shown[name][0], array), name
+
+
+def test_graphs_that_compute_with_a_draw_are_refused(shapes: Path) -> None:
+    values = dict.fromkeys(("zoom", "place", "angle", "mirror"), 0)
+    with pytest.raises(wb.GraphError, match="it computes with zoom, for which no number can"):
+        wb.replay(load_recipe("key-points"), "000000.jpg", values, shapes / "coco/keypoints.json")
+
+
+def test_a_sequence_of_a_video_is_not_shown_again(shapes: Path) -> None:
+    with pytest.raises(wb.DataError, match="a video has several sequences"):
+        wb.replay(wb.read(shapes / "video"), "arrow/arrow_1.avi", {}, shapes / "video")
+
+
 @pytest.mark.parametrize("target", ["pytorch", "lightning"])
 def test_a_loop_that_trains_leaves_file_names_on_the_host(
     photos: Path, tmp_path: Path, target: str

@@ -39,9 +39,21 @@ def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
     return graph
 
 
+def without_dependencies(graph: Graph) -> Graph:
+    """The graph whose followers take in their own inputs alone, without those of dependencies."""
+    for node in graph.nodes:
+        if follows(node):
+            graph = graph.replace_node(replace(node, inputs=_own_inputs(node)))
+    return graph
+
+
+def _own_inputs(node: Node) -> dict[str, Port]:
+    return {name: port for name, port in node.inputs.items() if not name.startswith(_THROUGH)}
+
+
 def _with_inputs(graph: Graph, catalog: Catalog, node: Node) -> Node:
     path = path_of(graph, catalog, node)
-    own = {name: port for name, port in node.inputs.items() if not name.startswith(_THROUGH)}
+    own = _own_inputs(node)
     known = set(own.values())
     more = [port for port in path.inputs if port not in known] if path else []
     inputs = own | {f"{_THROUGH}{index}": port for index, port in enumerate(more)}

@@ -9,6 +9,7 @@ from workbench.catalog.own_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.own_operators.own_code import OWN_CODE
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphError, GraphExportError
+from workbench.graph.annotations.follower_dependencies import without_dependencies
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.types.devices import is_generator
 from workbench.graph.user_functions.function_randomness import undetermined
@@ -113,6 +114,7 @@ def with_values(graph: Graph, catalog: Catalog, values: Mapping[str, Value]) -> 
             f"{node.id}: {node.op} draws by itself or chooses what runs, so its sample cannot "
             "be shown again from values."
         )
+    graph = without_dependencies(graph)  # of followers: some are draws
     for name, draw in draws.items():
         if name not in values:
             raise GraphError(f"{name}: its value is missing. Give it as {{{name!r}: ...}}.")

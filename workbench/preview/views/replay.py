@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,15 @@ from workbench.graph.resolved import resolve
 from workbench.graph.variants.samples import with_values
 from workbench.preview import OutputBatch, preview_outputs
 from workbench.preview.request import PreviewRequest
-from workbench.sources import Data, Dataset, Sample, list_samples, open_dataset, open_datasets
+from workbench.sources import (
+    Data,
+    Dataset,
+    Sample,
+    list_samples,
+    open_dataset,
+    open_datasets,
+    write_without,
+)
 
 _ORDER = {"random_shuffle", "shuffle_after_epoch", "initial_fill"}
 
@@ -34,10 +44,10 @@ def replay(
     """The sample that a loader made of a file with these random values, bit for bit on the CPU.
 
     ``file`` and ``values`` are what a loader exported ``with_="samples"`` returned for it: the
-    values by the id of the node that drew them, as numbers, lists or arrays. ``data`` is the folder
-    or list that the loader read, by default what the graph was made to read. Raises GraphError for
-    a graph that draws otherwise, such as by ``random_resized_crop``, and for a value that is
-    missing or not one of the graph's; DataError where the data have no such file::
+    values by the id of the node that drew them, as numbers, lists or arrays. ``data`` is what the
+    loader read, by default what the graph was made to read. Raises GraphError for a graph that
+    draws otherwise, such as by ``random_resized_crop``, and for a value that is missing or not one
+    of the graph's; DataError where the data have no such file, and for sequences of videos::
 
         batch = w.batch(0)
         values = {name: drawn[0] for name, drawn in batch.draws.items()}
@@ -48,9 +58,17 @@ def replay(
     running = resolve(graph, catalog).graph
     given = graph.datasets if data is None else open_datasets(data)
     sources = list(running.sources)
-    if len(sources) != 1 or sources[0].op != "readers.file" or not given:
-        raise DataError("Give data: the one folder or list of files that the loader read.")
-    found = _sample(next(iter(given.values())), os.fspath(file))
+    if len(sources) != 1 or not given:
+        raise DataError("Give data: what the loader read, which is one folder, list or archive.")
+    if sources[0].op == "experimental.readers.video":
+        raise DataError(
+            f"{file}: a video has several sequences of frames, and its name does not tell which of "
+            "them a sample is."
+        )
+    dataset = next(iter(given.values()))
+    if sources[0].op != "readers.file":
+        dataset = replace(dataset, kind=sources[0].kind)  # an archive is opened for what is read
+    found = _sample(dataset, os.fspath(file))
     numbers = {name: np.asarray(value).tolist() for name, value in values.items()}
     made = with_values(
         running, catalog, {n: tuple(v) if isinstance(v, list) else v for n, v in numbers.items()}
@@ -58,17 +76,30 @@ def replay(
     reader = made.node(sources[0].id)
     assert isinstance(reader, Source)
     args = {name: value for name, value in reader.args.items() if name not in _ORDER}
-    made = made.replace_node(replace(reader, args=args, kind="file_list"))
-    made = set_setting(made, batch_size=1)
-    one = {reader.dataset: open_dataset([(os.path.abspath(found.path), found.label)])}
+    made = set_setting(made.replace_node(replace(reader, args=args)), batch_size=1)
+    if reader.op == "readers.file":
+        made = made.replace_node(replace(reader, args=args, kind="file_list"))
+        return _shown(made, open_dataset([(os.path.abspath(found.path), found.label)]))
+    with TemporaryDirectory(prefix="workbench-replay-") as folder:
+        others = {each.name for each in list_samples(dataset)} - {found.name}
+        place = write_without(dataset, others, Path(folder) / "one")
+        return _shown(made, replace(dataset, location=os.fspath(place), items=()))
+
+
+def _shown(graph: Graph, dataset: Dataset) -> OutputBatch:
+    """The batch of a data set with one sample."""
+    (reader,) = graph.sources
     with Engine() as engine:
-        return preview_outputs(engine, PreviewRequest(made, one, tiles=1))
+        return preview_outputs(engine, PreviewRequest(graph, {reader.dataset: dataset}, tiles=1))
 
 
 def _sample(dataset: Dataset, file: str) -> Sample:
-    """The sample of a file, which is named relative to the data or absolute."""
-    path = os.path.abspath(os.path.join(dataset.root, file))
+    """The sample of a name, which is relative to the data, or as the data were given."""
+    names = {os.path.abspath(os.path.join(dataset.root, file)), os.path.abspath(file)}
     for sample in list_samples(dataset):
-        if os.path.abspath(sample.path) == path:
+        known = {os.path.abspath(os.path.join(dataset.root, sample.name))}
+        if sample.nbytes is None:  # it has a file of its own
+            known.add(os.path.abspath(sample.path))
+        if names & known:
             return sample
     raise DataError(f"{dataset} has no file {file}. Give a name that the loader returned.")
