@@ -108,8 +108,6 @@ def good_value(arg: ArgSpec, pick: int) -> Value | None:
     if value is None or not arg.kind.endswith("_list"):
         return value
     count = 2 if "range" in (arg.name, arg.form) else arg.items or 1 + pick % 3
-    if arg.name in ("mean", "std"):
-        count = 1  # several are one for each channel, and how many there are is not known here
     return (value,) * count
 
 
@@ -153,7 +151,7 @@ GRAPHS = st.lists(step(), max_size=12).map(edited)
 """Any graph that edits lead to, with good and bad values."""
 
 
-_UNFIT = ("channels", "layout", "relayout", "dtype", "apart")
+_UNFIT = ("channels", "layout", "relayout", "dtype", "apart", "value")
 """Faults that allowed values, or an allowed place, can lead to."""
 
 
@@ -172,7 +170,7 @@ def chained(picks: Sequence[tuple[int, Sequence[Step]]]) -> Graph:
             graph = apply_step(graph, catalog, replace(change, node=index))
             index = [node.id for node in graph.nodes].index(last)
         if any(fault.code in _UNFIT for fault in check_graph(graph, catalog)):
-            graph, last = before  # a colour operator behind a grey image, or half a size
+            graph, last = before  # a colour operator behind a grey image, a size of 0, two means
     return graph
 
 

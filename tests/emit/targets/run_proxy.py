@@ -16,7 +16,7 @@ from typing import Any
 from torch import distributed
 from torch.utils.data import Sampler, SequentialSampler, WeightedRandomSampler
 
-from tests.emit.targets.target_batches import digest, load
+from tests.emit.targets.target_batches import digest, load, stand_in_for_nvtx
 
 
 class Fixed(Sampler[int]):
@@ -73,6 +73,18 @@ def ranks(module: Any, data: str) -> Any:
     return every
 
 
+def built_without_cuda(module: Any, data: str) -> Any:
+    """What is raised with a PyTorch that is built for CPUs alone."""
+    import torch
+
+    torch.version.cuda = None
+    try:
+        with module.make_loader(module.build_pipeline(), module.Photos(data)):
+            return ""
+    except RuntimeError as error:
+        return said(error)
+
+
 def wrong_length(module: Any, data: str) -> Any:
     """What is raised for samplers of another number of samples."""
     photos = module.Photos(data)
@@ -96,18 +108,18 @@ def killed(module: Any, data: str) -> Any:
     import psutil
 
     photos = module.Photos(data)
-    sampler = SequentialSampler(photos)
-    with module.make_loader(module.build_pipeline(), photos, sampler) as loader:
-        message, count = "", 0
+    # So many batches that the workers have some left to read after the first one.
+    order = [index % len(photos) for index in range(160)]
+    with module.make_loader(module.build_pipeline(), photos, Fixed(order)) as loader:
+        message = ""
         try:
-            for batch in loader:
-                count += len(batch["labels"])
+            for _ in loader:
                 (first, *_) = psutil.Process().children()
                 os.kill(first.pid, signal.SIGKILL)
         except RuntimeError as error:
             message = said(error)
         again = labels(loader)
-    return {"error": message, "before": count, "again": again == [n for _, n in photos.files]}
+    return {"error": message, "again": again == [photos.files[index][1] for index in order]}
 
 
 def bad(module: Any, data: str) -> Any:
@@ -168,6 +180,7 @@ def classes(module: Any, data: str) -> Any:
 
 if __name__ == "__main__":
     case, folder, data = sys.argv[1:]
+    stand_in_for_nvtx()
     result = globals()[case](load(Path(folder, "loader.py")), data)
     if os.environ.get("RANK", "0") == "0":
         print(json.dumps(result))

@@ -173,10 +173,24 @@ def triton(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
         yield batch
 
 
+def stand_in_for_nvtx() -> None:
+    """Let DALI Proxy run with a PyTorch built without CUDA: its marks for profilers do nothing.
+
+    The rest of the program is executed as it is, on machines too that have such a build alone.
+    """
+    import torch
+    from torch.cuda import nvtx
+
+    if torch.version.cuda is None:
+        nvtx.range_push = nvtx.range_pop = lambda *_: 0
+        torch.version.cuda = "none, NVTX is stood in for"
+
+
 def proxy(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
     """Batches of the files that the script's reader gives, from a data set of these."""
     from torch.utils.data import SequentialSampler
 
+    stand_in_for_nvtx()
     files = load(path / "files.py").build_pipeline(data)
     samples: list[tuple[bytes, int]] = []
     for _ in range(4):  # one more than are compared, which the loader has begun

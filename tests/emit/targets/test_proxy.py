@@ -59,6 +59,12 @@ def run(case: str, program: Path, data: Path, ranks: int = 1) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def test_a_pytorch_without_cuda_is_named(program: Path, data: Path) -> None:
+    """DALI Proxy marks its steps for profilers with NVTX, which such a build lacks."""
+    said = run("built_without_cuda", program, data)
+    assert said.startswith("RuntimeError: DALI Proxy needs a PyTorch that is built with CUDA")
+
+
 def test_two_ranks_with_weights_and_without_a_sampler(program: Path, data: Path) -> None:
     """A class of weight 0 is never read; without a sampler the ranks share the samples."""
     every = run("ranks", program, data, ranks=2)
@@ -90,7 +96,7 @@ def test_a_bad_file_ends_the_epoch_behind_the_good_batches(program: Path, data: 
     found = run("bad", program, data)
     assert found["labels"] == found["expected"]
     damaged, later, empty, path = found["errors"]
-    assert damaged.startswith("RuntimeError: DALI cannot process one of the samples [8, 9, 10, 11]")
+    assert damaged.startswith("RuntimeError: DALI made no batch of the samples [8, 9, 10, 11]")
     assert later == "RuntimeError: DALI's pipeline has failed before. Make another one."
     assert "Sample 9 has b'', not the bytes of an image file." in empty
     assert "Sample 9 has 'a path', not the bytes of an image file." in path

@@ -95,8 +95,7 @@ PADDED_SHARD = "One shard, padded at its end, as the whole is: no epoch reaches 
 """The same where the graph's own readers pad."""
 HIDDEN_FOLDERS = """
 
-DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
-data has some, export again with it as data: the code then skips them."""
+DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first."""
 """Follows the title of a program whose reader is given ``file_root``."""
 BESIDE = """
 

@@ -153,8 +153,8 @@ def encoded_output(source: OpSpec) -> int | None:
     return kinds.index("encoded") if "encoded" in kinds else None
 
 
-Stamp = tuple[int, int] | None
-"""(time of the last change in ns, size in bytes), or None for what is not there."""
+Stamp = tuple[int, int, int] | None
+"""(time of the last change in ns, size in bytes, inode), or None for what is not there."""
 
 _SHARE = 0.01
 """A slow folder (many classes, a network disk) is looked at only so often that looking takes no
@@ -166,8 +166,8 @@ _numbers = itertools.count()
 class DatasetWatcher:
     """One dataset: its folders or its list, and the files that were read.
 
-    ``version`` changes with every change that was noticed. A change that leaves a file's size and
-    time of change as they were is not noticed.
+    ``version`` changes with every change that was noticed. A change that leaves a file's size,
+    time of change and inode as they were is not noticed.
     """
 
     def __init__(self, dataset: Dataset) -> None:
@@ -229,4 +229,4 @@ def _stamp(path: str) -> Stamp:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return found.st_mtime_ns, found.st_size, found.st_ino

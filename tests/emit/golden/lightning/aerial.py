@@ -1,8 +1,7 @@
 """aerial: Satellite and aerial photos have no up: a crop at any scale, quarter turns,
 both mirrors.
 
-DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
-data has some, export again with it as data: the code then skips them.
+DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 A LightningDataModule of these batches:
 

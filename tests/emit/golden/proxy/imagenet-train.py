@@ -12,7 +12,7 @@ Any data set can be given in place of ``Photos`` whose samples are the bytes of 
 and a class number, and any sampler, such as a WeightedRandomSampler. A rank gives its
 ``shard_id`` to both functions, and ``num_shards`` or a sampler of its own to ``make_loader``.
 
-Needs torch and nvidia-dali-cuda120.
+Needs nvidia-dali-cuda120 and a torch that is built with CUDA; a GPU is not needed.
 """
 
 import gc
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.data_node import DataNode
 from nvidia.dali.pipeline import Pipeline
@@ -198,9 +199,10 @@ class Loader:
             return made
         except RuntimeError as error:
             self.failed = True
+            cause = str(error).partition("\n")[0]
             raise RuntimeError(
-                f"DALI cannot process one of the samples {samples.tolist()} of the data set. "
-                "Leave it out, and make another pipeline and loader."
+                f"DALI made no batch of the samples {samples.tolist()} of the data set: {cause} "
+                "If one is damaged, leave it out. Make another pipeline and loader."
             ) from error
 
 
@@ -218,6 +220,11 @@ def make_loader(
     Without a ``sampler`` the ranks get parts of one size, in a new order each epoch: some samples
     are in two of them. A ``sampler`` is that of one rank; those of all need the same length.
     """
+    if torch.version.cuda is None:
+        raise RuntimeError(
+            "DALI Proxy needs a PyTorch that is built with CUDA, also without a GPU: it calls NVTX. "
+            f"This is {torch.__version__}."
+        )
     size = len(dataset)  # type: ignore[arg-type]
     for made_for in ("weights", "data_source", "dataset"):
         found = len(getattr(sampler, made_for, range(size)))

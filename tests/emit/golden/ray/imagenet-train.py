@@ -1,8 +1,7 @@
 """imagenet-train: ResNet training: random crop to 224, mirror, normalise with
 ImageNet's mean and deviation.
 
-DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
-data has some, export again with it as data: the code then skips them.
+DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 The pipeline on many machines: Ray actors read one shard each and write augmented shards,
 as WebDataset tar files or as Parquet. Every machine must see what they read and write.

@@ -1,8 +1,7 @@
 """augmix: ImageNet training with AugMix, severity 1, width 3, depth 1 to 3, one view
 (arXiv 1912.02781).
 
-DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
-data has some, export again with it as data: the code then skips them.
+DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 

@@ -1,8 +1,7 @@
 """auto-augment: ImageNet training with AutoAugment's learnt policy of 25 pairs (arXiv
 1805.09501).
 
-DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
-data has some, export again with it as data: the code then skips them.
+DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 

@@ -1,8 +1,7 @@
 """byol: BYOL's two views (arXiv 2006.07733): blur for all and for 0.1, solarize for
 none and 0.2.
 
-DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
-data has some, export again with it as data: the code then skips them.
+DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 

@@ -1,8 +1,7 @@
 """chest-xray: Chest X-rays as TorchXRayVision trains (arXiv 2111.00595): turned, moved,
 scaled.
 
-DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
-data has some, export again with it as data: the code then skips them.
+DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 

@@ -1,8 +1,7 @@
 """ct-slice: CT or MR slices as nnU-Net trains in 2D (arXiv 1809.10486): each step with
 its own p.
 
-DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
-data has some, export again with it as data: the code then skips them.
+DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 

@@ -1,8 +1,7 @@
 """cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
 Taylor 2017).
 
-DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
-data has some, export again with it as data: the code then skips them.
+DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 

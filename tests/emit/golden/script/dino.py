@@ -1,8 +1,7 @@
 """dino: DINO's multi-crop (arXiv 2104.14294): two global crops of 224, eight local ones
 of 96.
 
-DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
-data has some, export again with it as data: the code then skips them.
+DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 

@@ -1,8 +1,7 @@
 """histology-stain: H&E tiles with jittered stains, HED-light of Tellez et al. (arXiv
 1902.06543).
 
-DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
-data has some, export again with it as data: the code then skips them.
+DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 

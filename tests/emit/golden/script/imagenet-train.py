@@ -1,8 +1,7 @@
 """imagenet-train: ResNet training: random crop to 224, mirror, normalise with
 ImageNet's mean and deviation.
 
-DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
-data has some, export again with it as data: the code then skips them.
+DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 

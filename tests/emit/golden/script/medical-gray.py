@@ -1,8 +1,7 @@
 """medical-gray: X-ray or microscopy: one channel, local contrast (CLAHE), a small turn,
 mirror half.
 
-DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
-data has some, export again with it as data: the code then skips them.
+DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 

@@ -1,8 +1,7 @@
 """moco-v3: MoCo v3's two views (arXiv 2104.02057): as BYOL's, by torchvision's jitter,
 flip last.
 
-DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
-data has some, export again with it as data: the code then skips them.
+DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 

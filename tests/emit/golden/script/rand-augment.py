@@ -1,8 +1,7 @@
 """rand-augment: ImageNet training with RandAugment as torchvision does it, N = 2 and M
 = 9 of 31 (arXiv 1909.13719).
 
-DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
-data has some, export again with it as data: the code then skips them.
+DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 

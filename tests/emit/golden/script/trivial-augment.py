@@ -1,8 +1,7 @@
 """trivial-augment: ImageNet training with TrivialAugment, wide (arXiv 2103.10158), as
 torchvision trains.
 
-DALI reads hidden folders such as .ipynb_checkpoints as classes. If the folder of the
-data has some, export again with it as data: the code then skips them.
+DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
 
