@@ -283,7 +283,8 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
     "--with",
     "with_",
     type=click.Choice(ADDITIONS),
-    help="A loop that trains; file names and random values in each batch; or both.",
+    help="A loop that trains; file names and random values in each batch; or both. Or, for the "
+    "target dynamic, capture mode.",
 )
 @click.option(
     "--plain",

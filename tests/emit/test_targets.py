@@ -131,6 +131,7 @@ def test_exports_of_every_recipe_are_as_ruff_would_have_them(tmp_path: Path) -> 
     every += [(name, "samples", *item) for name in SAMPLES for item in sampled(name).items()]
     both = "training+samples"
     every += [(name, both, *item) for name in TRAINING for item in sampled(name).items()]
+    every += [("dynamic", "capture", *item) for item in held("dynamic").items()]
     for target, with_, recipe, graph in every:
         for name, text in files_of(graph, target, with_).items():
             if graph.sources[0].kind != "folder":
@@ -242,6 +243,8 @@ def test_exports_are_typed(tmp_path: Path) -> None:
             cases += [(name, RECIPES[name], "samples") for name in ("rotate-jitter", "simclr")]
         if target in TRAINING:
             cases.append(("cutout", RECIPES["cutout"], "training+samples"))
+        if target == "dynamic":
+            cases.append(("rotate-jitter", RECIPES["rotate-jitter"], "capture"))
         for case, graph, with_ in cases:
             for name, text in files_of(graph, target, with_).items():
                 if name.endswith(".py"):
@@ -321,8 +324,7 @@ def test_the_usage_line_names_the_file_that_is_written(
 @pytest.mark.parametrize("target", target_names())
 def test_every_program_says_how_it_is_used(target: str) -> None:
     """By a command that it has, or by lines of Python that use what it defines."""
-    training = ["training"] if load_target(target).training else []
-    for with_ in ("", *training):
+    for with_ in ("", *load_target(target).additions):
         exported = export(load_recipe("imagenet-eval"), target, CATALOG, with_=with_)
         for path, code in exported.files.items():
             if path.endswith(".ipynb"):  # runs as it is, and says at its head what it needs

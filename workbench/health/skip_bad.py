@@ -35,7 +35,7 @@ def export(
     ``catalog`` is that of the installed DALI by default. ``with_`` is empty, ``training``: a
     loop that trains comes with a loader, or ``samples``: batches of ``pytorch``, ``lightning`` and
     ``jax`` also have the file name and the random values of each sample, which ``wb.replay`` shows
-    again. ``training+samples`` is both.
+    again. ``training+samples`` is both. ``capture`` is DALI's capture mode, for ``dynamic``.
     ``data`` is what the code will read, if it is known: the
     code lists the files of a folder without class folders, and its docstring the warnings about
     the data. ``facts`` are those of ``data`` by parameter, if they were read before

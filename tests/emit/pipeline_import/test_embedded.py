@@ -89,7 +89,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_recipe_comes_back_from_every_target(name: str, tmp_path: Path) -> None:
     graph, read = load_recipe(name), 0
     for target in target_names():
-        for with_ in ("", *(["training"] if load_target(target).training else [])):
+        for with_ in ("", *load_target(target).additions):
             try:
                 made = export(graph, target, CATALOG, with_=with_)
             except GraphExportError:

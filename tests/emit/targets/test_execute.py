@@ -14,13 +14,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.emit.target_graphs import REFUSED, WITHOUT_DALI
+from tests.emit.target_graphs import held as held_recipes
 from tests.emit.test_own_code import REFUSE
 from tests.emit.test_own_code import balanced as own_code_graph
-from tests.helpers import CATALOG, with_settings
+from tests.helpers import CATALOG, import_script, same, script_batches, with_settings
 from tests.region_graphs import branching_graph
+from tests.thorough import one_in
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError
 from workbench.graph import Graph, Port, check_graph, load_recipe, load_recipes
@@ -360,3 +363,48 @@ def test_a_resumed_loader_gives_the_next_batches(
     for index, (went_on, resumed) in drive("resume", folder, small)[0].items():
         assert len(resumed) >= 5, index
         assert resumed == went_on, f"after batch {index}"
+
+
+def captured(graph: Graph, photos: Path, folder: Path, count: int) -> list[list[Any]]:
+    """The first batches of the captured loop, of a graph that reads photos."""
+    text = export(graph, "dynamic", CATALOG, with_="capture").main.text
+    stream = import_script(text, folder).batches(str(photos), graph.settings.batch_size)
+    batches = [
+        [[np.array(each.cpu()) for each in output.evaluate().tensors] for output in next(stream)]
+        for _ in range(count)
+    ]
+    # otherwise the operators ran one by one, which would give the same batches
+    state = stream.gi_frame.f_locals["reader"]._captured_iter._capture_ctx.state
+    assert state.name == "CAPTURED"
+    return batches
+
+
+@pytest.mark.parametrize("name", one_in(4, held_recipes("dynamic")))
+def test_a_captured_loop_gives_the_batches_of_the_script(
+    name: str, photos: Path, tmp_path: Path
+) -> None:
+    graph = with_settings(held_recipes("dynamic")[name], batch_size=7)
+    ours, theirs = captured(graph, photos, tmp_path, 3), script_batches(graph, photos, 3, tmp_path)
+    assert all(
+        same(a, b) for x, y in zip(ours, theirs, strict=True) for a, b in zip(x, y, strict=True)
+    )
+
+
+def test_a_captured_loop_goes_on_into_the_next_epoch_and_takes_one_seed_twice(
+    photos: Path, tmp_path: Path
+) -> None:
+    """The number of photos is no multiple of the batch size."""
+    graph = with_settings(load_recipe("rotate-jitter"), batch_size=7)
+    one = graph.node("brightness").seed
+    graph = graph.replace_node(replace(graph.node("contrast"), seed=one))
+    count = 2 * (sum(1 for _ in photos.rglob("*.jpg")) // 7) + 3
+    ours = captured(graph, photos, tmp_path, count)
+    theirs = script_batches(graph, photos, count, tmp_path)
+    assert all(
+        same(a, b) for x, y in zip(ours, theirs, strict=True) for a, b in zip(x, y, strict=True)
+    )
+
+
+def test_capture_is_for_the_dynamic_mode() -> None:
+    with pytest.raises(GraphExportError, match=r"jax captures nothing\. .* or for dynamic\."):
+        export(load_recipe("cutout"), "jax", CATALOG, with_="capture")

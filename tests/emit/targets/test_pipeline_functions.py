@@ -55,7 +55,9 @@ def statements(target: str, text: str) -> list[ast.stmt]:
     nodes = ast.parse(text).body
     if target == "dynamic":
         batches = next(n for n in nodes if isinstance(n, ast.FunctionDef) and n.name == "batches")
-        return next(node for node in ast.walk(batches) if isinstance(node, ast.For)).body[:-1]
+        loop = next(node for node in ast.walk(batches) if isinstance(node, ast.For))
+        counts = isinstance(loop.body[-1], ast.AugAssign)  # the samples, where something draws
+        return loop.body[: len(loop.body) - counts]
     functions = functions_of_operators(nodes)
     first = next(
         index

@@ -46,6 +46,7 @@ ADDITIONS = {
     "training": "a loop that trains",
     "samples": "each sample's file name and random values",
     "training+samples": "a loop that trains, and each sample's file name and random values",
+    "capture": "capture: DALI runs the operators ahead, as one pipeline",
 }
 """What an export can come with, in a few words."""
 _SUFFIXES = {".py", ".ipynb"}
@@ -76,13 +77,19 @@ class Target:
     """The same with a training loop, where there is one."""
     samples: bool = False
     """Whether batches can have each sample's file name and random values."""
+    capture: Emit | None = None
+    """The same with the operators captured, where DALI does that."""
     notes: Callable[[ResolvedGraph], Sequence[str]] | None = None
     """What the files do otherwise than the graph, unless they are for training."""
 
     @property
     def additions(self) -> list[str]:
         """Those of ``ADDITIONS`` that the files can come with."""
-        able = {"training": self.training is not None, "samples": self.samples}
+        able = {
+            "training": self.training is not None,
+            "samples": self.samples,
+            "capture": self.capture is not None,
+        }
         return [name for name in ADDITIONS if all(able[part] for part in name.split("+"))]
 
 
@@ -240,7 +247,7 @@ def export(
     ``catalog`` is that of the installed DALI by default. ``with_`` is empty, ``training``: a
     loop that trains comes with a loader, or ``samples``: batches of ``pytorch``, ``lightning`` and
     ``jax`` also have the file name and the random values of each sample, which ``wb.replay`` shows
-    again. ``training+samples`` is both.
+    again. ``training+samples`` is both. ``capture`` is DALI's capture mode, for ``dynamic``.
     ``data`` is what the code will read, if it is known: the
     code lists the files of a folder without class folders, and its docstring the warnings about
     the data. ``facts`` are those of ``data`` by parameter, if they were read before
@@ -379,6 +386,13 @@ def _emitter(name: str, target: Target, with_: str) -> Emit:
             f"The target {name} returns no file names and random values. Export without them, "
             f"or for {able}."
         )
+    if with_ == "capture":
+        if target.capture is None:
+            able = ", ".join(each for each, other in every if other.capture is not None)
+            raise GraphExportError(
+                f"The target {name} captures nothing. Export without it, or for {able}."
+            )
+        return target.capture
     emit = target.training if training and target.training is not None else target.emit
     if not samples:
         return emit

@@ -35,7 +35,7 @@ _MISSING = {
 _MOST_NUMBERS = 10_000
 _NO_ARGUMENTS = {"preserve", "bytes_per_sample_hint"}
 """Arguments of every operator that mean nothing outside a pipeline."""
-_TAKEN = ("ndd", "batches", "reader", "batch_size", "first", "Draws")
+_TAKEN = ("ndd", "batches", "reader", "batch_size", "first", "Draws", "draws", "cache")
 
 
 class _Emitter(Emitter):
@@ -44,6 +44,8 @@ class _Emitter(Emitter):
     module = "ndd"
     batch = "batch_size"
     """The size of this batch: the last one of an epoch can be short."""
+    draws = "Draws({}, first)"
+    """The random state of an operator, of its seed and its name."""
 
     def call_lines(self, node: Node) -> list[str]:
         """The call of one node. A constant is no operator here, but an array for each sample."""
@@ -111,7 +113,8 @@ class _Emitter(Emitter):
         """``Draws`` in the place of a seed; what has no input is told the size of the batch."""
         spec = self.catalog[node.op]
         drawn = [
-            f"rng=Draws({text.removeprefix('seed=')}, first)" for text in super().randomness(node)
+            f"rng={self.draws.format(text.removeprefix('seed='), literal(node.id))}"
+            for text in super().randomness(node)
         ]
         if all(name in spec.args for name in node.inputs):
             return [f"batch_size={self.batch}", *drawn]
@@ -124,7 +127,12 @@ class _Emitter(Emitter):
         return call("reader", f"ndd.readers.{identifier(name)}", arguments)
 
 
-def emit_dynamic(resolved: ResolvedGraph) -> Mapping[str, Code]:
+def emit_captured(resolved: ResolvedGraph) -> Mapping[str, Code]:
+    """The module ``dynamic.py`` whose loop DALI captures."""
+    return emit_dynamic(resolved, captured=True)
+
+
+def emit_dynamic(resolved: ResolvedGraph, captured: bool = False) -> Mapping[str, Code]:
     """The module ``dynamic.py``."""
     graph, catalog, nodes = resolved.graph, resolved.catalog, resolved.nodes
     _require_dynamic(nodes)
@@ -132,6 +140,8 @@ def emit_dynamic(resolved: ResolvedGraph) -> Mapping[str, Code]:
     operators = [node for node in nodes if not isinstance(node, Source)]
     emitter = _Emitter(resolved, nodes, lift=True, taken=_TAKEN)
     emitter.seed_name = "seed"
+    if captured:
+        emitter.draws = "draws({1}, {0})"
     names = [emitter.names[port] for port in output_ports(reader, catalog[reader.op])]
     read, emitter.batch = ", ".join(names), f"{names[0]}.batch_size"
     settings = graph.settings
@@ -139,23 +149,30 @@ def emit_dynamic(resolved: ResolvedGraph) -> Mapping[str, Code]:
     given = [f"{name}: str" for name in parameters(nodes)]
     given += [f"batch_size: int = {settings.batch_size}", f"device: str = {device}"]
     given += [f"seed: int = {settings.seed}"]
+    capture = ", capture=True" * captured
+    draws = any(each.startswith("rng=") for node in operators for each in emitter.randomness(node))
+    states = f"{INDENT}first = 0  # the number of a batch's first sample, of all that were read"
+    if captured:
+        states = f"{INDENT}draws = cache(lambda operator, seed: Draws(batch_size, seed))"
     head = [
         *signature("batches", ", ".join(given), "Iterator[tuple[ndd.Batch, ...]]"),
         f'{INDENT}"""Yield batches without end; ``device`` says where images are decoded: cpu or '
         'gpu."""',
         *emitter.reader_lines(reader),
-        f"{INDENT}first = 0  # the number of a batch's first sample, of all that were read",
+        *[states] * draws,
         f"{INDENT}while True:",
-        f"{INDENT * 2}for {read} in reader.next_epoch(batch_size=batch_size):",
+        f"{INDENT * 2}for {read} in reader.next_epoch(batch_size=batch_size{capture}):",
     ]
     emitter.indent = INDENT * 3
     body, lines = body_of(emitter, operators, len(head))
     tail = _yielded([emitter.names[port] for port in graph.outputs.values()])
-    tail.append(f"{emitter.indent}first += batch_size")
+    tail += [f"{emitter.indent}first += batch_size"] * (draws and not captured)
     parts = make_parts(emitter, [*head, *body, *tail], "batches", lines)
     program = render_program(
         "dynamic.py.j2",
         parts,
+        captured=captured,
+        draws=draws,
         device=device,
         batch_size=settings.batch_size,
         num_threads=settings.num_threads,
@@ -246,4 +263,8 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
             )
 
 
-TARGET = Target("the same work in DALI's dynamic mode, one call after the other", emit_dynamic)
+TARGET = Target(
+    "the same work in DALI's dynamic mode, one call after the other",
+    emit_dynamic,
+    capture=emit_captured,
+)
