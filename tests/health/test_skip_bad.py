@@ -130,7 +130,7 @@ def test_every_program_returns_every_good_file_once(
             assert good <= set(labels) <= good | silent
 
 
-@pytest.mark.parametrize("write", [write_webdataset, write_tfrecord, write_record_io])
+@pytest.mark.parametrize("write", one_in(3, [write_webdataset, write_tfrecord, write_record_io]))
 def test_records_are_read_by_an_index_of_the_good_ones(
     write: Callable[[Photos, Path], Path], small_photos: list[bytes], tmp_path: Path
 ) -> None:
@@ -222,7 +222,7 @@ ENDING = {"no_tiles.jp2"}
 """DALI ends the process at these: no message can follow."""
 
 
-@pytest.mark.parametrize("kind", [*sorted(REFUSED.keys() - ENDING), "half.jpg", "gone"])
+@pytest.mark.parametrize("kind", one_in(6, [*sorted(REFUSED.keys() - ENDING), "half.jpg", "gone"]))
 def test_a_file_that_went_bad_is_named_with_the_command_that_helps(
     kind: str, listed: tuple[Path, Path, Path], small_photos: list[bytes]
 ) -> None:

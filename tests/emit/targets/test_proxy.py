@@ -76,6 +76,7 @@ def test_two_ranks_with_weights_and_without_a_sampler(program: Path, data: Path)
     assert len(first | second) == 22
 
 
+@pytest.mark.thorough
 def test_a_sampler_of_another_length_is_an_error(program: Path, data: Path) -> None:
     weights, sequence, beyond, below = run("wrong_length", program, data)
     assert weights == "ValueError: The sampler is for 21 samples; the data set has 22."

@@ -188,13 +188,10 @@ def agree(graph: Graph, catalog: Catalog) -> None:
         for output in catalog[node.op].outputs_with(node.inputs, node.args)
     ]
     numbers = [port for port in ports if port_kind(graph, catalog, port) in ("number", "any")]
+    typed = TypedGraph(graph, catalog)
     for node in chain(graph, catalog):
-        for arg, found in possible_feeders(TypedGraph(graph, catalog), node.id).items():
-            free = [
-                p
-                for p in numbers
-                if connection_refusal(TypedGraph(graph, catalog), p, node.id, arg) is None
-            ]
+        for arg, found in possible_feeders(typed, node.id).items():
+            free = [p for p in numbers if connection_refusal(typed, p, node.id, arg) is None]
             assert found == free
 
 
