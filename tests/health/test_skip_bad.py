@@ -179,15 +179,24 @@ def test_the_command_tells_how_many_are_skipped(
     assert "b.jpg 0\n" in (tmp_path / "pipe.good_data.txt").read_text()
 
 
-def test_a_notebook_reads_the_list_under_its_usual_name(
+def test_notebooks_in_one_folder_have_a_list_each(
     small_photos: list[bytes], tmp_path: Path
 ) -> None:
-    (tmp_path / "flat").mkdir()
-    for number in range(3):
-        (tmp_path / "flat" / f"{number}.jpg").write_bytes(small_photos[number])
-    made = wb.export(a_graph(), "notebook", data=tmp_path / "flat", skip_bad=True)
-    assert made.write(tmp_path / "mine.ipynb")[1].name == "pipeline.good_data.txt"
-    assert 'GOOD_DATA = \\"pipeline.good_data.txt\\"' in (tmp_path / "mine.ipynb").read_text()
+    data = [tmp_path / "one", tmp_path / "other"]
+    for folder in data:
+        folder.mkdir()
+        (folder / "good.jpg").write_bytes(small_photos[0])
+    for folder in data:
+        made = wb.export(a_graph(), "notebook", data=folder, skip_bad=True)
+        written, listed = made.write(tmp_path / f"{folder.name}.ipynb")
+        assert listed.name == f"{folder.name}.good_data.txt"
+        assert f'GOOD_DATA = \\"{listed.name}\\"' in written.read_text()
+        imported = wb.from_file(written)
+        assert "the graph is the one at the end of" in imported.report.notes[0]
+        assert imported.graph == a_graph()
+    for folder in data:
+        listed = tmp_path / f"{folder.name}.good_data.txt"
+        assert listed.read_text() == f"{folder / 'good.jpg'} 0\n"
 
 
 def test_what_cannot_be_skipped_is_told(small_photos: list[bytes], tmp_path: Path) -> None:

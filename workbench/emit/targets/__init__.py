@@ -113,7 +113,7 @@ class Export:
     good: GoodData | None = None
     """The data without the skipped samples, which the program reads from next to itself."""
     named: Callable[[str], Export] | None = field(default=None, compare=False)
-    """Makes the same for a program of another file name, which its usage line has."""
+    """Makes the same for a program of another file name: see ``file`` of ``export_resolved``."""
 
     def __repr__(self) -> str:
         files = (f"{path} ({code.text.count(chr(10))} lines)" for path, code in self.files.items())
@@ -171,14 +171,8 @@ class Export:
             ) from None
 
     def beside(self, target: Path) -> Path:
-        """The program next to which the good data are, if the export is written to ``target``.
-
-        A notebook does not know its name: it reads them under its usual one.
-        """
-        own = next(iter(self.files))
-        if len(self.files) > 1:
-            return target / own
-        return target if own.endswith(".py") else target.with_name(own)
+        """The program next to which the good data are, if the export is written to ``target``."""
+        return target / next(iter(self.files)) if len(self.files) > 1 else target
 
     def require_name(self, path: str | Path) -> None:
         """Raise SaveError where the one file could not be used under that name.
@@ -287,8 +281,8 @@ def export_resolved(
 
     ``reads`` are the arguments of DALI's readers that are given the data as they are, by source;
     by default they are found by ``data``. ``beside`` are the ``endings`` of ``GoodData``, which the
-    program reads from next to itself. ``file`` is the name that its usage line has, by default the
-    usual one of the target.
+    program reads from next to itself. ``file`` is the name that its usage line has, and by which a
+    notebook finds what is next to it; by default the usual one of the target.
     """
     found = load_target(target)
     reads = _read_directly(resolved.graph, data) if reads is None else reads

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import PurePath
 from typing import Any
 
 from workbench.catalog.spec import Catalog
@@ -27,6 +28,7 @@ from workbench.graph.model import Node
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import is_generator
 
+_FILE = "pipeline.ipynb"
 _TAKEN = (
     *("pipe", "batch", "name", "samples", "start", "seconds", "show"),
     *("display", "Image", "Pipeline"),
@@ -44,8 +46,9 @@ def emit_notebook(resolved: ResolvedGraph) -> Mapping[str, Code]:
     name, _, about = " ".join(docstring_title(graph).split()).partition(": ")
     reads_hidden = any(source.kind.endswith(":file_root") for source in graph.sources)
     cells: list[dict[str, Any]] = []
-    # A notebook has no ``__file__``: it reads what is in its folder under the usual name.
-    beside = {name: literal(f"pipeline{ending}") for name, ending in resolved.beside.items()}
+    # A notebook has no ``__file__``: the name that it is written under stands in its code.
+    stem = PurePath(resolved.file or _FILE).stem
+    beside = {name: literal(f"{stem}{ending}") for name, ending in resolved.beside.items()}
     values = values_of(make_parts(emitter, body, "", {}, beside)) | {
         "name": name,
         "about": about,
@@ -72,7 +75,7 @@ def emit_notebook(resolved: ResolvedGraph) -> Mapping[str, Code]:
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    return {"pipeline.ipynb": Code(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", {})}
+    return {_FILE: Code(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", {})}
 
 
 _TEXT: Mapping[str, Any] = {"cell_type": "markdown", "metadata": {}}
