@@ -295,6 +295,24 @@ def test_a_program_that_skips_bad_files_is_saved_with_its_list(
     assert (tmp_path / "pipe.good_data.txt").read_text() == f"{folder / 'good.jpg'} 0\n"
     saved = (tmp_path / "pipe.py").read_text()
     assert saved.startswith(screen["code", "files"][0]["text"].rstrip())
+    # the bar's dialog writes the same
+    model.act("bar", {"do": "export", "path": "bar.py", "overwrite": False})
+    assert screen["bar", "message"].endswith("bar.py and bar.good_data.txt")
+    assert (tmp_path / "bar.good_data.txt").read_text() == f"{folder / 'good.jpg'} 0\n"
+    code, _, _ = saved.partition("# sha256: ")
+    barred = (tmp_path / "bar.py").read_text()
+    assert "GOOD_DATA" in code
+    assert barred.partition("# sha256: ")[0] == code.replace("pipe.py", "bar.py")
+    model.act("bar", {"do": "download_script", "file": "kept.py"})
+    assert "list of good files belongs next to it" in screen["bar", "message"]
+    assert screen["bar", "script"]["text"] == ""
+    model.receive("code", "target", "notebook")
+    screen.wait(lambda s: s["code", "files"][0]["path"] == "pipeline.ipynb", "the notebook")
+    model.act("code", {"do": "save", "path": "book", "overwrite": False})
+    assert screen["code", "message"].endswith("book.ipynb and book.good_data.txt")
+    assert '\\"book.good_data.txt\\"' in (tmp_path / "book.ipynb").read_text()
+    assert "gives this code" in wb.from_file(tmp_path / "book.ipynb").report.notes[0]
+    model.receive("code", "target", "script")
     model.receive("code", "skip_bad", False)
     assert "GOOD_DATA" not in screen["code", "files"][0]["text"]
 

@@ -201,22 +201,23 @@ def save_as(
 
     A script to be downloaded goes to ``state.script``. Where a file is there already
     ``state.overwrite`` asks whether it may be overwritten. Raises SaveError, GraphExportError, and
-    GraphEditError where the graph cannot run.
+    GraphEditError where the graph cannot run, or where a list belongs next to what a browser keeps.
     """
     if isinstance(action, bar.DownloadScript):
+        if state.skip_bad:
+            raise GraphEditError("Save it: the list of good files belongs next to it")
         made = _exported(state.checked, "script", document, panel, False, action.file)
         state.script = TextFile(number=state.script["number"] + 1, text=made.main.text)
         return ""
     component = "code" if isinstance(action, panels.SaveCode) else "bar"
     target = state.target if component == "code" else "script"
-    skip_bad = state.skip_bad and component == "code"
 
     def write() -> str:
         if isinstance(action, bar.SaveGraph):
             output = OutputPath(action.path, ".json", roots, action.overwrite)
             return f"Saved {output.write(encode_text(dump_document(document), action.path))}"
         file = with_suffix(action.path, ".py").name
-        exported = _exported(state.checked, target, document, panel, skip_bad, file)
+        exported = _exported(state.checked, target, document, panel, state.skip_bad, file)
         return _save_code(exported, action.path, roots, action.overwrite)
 
     return _ask_first(state, component, action, write)
