@@ -38,6 +38,7 @@ _WIDTH = 96
 """Characters of base64 in a line of the comment."""
 _LONGEST = 16_000_000
 """Bytes of the JSON."""
+_INSTEAD = "Take another copy of the file, or export the graph again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +57,15 @@ class EmbeddedGraph:
         unpack = zlib.decompressobj()
         try:
             text = unpack.decompress(base64.b64decode(self.data, validate=True), _LONGEST)
-            if not unpack.eof:
-                raise ValueError(f"it is cut off, or longer than {_LONGEST:,} bytes")
-            found = json.loads(text)
-        except (ValueError, zlib.error, RecursionError) as error:
-            raise GraphFormatError(f"It is damaged: {error}.") from None
+            found = json.loads(text) if unpack.eof else None
+        except (ValueError, zlib.error, RecursionError):
+            raise GraphFormatError(f"It is damaged. {_INSTEAD}") from None
+        if not unpack.eof:
+            raise GraphFormatError(
+                f"It is damaged: it is cut off, or longer than {_LONGEST:,} bytes. {_INSTEAD}"
+            )
         if not isinstance(found, dict):
-            raise GraphFormatError("It is damaged: it is no JSON object.")
+            raise GraphFormatError(f"It is damaged: it is no JSON object. {_INSTEAD}")
         return found
 
 

@@ -115,8 +115,14 @@ def test_hostile_names_and_unknown_operators_are_opened_as_data(make: Make, name
         ),
         (
             {"do": "open", "text": '{"cells": [{"cell_type": "code"}]}'},
-            "A script or notebook becomes",
+            "This is a notebook without a graph at its end, and no code is run here. A script or",
         ),
+        (
+            {"do": "open", "text": '"""A loader."""\n\nimport os\n'},
+            "This is a script without a graph at its end, and no code is run here. A script or",
+        ),
+        ({"do": "open", "text": '"""Numbers."""\n\nSIZE = 3\n'}, "This is a script without"),
+        ({"do": "open", "text": "def make():\n    return 3\n"}, "This is a script without"),
         ({"do": "open", "text": "[" * 100_000}, "not JSON"),
         ({"do": "open", "text": '{"some": "json"}'}, "not a graph file"),
         ({"do": "open", "text": '{"format": "dali-workbench-graph", "version": 9}'}, "newer"),
@@ -154,6 +160,21 @@ def test_an_exported_program_opens_as_data_while_its_code_is_unchanged(
     assert "The code was changed since it was exported" in screen["bar", "message"]
     assert "workbench import FILE" in screen["bar", "message"]
     assert model.graph == SMALL
+
+
+@pytest.mark.parametrize("lost", [60, 600])
+def test_a_damaged_graph_of_a_program_is_told_with_what_to_do(make: Make, lost: int) -> None:
+    model, screen = make(restore=False)
+    program = export(load_recipe("cutout")).main.text
+    kept = program[:-900] + program[-900 + lost :]
+    for text in (program[:-lost], kept):
+        bar(model, "open", text=text)
+        said = screen["bar", "message"]
+        assert said.startswith("The graph at the end of this program is not used. It is damaged")
+        assert "Take another copy of the file, or export the graph again. " in said
+        assert "workbench import FILE -o graph.json" in said
+        assert "Error" not in said
+        assert model.graph == SMALL
 
 
 def test_a_picture_without_a_graph_is_told(make: Make) -> None:

@@ -20,7 +20,7 @@ from workbench.ui.contract.actions import bar, panels
 LONGEST_NAME = 200
 _LARGEST_PICTURE = 8_000_000
 """Characters of base64: of a shared picture, the browser sends the part before the pixels."""
-_SOURCE = re.compile(r'^\s*(import|from) \w|"cell_type"', re.MULTILINE)
+_SOURCE = re.compile(r'^\s*(import|from|def|class) \w|^\s*"""|^#|"cell_type"', re.MULTILINE)
 """What a script or a notebook has, and a graph file has not."""
 
 
@@ -54,10 +54,10 @@ def _document(text: str) -> Document:
         )
     try:
         document = load_document(text)
-    except GraphFormatError as error:
+    except GraphFormatError:
         if not _SOURCE.search(text):
             raise
-        document = _program(text, error)
+        document = _program(text)
     count = sum(1 for _ in document.graph.walk())
     if count > MOST_CANVAS_NODES:
         raise GraphFormatError(
@@ -67,9 +67,9 @@ def _document(text: str) -> Document:
     return document
 
 
-def _program(text: str, error: GraphFormatError) -> Document:
+def _program(text: str) -> Document:
     """The graph that a program or notebook carries: nothing is run. Raises GraphFormatError."""
-    hint = "A script or notebook becomes one: workbench import FILE -o graph.json."
+    hint = "A script or notebook becomes a graph file: workbench import FILE -o graph.json."
     try:
         found = import_embedded(text, "", load_catalog())
     except GraphFormatError as reason:
@@ -77,7 +77,10 @@ def _program(text: str, error: GraphFormatError) -> Document:
             f"The graph at the end of this program is not used. {reason} {hint}"
         ) from None
     if found is None:
-        raise GraphFormatError(f"{error} {hint}") from None
+        what = "notebook" if text.lstrip().startswith("{") else "script"
+        raise GraphFormatError(
+            f"This is a {what} without a graph at its end, and no code is run here. {hint}"
+        )
     return replace(found.document, origins={})
 
 
