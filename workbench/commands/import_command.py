@@ -149,6 +149,9 @@ def import_command(
     torchvision, Albumentations, Kornia or timm, installed or not; .yaml and .json for one that
     Albumentations saved.
 
+    A program that the workbench exported carries its graph in a comment at its end. If its code is
+    unchanged, the graph is read from there, and NOTHING IS RUN. The report says which was done.
+
     Example:  workbench import train.py:train_transform -o train.json --compare --data photos
     """
     from workbench.engine.importing import from_file
