@@ -30,13 +30,14 @@ _MOST_LONGER = 4
 """How many times as long as what the graph gives a program may be, of which the text differs."""
 
 _CHANGED = "The code was changed since it was exported."
+_GRAPH_CHANGED = "The graph at its end does not give this code: it was changed."
 
 
 def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph | None:
     """The graph at the end of a program or notebook; None where there is none. Nothing is run.
 
     Raises GraphFormatError, which says why the graph is not used: it is damaged, the code was
-    changed, or this version of the workbench writes other code for it.
+    changed, the graph was changed, or this version of the workbench writes other code for it.
     """
     found = embedded_graph(program)
     if found is None:
@@ -52,9 +53,14 @@ def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph 
     written = code_of(made.main.text)
     same_text = code_hash(found.code) == code_hash(written)
     if not same_text and not _is_same_code(found, written):
+        if not found.fits:
+            raise GraphFormatError(_CHANGED)
         by = str(content.get("workbench"))[:20]
-        other = f"Workbench {__version__} writes other code for it; the program is of {by}."
-        raise GraphFormatError(other if found.fits else _CHANGED)
+        if by == __version__:
+            raise GraphFormatError(_GRAPH_CHANGED)
+        raise GraphFormatError(
+            f"Workbench {__version__} writes other code for it; the program is of {by}."
+        )
     file = PurePath(path).name
     origins = {
         node: f"{file}:{lines.start}"
