@@ -227,6 +227,36 @@ def test_an_edited_program_is_read_as_it_stands(name: str, tmp_path: Path) -> No
         assert found.graph.node("rotate").args["angle"] == 5
 
 
+def test_an_edited_proxy_program_is_not_exact(tmp_path: Path) -> None:
+    """Its files, their order and its labels are in code of PyTorch, which the graph lacks."""
+    text = program(load_recipe("imagenet-train"), "proxy")
+    edited = text.replace("probability=0.5", "probability=0.25")
+    assert edited != text
+    found = wb.from_file(written(edited, tmp_path))
+    assert [source.kind for source in found.graph.sources] == ["request"]
+    assert "labels" not in found.graph.outputs
+    (changed,) = found.report.entries
+    assert (changed.kind, changed.node) == ("changed", "jpegs")
+    assert "its files, their order and outputs that it passes on, such as labels" in changed.why
+    assert changed.node not in found.report.exact
+    assert found.report.headline.startswith("partly: ")
+    assert "Imported partly: 1 changed." in found.graph.about
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_copied_functions_that_became_nodes_are_told(plain: bool, tmp_path: Path) -> None:
+    text = export(load_recipe("ssd"), "script", CATALOG, plain=plain).main.text
+    edited = text.replace("BATCH_SIZE = ", "BATCH_SIZE = 1 + ")
+    edited += "\n\ndef areas_of(boxes):\n    return boxes\n"
+    found = wb.from_file(written(edited, tmp_path))
+    (note,) = [note for note in found.report.notes if "unfolded" in note]
+    more = "" if plain else "; the graph before the change is still at the end of the program"
+    assert note == f"functions unfolded into nodes: clip_boxes{more}"
+    renamed = edited.replace("clip_boxes(", "my_boxes(")
+    other = wb.from_file(written(renamed, tmp_path))
+    assert "unfolded" not in str(other.report)
+
+
 def in_comment(old: str, new: str) -> Callable[[str], str]:
     def edit(text: str) -> str:
         code, begin, comment = text.partition("# The graph of this program")
@@ -268,13 +298,17 @@ DAMAGE: Mapping[str, tuple[Callable[[str], str], str]] = {
     "options of another kind": (with_content(options=[1]), "known"),
     "another graph": (
         with_content(graph=json.loads(wb.dump_graph(load_recipe("simclr")))),
-        "writes other code",
+        "does not give this code: it was changed",
     ),
     "another number": (
         with_content(
             graph=json.loads(wb.dump_graph(set_arg(CUTOUT, CATALOG, "mirror", "probability", 0.25)))
         ),
-        "writes other code",
+        "does not give this code: it was changed",
+    ),
+    "a graph of another version": (
+        with_content(graph=json.loads(wb.dump_graph(load_recipe("simclr"))), workbench="0.0.1"),
+        "writes other code for it; the program is of 0.0.1",
     ),
     "a graph that cannot run": (
         with_content(graph=json.loads(wb.dump_graph(replace(CUTOUT, outputs={})))),
@@ -312,7 +346,7 @@ def test_a_text_in_the_code_that_looks_like_a_comment(edit: str) -> None:
     if edit:
         with pytest.raises(GraphFormatError, match="damaged"):
             import_embedded(text, "pipe.py", CATALOG)
-    with pytest.raises(GraphFormatError, match="writes other code"):
+    with pytest.raises(GraphFormatError, match="does not give this code"):
         import_embedded(embed_graph(text, content_of(program())), "pipe.py", CATALOG)
 
 

@@ -124,6 +124,13 @@ def test_a_folder_in_the_place_of_what_feeds_it(kind: str, photos: Path, tmp_pat
             assert same(ours, arrays_of(other))
 
 
+def test_what_the_program_feeds_is_told() -> None:
+    found = wb.from_pipeline(pipe(lambda: fn.decoders.image(fn.external_source(name="jpegs"))))
+    assert source(found).kind == "request"
+    (note,) = [note for note in found.report.notes if "feeds" in note]
+    assert note.startswith(f"{source(found).id}: the program feeds it: which files, in which order")
+
+
 def test_a_source_that_is_not_there() -> None:
     with pytest.raises(DataError, match="nowhere"):
         wb.from_pipeline(pipe(lambda: fn.readers.file(file_root="x")[0]), source="nowhere")

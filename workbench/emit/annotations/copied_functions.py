@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from workbench.emit.core.own_code import function_names
@@ -53,6 +55,27 @@ def helper_sources(names: Collection[str], nodes: Iterable[Node]) -> str:
         name = used.pop()
         raise GraphError(f"{name} is a function of this graph and of its exports. Rename yours.")
     return "".join(_source(name) for name in needed)
+
+
+def copied_in(program: str) -> list[str]:
+    """The functions of a program that are copies of ours, however they are formatted."""
+    found = _functions(program)
+    return [name for name, code in _functions_here().items() if found.get(name) == code]
+
+
+@cache
+def _functions_here() -> Mapping[str, str]:
+    """Each function of ``helpers.py``: the module is read, not imported, which would need DALI."""
+    return _functions(Path(__file__).with_name("helpers.py").read_text(encoding="utf-8"))
+
+
+def _functions(program: str) -> dict[str, str]:
+    """The functions at the top level by name; none where the text is no Python."""
+    try:
+        body = ast.parse(program).body
+        return {each.name: ast.dump(each) for each in body if isinstance(each, ast.FunctionDef)}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
 
 
 @cache

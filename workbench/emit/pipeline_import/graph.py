@@ -7,8 +7,11 @@ from dataclasses import dataclass, replace
 from html import escape
 from pathlib import PurePath
 
+from workbench.catalog.own_operators.python_decoder import REQUEST
 from workbench.catalog.spec import OPAQUE, Catalog
+from workbench.emit.annotations.copied_functions import copied_in
 from workbench.emit.core.epoch_shuffle import SHUFFLE
+from workbench.emit.embedded_graph import embedded_graph
 from workbench.emit.pipeline_import.calls.conditionals import (
     every_op,
     find_statements,
@@ -49,6 +52,13 @@ _CHECKS = frozenset({"output_dtype", "output_ndim", "output_layout"})
 """Settings by which DALI refuses to run what gives something else."""
 _MOST_PICTURE = 70_000
 """Characters of the drawing above it."""
+_PROXY = "DALIServer"
+"""A name in scripts whose pipeline DALI Proxy feeds with the samples of a data set of PyTorch."""
+_BY_PROXY = (
+    "a data set of PyTorch feeds it: its files, their order and outputs that it passes on, such as "
+    "labels, are not in the graph"
+)
+_FED = "the program feeds it: which files, in which order, and their labels are not in the graph"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -271,6 +281,13 @@ def _place(place: SourceLocation | None) -> str:
     return "" if place is None else f"{PurePath(place.file).name}:{place.line}"
 
 
+def _unfolded(made: Made, traced: Traced) -> list[str]:
+    """The functions of a program, copied there by an export, whose calls became nodes."""
+    copies = {name for text in traced.sources.values() for name in copied_in(text)}
+    called = (place.function for op, call in made if not call.opaque for place in op.places)
+    return list(dict.fromkeys(name for name in called if name in copies))
+
+
 def _report(
     graph: Graph,
     made: Made,
@@ -283,6 +300,7 @@ def _report(
 ) -> ImportReport:
     """One entry for each node that is not as it was."""
     entries, notes = list(refused), list(traced.notes)
+    by_proxy = any(_PROXY in text for text in traced.sources.values())
     entries += [ImportIssue("changed", "", each.place, each.why) for each in traced.changed]
     for op, call in made:
         node = ids[op.name]
@@ -290,9 +308,10 @@ def _report(
         if call.opaque:
             why = f"{call.args['call']}: {call.opaque}"
             entries.append(ImportIssue("opaque", node, place, why))
-        elif op.changed or call.lost:
+        elif op.changed or call.lost or (call.op == REQUEST.name and by_proxy):
             without = f"without {', '.join(call.lost)}" if call.lost else ""
-            why = "; ".join(filter(None, (op.changed, without)))
+            proxy = _BY_PROXY if call.op == REQUEST.name and by_proxy else ""
+            why = "; ".join(filter(None, (op.changed, without, proxy)))
             entries.append(ImportIssue("changed", node, place, why))
         elif op.name in traced.automatic and traced.automatic[op.name].lost:
             why = "; ".join(traced.automatic[op.name].lost)
@@ -303,6 +322,8 @@ def _report(
             # by which DALI's iterators and reader_meta ask for it
             why = f"the source names it {op.name!r}: give the new name where that is used"
             entries.append(ImportIssue("changed", node, place, why))
+        if call.op == REQUEST.name and not by_proxy:
+            notes.append(f"{node}: {_FED}")
         if call.folder is not None and not call.folder.startswith(traced.placeholders):
             notes.append(f"{node} read {call.folder}: give that as the data when you run the graph")
         elif (
@@ -311,6 +332,10 @@ def _report(
             and parameter_of(reader) is None
         ):
             notes.append(f"{node} names its files itself: it reads no data folder")
+    if unfolded := _unfolded(made, traced):
+        kept = any(embedded_graph(text) for text in traced.sources.values())
+        more = "; the graph before the change is still at the end of the program" if kept else ""
+        notes.append(f"functions unfolded into nodes: {', '.join(unfolded)}{more}")
     told = {entry.node for entry in entries}
     exact = tuple(node.id for node in graph.walk() if node.id not in told)
     return ImportReport(
