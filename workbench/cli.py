@@ -30,7 +30,7 @@ from workbench.commands.options import report_errors as _report_errors
 from workbench.commands.options import writable_file as _writable_file
 from workbench.commands.options import writable_path as _writable_path
 from workbench.commands.speed import COMMANDS
-from workbench.emit.targets import ADDITIONS, Export, load_target, target_names
+from workbench.emit.targets import ADDITIONS, Export, target_names
 from workbench.errors import SaveError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.sources import Datasets
@@ -335,14 +335,10 @@ def export(
         opened = with_datasets(opened, datasets)
     read = read_as(opened, datasets or data) if data else {}
     if skip_bad:
-        exported, read = _export_good(opened, read, target, with_ or "", plain)
+        exported, read = _export_good(opened, read, target, with_ or "", plain, output)
     else:
         exported = export_graph(opened, target, with_=with_ or "", data=datasets, plain=plain)
-    if len(exported.files) == 1:
-        try:
-            exported.require_name(output)
-        except SaveError as error:
-            raise click.BadParameter(str(error), param_hint="-o") from None
+    _require_name(exported, output)
     for path in exported.write(output):
         click.echo(path)
     for note in exported.notes:
@@ -352,8 +348,17 @@ def export(
         _tell_bad_files(read, opened)
 
 
+def _require_name(exported: Export, output: str) -> None:
+    """Raise BadParameter where a program of that name could not run."""
+    if len(exported.files) == 1:
+        try:
+            exported.require_name(output)
+        except SaveError as error:
+            raise click.BadParameter(str(error), param_hint="-o") from None
+
+
 def _export_good(
-    graph: Graph, data: Datasets, target: str, with_: str, plain: bool
+    graph: Graph, data: Datasets, target: str, with_: str, plain: bool, output: str
 ) -> tuple[Export, Datasets]:
     """The program that reads the good files alone, and these. How many are skipped is told."""
     from workbench.catalog import load_catalog
@@ -361,12 +366,13 @@ def _export_good(
     from workbench.emit.targets import export as export_graph
     from workbench.engine.protocol.exit_status import printable
     from workbench.graph.checks.check import require_sound
-    from workbench.health.skip_bad import without_bad
+    from workbench.health.skip_bad import without_bad, without_check
 
     if not data:
         raise click.UsageError("--skip-bad: the graph names its files itself. Unset them.")
-    load_target(target)
-    require_sound(graph, load_catalog())
+    catalog = load_catalog()
+    require_sound(graph, catalog)
+    _require_name(without_check(graph, target, catalog, with_, data), output)
     good, said = without_bad(data, check_with_bar)
     click.echo(printable(said), err=True)
     made = export_graph(graph, target, with_=with_, plain=plain, good=good)

@@ -137,7 +137,7 @@ def test_a_line_break_in_a_name_is_found_and_no_list_has_it(tmp_path: Path, phot
     assert found.bad_list() == b"%b\n" % bytes(tmp_path / "h.jpg")
     assert sorted(found.unlistable) == ["b\nc.jpg", "d\re.jpg"]
     (tmp_path / "a.jpg").unlink()
-    with pytest.raises(DataError, match="can be in a list"):
+    with pytest.raises(DataError, match="has no good file without a line break"):
         check_folder(str(tmp_path), full=False).good_list()
 
 

@@ -206,8 +206,30 @@ def test_what_cannot_be_skipped_is_told(small_photos: list[bytes], tmp_path: Pat
     with pytest.raises(wb.DataError, match=r"No sample of .* can be used"):
         wb.export(a_graph(), data=tmp_path, skip_bad=True)
     (tmp_path / "good.jpg").write_bytes(small_photos[0])
-    with pytest.raises(wb.GraphExportError, match="export for pytorch"):
-        wb.export(load_recipe("rotate-jitter"), "torchvision", data=tmp_path, skip_bad=True)
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "words"),
+    [
+        *((each, "any.py", "--skip-bad") for each in ("proxy", "torchvision", "albumentations")),
+        ("triton", "folder", "--skip-bad"),
+        ("jax", "jax.py", "hide the module jax"),
+    ],
+)
+def test_what_is_known_to_fail_is_refused_before_the_check(
+    target: str, name: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "bad.jpg").write_bytes(b"words")  # the check would find no good file
+    arguments = ["export", "imagenet-train", "--data", "photos", "--skip-bad", "-o", name]
+    ran = CliRunner().invoke(main, [*arguments, "--target", target])
+    assert ran.exit_code
+    assert words in " ".join(ran.stderr.split())
+    assert "good file" not in ran.stderr
+    if target != "jax":
+        with pytest.raises(wb.GraphExportError, match="cannot skip bad files"):
+            wb.export(a_graph(), target, data=tmp_path / "photos", skip_bad=True)
 
 
 @pytest.fixture(scope="module")
@@ -275,6 +297,8 @@ def test_a_list_that_is_gone_is_named(listed: tuple[Path, Path, Path]) -> None:
     place.unlink()
     words = last_words(script)
     assert words == f"FileNotFoundError: There is no list {place}: export again with --skip-bad"
+    place.write_bytes(b"")
+    assert last_words(script).startswith(f"RuntimeError: The list {place} is empty")
     place.write_bytes(content)
 
 

@@ -179,7 +179,8 @@ class FolderCheck:
             file for file in list_samples(self.dataset) if file.name not in skipped
         )
         if not written:
-            raise DataError(f"No file of {self.dataset} can be used and can be in a list.")
+            fitting = " without a line break in its name" if self.unlistable else ""
+            raise DataError(f"No list was written: {self.dataset} has no good file{fitting}.")
         return written
 
     def write_good(self, folder: str) -> str:

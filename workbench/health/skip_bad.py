@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from workbench.arguments import FLAG, TEXT, checked
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import CATALOG, Catalog
-from workbench.emit.targets import Export, load_target
+from workbench.emit.targets import Export, require_skips_bad
 from workbench.emit.targets import export as export_all
 from workbench.errors import ArgumentError
 from workbench.graph.checks.check import require_sound
@@ -55,15 +55,26 @@ def export(
     """
     if not skip_bad:
         return export_all(graph, target, catalog, with_=with_, data=data, facts=facts, plain=plain)
-    load_target(target)
     if data is None:
         raise ArgumentError("export: skip_bad is True, and nothing says what is read. Give data.")
     catalog = catalog or load_catalog()
     require_sound(graph, catalog)
     datasets = open_datasets(data)
     graph = with_datasets(graph, datasets)
+    without_check(graph, target, catalog, with_, datasets)
     good, _ = without_bad(read_as(graph, datasets))
     return export_all(graph, target, catalog, with_=with_, plain=plain, good=good)
+
+
+def without_check(
+    graph: Graph, target: str, catalog: Catalog, with_: str, data: Datasets
+) -> Export:
+    """The program that reads all files: what refuses it is told before they are checked.
+
+    Raises GraphExportError, also where the target cannot skip bad files.
+    """
+    require_skips_bad(target)
+    return export_all(graph, target, catalog, with_=with_, data=data, facts={}, plain=True)
 
 
 def without_bad(

@@ -280,11 +280,15 @@ def test_a_program_that_skips_bad_files_is_saved_with_its_list(
     model, screen = make(folder.parent, roots=Roots((str(tmp_path),)), connected=False)
     model.receive("code", "in_view", True)
     model.receive("code", "skip_bad", True)
-    assert "Check the files first" in screen["code", "fault"]["message"]
+    assert "The files were not checked yet" in screen["code", "fault"]["message"]
+    model.receive("code", "target", "proxy")
+    assert "'Skip bad files'" in screen["code", "fault"]["message"]
+    model.receive("code", "target", "script")
     model.act("data", {"do": "check"})
     screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
     screen.wait(lambda s: not s["code", "fault"]["message"], "the code")
     assert "file_list=GOOD_DATA" in screen["code", "files"][0]["text"]
+    assert not screen["code", "note"]
     save = {"do": "save", "path": "pipe.py", "overwrite": False}
     (tmp_path / "pipe.good_data.txt").write_text("another")
     model.act("code", save)
@@ -315,6 +319,7 @@ def test_a_program_that_skips_bad_files_is_saved_with_its_list(
     model.receive("code", "target", "script")
     model.receive("code", "skip_bad", False)
     assert "GOOD_DATA" not in screen["code", "files"][0]["text"]
+    assert "Export with 'Skip bad files'" in screen["code", "note"]
 
 
 def test_what_was_said_of_a_file_ends_with_the_graph_and_target_it_was_said_of(

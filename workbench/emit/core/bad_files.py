@@ -50,6 +50,10 @@ def naming_bad_files(listed: str) -> Any:
                     raise FileNotFoundError(
                         f"There is no list {listed}: export again with --skip-bad"
                     ) from None
+                if not os.path.getsize(listed):
+                    raise RuntimeError(
+                        f"The list {listed} is empty: no file is left; export again with --skip-bad"
+                    ) from None
                 file, place = bad_file(listed, str(error)), shlex.quote(listed)
                 if not file:
                     raise

@@ -79,6 +79,8 @@ class Target:
     """Whether batches can have each sample's file name and random values."""
     capture: Emit | None = None
     """The same with the operators captured, where DALI does that."""
+    skips_bad: bool = True
+    """Whether it can read a list of the good files."""
     notes: Callable[[ResolvedGraph], Sequence[str]] | None = None
     """What the files do otherwise than the graph, unless they are for training."""
 
@@ -212,6 +214,15 @@ def target_names() -> tuple[str, ...]:
     """Every target, ``script`` first."""
     names = [module.name for module in iter_modules(__path__) if not module.name.startswith("_")]
     return tuple(sorted(names, key=lambda name: (name != "script", name)))
+
+
+def require_skips_bad(name: str) -> None:
+    """Raise GraphExportError where a target can read no list of good files, or is not known."""
+    if not load_target(name).skips_bad:
+        raise GraphExportError(
+            f"The target {name} cannot skip bad files: it reads no list of the good ones. Export "
+            "without --skip-bad (in the app: without 'Skip bad files'), or export for pytorch."
+        )
 
 
 def load_target(name: str) -> Target:

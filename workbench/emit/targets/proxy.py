@@ -141,5 +141,6 @@ def proxy_notes(resolved: ResolvedGraph) -> Sequence[str]:
 TARGET = Target(
     "DALI Proxy: PyTorch's data set, sampler and workers; DALI augments",
     emit_proxy,
+    skips_bad=False,
     notes=proxy_notes,
 )

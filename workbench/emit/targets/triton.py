@@ -227,5 +227,6 @@ TARGET = Target(
     emit_triton,
     side_by_side=True,
     training=emit_training,
+    skips_bad=False,
     notes=inference_notes,
 )

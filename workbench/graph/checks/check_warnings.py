@@ -364,7 +364,8 @@ def _unusable(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
                 "",
                 f"at least {count:,} sample{'s' * (count != 1)} cannot be used, and an exported "
                 "program ends at one",
-                "Write a list of the others with `workbench check DATA --full --good FILE`.",
+                "Export with --skip-bad (in the app: 'Skip bad files'), or write a list of the "
+                "others with `workbench check DATA --full --good FILE`.",
                 "unusable",
             )
 

@@ -202,7 +202,7 @@ def graph_fields(
             "pipelines": settings.pipelines,
         },
         "code": {
-            "note": data_panel.export_note(_left_out(state)),
+            "note": data_panel.export_note(_left_out(state), state.skip_bad),
             "lists_files": data_panel.found is not None,
             "source": state.checked.source.text if state.checked.source else "",
             "target": state.target,

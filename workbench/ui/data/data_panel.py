@@ -346,7 +346,7 @@ class DataPanel:
         if no file is good.
         """
         if self.found is None:
-            raise GraphExportError("Check the files first, in the Data panel.")
+            raise GraphExportError("The files were not checked yet: check them in the Data panel.")
         if len(self.datasets) > 1 or not load_source(self.found.dataset.kind).lists_files:
             raise GraphExportError(
                 "Bad files can be skipped here only if the graph reads one folder or list of "
@@ -381,9 +381,10 @@ class DataPanel:
         if self._count is not None:
             self._count.close()
 
-    def export_note(self, left_out: int = 0) -> str:
+    def export_note(self, left_out: int = 0, skip_bad: bool = False) -> str:
         """What a person who runs an exported program on these data should know, or empty.
 
+        With ``skip_bad`` the program reads a list of the good files: it ends at no bad one.
         ``left_out`` is how many files the preview left out, which no check or count may know.
         """
         bad = self.view["bad"]
@@ -393,6 +394,8 @@ class DataPanel:
                 "The data are objects of this process, which no file holds: give the program "
                 f"--data module:factory, a function of yours that returns them{without}."
             )
+        if skip_bad:
+            return ""
         if not bad and self.view["at_fault"]:
             return self.view["at_fault"]
         at_least = "" if bad else "At least "
@@ -405,12 +408,12 @@ class DataPanel:
         command = f"workbench check {shlex.quote(place)} --full --good "
         if not load_source(self.dataset.kind).lists_files:
             return (
-                f"{told} `{command}good` writes a folder of the others, and says what to give as "
-                "--data."
+                f"{told} Export with `workbench export --skip-bad`, or `{command}good` writes a "
+                "folder of the others, and says what to give as --data."
             )
         return (
-            f"{told} `{command}good.txt` lists the others: open good.txt, DALI's file_list, and "
-            "export for it."
+            f"{told} Export with 'Skip bad files', or `{command}good.txt` lists the others: open "
+            "good.txt, DALI's file_list, and export for it."
         )
 
     def _counted(self, facts: FolderFacts | DataError) -> None:

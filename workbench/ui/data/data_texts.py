@@ -31,7 +31,8 @@ def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
     at_fault = (
         f"{' and '.join(parts)} {verb} at fault; the first: {printable(facts.first_fault)}. "
         "Verify and the measurements leave them out. An exported program reads them as they are, "
-        f"or ends there: `workbench check {place} --good {good} the others."
+        f"or ends there: export with --skip-bad, or `workbench check {place} --good {good} the "
+        "others."
     )
     looked_at = min(facts.count, SAMPLE)
     other_size = (

@@ -20,6 +20,7 @@ from workbench.emit.targets import (
     Export,
     export_resolved,
     load_target,
+    require_skips_bad,
     target_names,
     with_embedded_graph,
 )
@@ -76,6 +77,7 @@ def _export(
     """The export that an entry's name means, for a program of that file name."""
     target, _, with_ = chosen.partition(_WITH)
     if skip_bad:
+        require_skips_bad(target)
         good = panel.good_data()
         facts = {name: data_facts(each) for name, each in good.datasets.items()}
         running = replace(checked.running, facts=facts)

@@ -93,10 +93,14 @@ function Code({ link, root }: PanelProps<"code">) {
         <label class="wb-check">
           <input
             type="checkbox"
+            class="wb-hidden"
             data-wb="skip-bad"
             checked={skipBad}
             onChange={(event) => link.set("skip_bad", event.currentTarget.checked)}
           />
+          <i>
+            <Icon name="check" size={11} />
+          </i>
           <span data-tip="The code reads a list of the good files, which is saved next to it">
             Skip bad files
           </span>
@@ -175,7 +179,7 @@ function Fault({ link }: Pick<PanelProps<"code">, "link">) {
         <>
           <Icon name="warn" size={14} />
           <span>
-            There is no code for this target: {message}
+            No code is shown: {message}
           </span>
           {node && (
             <button
