@@ -117,3 +117,21 @@ def test_what_cannot_go_says_why_and_no_old_code_stays(host: Host, photos: Path)
     expect(stale).to_be_hidden()
     text = emit_script(set_output(small(), "images", None)).text
     assert host.python("model.state.checked.source.text") == text
+
+
+def test_the_checkbox_stands_beside_the_target_on_a_small_screen(host: Host, photos: Path) -> None:
+    host.page.set_viewport_size({"width": 1280, "height": 720})
+    open_code(host, photos)
+    page = host.page
+    for target in ("notebook", "lightning"):
+        choose(page, target)
+        expect(code(page).locator("[data-wb=path]")).not_to_have_value("pipe.py")
+        label = code(page).locator(".wb-check").bounding_box()
+        button = code(page).locator("[data-wb=target]").bounding_box()
+        assert label is not None
+        assert button is not None
+        middle, other = (box["y"] + box["height"] / 2 for box in (label, button))
+        assert label["height"] < 30, target
+        assert abs(middle - other) < 6, target
+    code(page).locator(".wb-check").click()
+    expect(code(page).locator("[data-wb=stale]")).to_contain_text("The files were not checked yet")
