@@ -199,6 +199,19 @@ def test_notebooks_in_one_folder_have_a_list_each(
         assert listed.read_text() == f"{folder / 'good.jpg'} 0\n"
 
 
+@pytest.mark.parametrize("name", ["pipe", "pipe.v2", "pipe.v2.py"])
+def test_the_list_is_where_a_program_of_any_name_reads_it(
+    name: str, small_photos: list[bytes], tmp_path: Path
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "good.jpg").write_bytes(small_photos[0])
+    made = wb.export(a_graph(), data=tmp_path / "data", skip_bad=True)
+    written, listed = made.write(tmp_path / name)
+    program: dict[str, Any] = {"__file__": str(written), "__name__": "program"}
+    exec(written.read_text(), program)
+    assert program["GOOD_DATA"] == str(listed)
+
+
 def test_what_cannot_be_skipped_is_told(small_photos: list[bytes], tmp_path: Path) -> None:
     with pytest.raises(wb.ArgumentError, match="Give data"):
         wb.export(a_graph(), skip_bad=True)

@@ -59,8 +59,10 @@ class GoodData:
     def sources(self, program: Path) -> dict[Path, Path]:
         """The files and folders that belong next to a program, and where they are now."""
         names = {ending.split(os.sep)[0] for ending in self.endings.values()}
+        # As programs form the path: only these two suffixes are left out.
+        stem = program.name.removesuffix(".py").removesuffix(".ipynb")
         return {
-            program.with_name(program.stem + name): Path(self._folder.name, _STEM + name)
+            program.with_name(stem + name): Path(self._folder.name, _STEM + name)
             for name in sorted(names)
         }
 
