@@ -150,7 +150,7 @@ def test_an_ordinary_folder_is_read_by_dali_itself(animals: Path) -> None:
     "target", ["script", "pytorch", "jax", "dynamic", "tensorflow", "ray", "notebook", "triton"]
 )
 def test_a_program_that_would_read_hidden_folders_says_so(animals: Path, target: str) -> None:
-    words = "DALI reads hidden folders such as .ipynb_checkpoints as classes."
+    words = "DALI reads hidden folders such as .ipynb_checkpoints as classes"
     graph = load_recipe("imagenet-eval")
     for data in (None, str(animals)):
         text = export(graph, target, data=data).main.text

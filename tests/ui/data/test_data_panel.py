@@ -238,7 +238,7 @@ def test_files_that_only_the_preview_left_out_are_told_beside_the_code(
     _, screen = make(tmp_path)
     screen.wait(lambda s: s["data", "summary"]["counted"] and s.picture, "a picture")
     assert screen["data", "summary"]["at_fault"] == ""
-    told = "At least 1 file of the data is bad, and one ends this program. `workbench check "
+    told = "At least 1 file of the data is bad, and one ends this program. Export with 'Skip "
     screen.wait(lambda s: s["code", "note"].startswith(told), "the note")
 
 
