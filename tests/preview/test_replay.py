@@ -208,6 +208,20 @@ def test_graphs_that_compute_with_a_draw_are_refused(shapes: Path) -> None:
         wb.replay(load_recipe("key-points"), "000000.jpg", values, shapes / "coco/keypoints.json")
 
 
+def test_of_several_data_sets_the_one_that_the_graph_reads_is_used(
+    photos: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    file = next(photos.glob("*/*.jpg"))
+    graph = wb.read(str(photos)).decode().resize(size=(8, 8))
+    both = {"others": str(tmp_path / "other"), "data": str(photos)}
+    shown = wb.replay(graph, file.relative_to(photos), {}, both)
+    assert shown.images[0].shape == (8, 8, 3)
+    wrong = {"others": str(photos), "more": str(photos)}
+    with pytest.raises(wb.DataError, match="data has others, more, and the graph reads data"):
+        wb.replay(graph, file.relative_to(photos), {}, wrong)
+
+
 def test_a_sequence_of_a_video_is_not_shown_again(shapes: Path) -> None:
     with pytest.raises(wb.DataError, match="a video has several sequences"):
         wb.replay(wb.read(shapes / "video"), "arrow/arrow_1.avi", {}, shapes / "video")

@@ -16,6 +16,7 @@ from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.graph.edits.edit import set_setting
+from workbench.graph.execution.dataset_parameters import parameter_of
 from workbench.graph.model import GRAPH, Graph, Source
 from workbench.graph.resolved import resolve
 from workbench.graph.variants.samples import with_values
@@ -65,7 +66,12 @@ def replay(
             f"{file}: a video has several sequences of frames, and its name does not tell which of "
             "them a sample is."
         )
-    dataset = next(iter(given.values()))
+    name = parameter_of(sources[0]) or ""
+    if name not in given and len(given) > 1:
+        raise DataError(
+            f"data has {', '.join(given)}, and the graph reads {name}. Give what the loader read."
+        )
+    dataset = given[name] if name in given else next(iter(given.values()))
     if sources[0].op != "readers.file":
         dataset = replace(dataset, kind=sources[0].kind)  # an archive is opened for what is read
     found = _sample(dataset, os.fspath(file))
