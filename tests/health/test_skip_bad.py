@@ -1,4 +1,4 @@
-"""Programs that skip bad files read every good file once; what is wrong with a list is told."""
+"""Programs that skip bad files read each good file once, and name what is wrong with a list."""
 
 from __future__ import annotations
 
@@ -210,6 +210,20 @@ def test_the_list_is_where_a_program_of_any_name_reads_it(
     program: dict[str, Any] = {"__file__": str(written), "__name__": "program"}
     exec(written.read_text(), program)
     assert program["GOOD_DATA"] == str(listed)
+
+
+def test_no_facts_omit_the_warnings_about_the_good_files_too(
+    small_photos: list[bytes], tmp_path: Path
+) -> None:
+    for label in ("a", "b"):
+        (tmp_path / label).mkdir()
+        for number in range(8):
+            (tmp_path / label / f"{number}.jpg").write_bytes(small_photos[number])
+    (tmp_path / "a" / "bad.jpg").write_bytes(b"words")
+    graph = set_setting(wb.read(str(tmp_path)).decode().resize(size=(8, 8)), batch_size=4)
+    told = wb.export(graph, data=tmp_path, skip_bad=True).main.text
+    assert "Warning: " in told
+    assert "Warning: " not in wb.export(graph, data=tmp_path, skip_bad=True, facts={}).main.text
 
 
 def test_what_cannot_be_skipped_is_told(small_photos: list[bytes], tmp_path: Path) -> None:

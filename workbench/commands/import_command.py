@@ -144,7 +144,7 @@ def import_command(
 ) -> None:
     """Bring a DALI pipeline back as a graph, and report what did not come across as it was.
 
-    SOURCE is a script (.py) or notebook (.ipynb), which is RUN but for what stands under __main__,
+    SOURCE is a script (.py) or notebook (.ipynb), which is RUN without what is under __main__,
     or a pipeline that DALI serialised (.dali). A script without DALI is read for a composition of
     torchvision, Albumentations, Kornia or timm, installed or not; .yaml and .json for one that
     Albumentations saved.

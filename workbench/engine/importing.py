@@ -96,8 +96,8 @@ def from_file(
     without running anything if the code is unchanged, formatting and comments aside: if it is the
     code that the graph gives. The report says so, or why the graph is not used.
 
-    **Any other script or notebook is run**, in a process of its own, but for what stands under
-    ``__main__``; it is stopped where it would run, serialise or draw a pipeline, and of what comes
+    **Any other script or notebook is run**, in a process of its own, without what is under
+    ``__main__``. It is stopped where it would run, serialise or draw a pipeline, and of what comes
     after only functions, classes and imports are read. It writes no files. Modules that are not
     installed are stood in for, a top-level line that fails does not end it, and the report names
     both.

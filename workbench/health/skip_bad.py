@@ -32,18 +32,23 @@ def export(
 ) -> Export:
     """The graph as code for a target; nothing is written before ``write`` of the result.
 
-    ``catalog`` is that of the installed DALI by default. ``with_`` is empty, ``training``: a
-    loop that trains comes with a loader, or ``samples``: batches of ``pytorch``, ``lightning`` and
-    ``jax`` also have the file name and the random values of each sample, which ``wb.replay`` shows
-    again. ``training+samples`` is both. ``capture`` is DALI's capture mode, for ``dynamic``.
-    ``data`` is what the code will read, if it is known: the
-    code lists the files of a folder without class folders, and its docstring the warnings about
-    the data. ``facts`` are those of ``data`` by parameter, if they were read before
-    (``workbench.sources.data_facts``); ``{}`` omits these warnings. The main file carries the
-    graph in a comment at its end, by which ``from_file`` reads it back exactly and without running
-    it, unless ``plain``. ``skip_bad`` decodes all of
-    ``data`` as ``check_folder`` does, and the program reads a list of the samples that are neither
-    bad nor damaged (of records links and an index), which is next to it.
+    ``catalog`` is that of the installed DALI by default. ``with_`` is empty or one of these:
+
+    - ``training``: a loop that trains comes with a loader.
+    - ``samples``: batches of ``pytorch``, ``lightning`` and ``jax`` also have the file name and
+      the random values of each sample, which ``wb.replay`` shows again.
+    - ``training+samples``: both.
+    - ``capture``: DALI's capture mode, for ``dynamic``.
+
+    ``data`` is what the code will read, if it is known: the code lists the files of a folder
+    without class folders, and its docstring the warnings about the data. ``facts`` are those of
+    ``data`` by parameter, if they were read before (``workbench.sources.data_facts``); ``{}``
+    omits these warnings. With ``skip_bad`` other facts are read anew, of the good samples.
+
+    ``skip_bad`` decodes all of ``data`` as ``check_folder`` does, and the program reads a list of
+    the samples that are neither bad nor damaged (of records links and an index), which is next to
+    it. The main file carries the graph in a comment at its end, by which ``from_file`` reads it
+    back exactly and without running it, unless ``plain``.
 
     Raises GraphFaultsError where the graph cannot run, GraphExportError where it cannot go to the
     target or there is no such target; with ``skip_bad`` also ArgumentError without ``data``,
@@ -63,7 +68,8 @@ def export(
     graph = with_datasets(graph, datasets)
     without_check(graph, target, catalog, with_, datasets)
     good, _ = without_bad(read_as(graph, datasets))
-    return export_all(graph, target, catalog, with_=with_, plain=plain, good=good)
+    omitted: Mapping[str, DataFacts] | None = None if facts is None or facts else {}
+    return export_all(graph, target, catalog, with_=with_, facts=omitted, plain=plain, good=good)
 
 
 def without_check(
