@@ -60,7 +60,7 @@ def naming_bad_files(listed: str) -> Any:
                 raise RuntimeError(
                     f"{file} cannot be read or decoded; "
                     f"`workbench check {place} --full --good {place}` takes it off the list"
-                ) from None
+                ) from error
 
         return call
 
