@@ -11,15 +11,15 @@ from hypothesis import settings
 EXAMPLES = 20
 """Examples of a Hypothesis test that names no number, in the profile ``quick``."""
 THOROUGH_EXAMPLES = 1000
-"""The same in the profile ``thorough``, of which each commit runs a share in CI."""
+"""The same in the profile ``thorough``. CI runs a share of these tests with each commit."""
 SOAK_EXAMPLES = 10_000
 """The same in the profile ``soak``."""
 
 
 def examples(quick: int, thorough: int | None = None) -> settings:
-    """So many examples in the profile ``quick``, and ``thorough`` (20 times as many) in that one.
+    """Settings with ``quick`` examples in that profile and ``thorough`` in the other.
 
-    The profile ``soak`` has as many times more as it has for tests that name no number.
+    By default ``thorough`` is 20 times ``quick``. The profile ``soak`` has 10 times ``thorough``.
     """
     profile = settings().max_examples
     if profile == EXAMPLES:

@@ -205,7 +205,7 @@ def test_a_serialised_pipeline(tmp_path: Path) -> None:
     assert canonical(from_file(path).graph).regions == canonical(from_pipeline(pipe).graph).regions
 
 
-# A plain script of a loop, or of a table of which body runs, gives the same pixels.
+# A script without its graph gives the same pixels, also with a loop or a choice of bodies.
 
 TURN_BATCHES = 2
 

@@ -108,7 +108,7 @@ def killed(module: Any, data: str) -> Any:
     import psutil
 
     photos = module.Photos(data)
-    # So many batches that the workers have some left to read after the first one.
+    # Enough batches that the workers are still reading after the first one.
     order = [index % len(photos) for index in range(160)]
     with module.make_loader(module.build_pipeline(), photos, Fixed(order)) as loader:
         message = ""
@@ -172,7 +172,7 @@ def left_early(module: Any, data: str) -> Any:
 
 
 def classes(module: Any, data: str) -> Any:
-    """Whether an output that DALI makes of the labels is that of the labels beside it."""
+    """Whether the labels that pass through DALI equal those that do not."""
     photos = module.Photos(data)
     with module.make_loader(module.build_pipeline(), photos) as loader:
         return [batch["classes"].argmax(1).tolist() == batch["labels"].tolist() for batch in loader]

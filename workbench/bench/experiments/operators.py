@@ -240,7 +240,7 @@ def _gives_sizes(nodes: list[Node]) -> bool:
 
 
 def base_of(op: str) -> str:
-    """The graph that an operator's cost is told from."""
+    """The name of the graph without the operator: the difference is the operator's cost."""
     return DECODING if op in SIZES else NOTHING
 
 

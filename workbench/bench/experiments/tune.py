@@ -231,7 +231,7 @@ _TOLD = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One of them: the share of the time that it was busy, None where nothing tells."""
+    """A resource of the machine; ``busy`` is the share of the time, or None if it is not known."""
 
     name: str
     busy: float | None
@@ -246,7 +246,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """What a setting used, and what is left. ``limit`` is in imgs/s, None where it is not known."""
+    """How busy each resource was at a setting. ``limit`` is in imgs/s, or None if not known."""
 
     resources: tuple[Resource, ...]
     rate: float

@@ -179,7 +179,7 @@ class Loader:
         if self.failed:
             raise RuntimeError("DALI's pipeline has failed before. Make another one.")
         if isinstance(self.batches.sampler, DistributedSampler):
-            self.batches.sampler.set_epoch(self.epoch)  # it shuffles anew
+            self.batches.sampler.set_epoch(self.epoch)  # another order in each epoch
         self.epoch += 1
         gc.collect()  # a forked worker that frees an old pipeline would wait for its threads
         ahead: deque[tuple[Tensor, Future[Any]]] = deque()
