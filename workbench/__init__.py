@@ -79,9 +79,9 @@ if TYPE_CHECKING:
         load_recipes,
         outputs,
         random,
+        read,
         read_graph,
     )
-    from workbench.graph.builder import read
     from workbench.graph.builder.function_node import FunctionNode, node, numba_node
     from workbench.graph.checks.check_warnings import check_warnings
     from workbench.graph.user_functions.own_code import trust_graph

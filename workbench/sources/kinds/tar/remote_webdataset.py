@@ -55,7 +55,6 @@ class RemoteWebDataset(Bucket):
     reader = staticmethod(read_shards)
     helpers: tuple[Any, ...] = (list_remote_shards,)
     imports: tuple[str, ...] = ("re",)
-    sample = "webdataset"
 
     def _cloud(self, dataset: Dataset) -> Bucket:
         return _CLOUDS[dataset.location.partition("://")[0]]
