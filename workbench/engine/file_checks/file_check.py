@@ -29,7 +29,6 @@ from workbench.sources import (
     header_of,
     orientation,
     unreadable_reason,
-    upright_size,
 )
 
 _ENDINGS = {
@@ -111,7 +110,7 @@ def _look(image: ImageFile.ImageFile, file: Sample) -> Iterator[Finding]:
         yield Finding("animated", "several pictures; the first is decoded")
     if wrong := misread_reason(image):
         yield Finding("wrong pixels", wrong)
-    yield from targets_fit(file, upright_size(image))
+    yield from targets_fit(file, image)
 
 
 def _has_trailer(file: Any, trailer: bytes) -> bool:

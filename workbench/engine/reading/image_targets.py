@@ -9,14 +9,18 @@ from PIL import Image
 from workbench.engine.reading.encoded_images import pillow_warnings_ignored
 from workbench.engine.reading.findings import KINDS, Finding
 from workbench.sources import Sample, upright_size
+from workbench.sources.common.image_sides import LAST_UPRIGHT, orientation
 
 
-def targets_fit(file: Sample, sides: tuple[int, int]) -> Iterator[Finding]:
+def targets_fit(file: Sample, image: Image.Image) -> Iterator[Finding]:
     """Whether the targets of an image were written for one of its width and height."""
+    sides = upright_size(image)
     shown = "×".join(map(str, sides))
     if file.sides and tuple(file.sides) != sides:
         wanted = "×".join(map(str, file.sides))
-        yield Finding("annotated size", f"its annotations are for {wanted}, and it is {shown}")
+        turned = (orientation(image) or 0) > LAST_UPRIGHT and tuple(file.sides) == sides[::-1]
+        how = " after EXIF turns it: set adjust_orientation to False" if turned else ""
+        yield Finding("annotated size", f"its annotations are for {wanted}, and it is {shown}{how}")
     if file.remark:
         yield Finding("box", file.remark)
     if file.mask:
@@ -36,10 +40,10 @@ def header_findings(file: Sample) -> Iterator[Finding]:
     """
     try:
         with pillow_warnings_ignored(), file.open() as opened, Image.open(opened) as image:
-            sides = upright_size(image)
+            found = [*targets_fit(file, image)]
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
         return
-    yield from targets_fit(file, sides)
+    yield from found
 
 
 def mask_fault(file: Sample) -> str:

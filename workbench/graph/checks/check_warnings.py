@@ -35,6 +35,8 @@ _MIRRORS = {
 _SIDE = re.compile(r"(?<![a-z])(left|right|l|r)(?![a-z])")
 _BUFFERED = ("readers.webdataset", "readers.tfrecord", "readers.mxnet", "readers.caffe")
 """Readers that shuffle in a buffer only; DALI's readers of files shuffle the whole list first."""
+_PLACED = ("boxes", "points", "mask")
+"""Kinds of annotations that have a place in an image."""
 DEFAULT_FILL = 1024
 """DALI's default of ``initial_fill``."""
 
@@ -66,6 +68,7 @@ def active_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Faults
             *_sides(typed, facts),
             *_order(active, facts),
             *box_warnings(active, facts),
+            *_orientation(active, typed.catalog, facts),
             *_unusable(active, facts),
             *_silent(active, facts),
             *_random_functions(active),
@@ -352,6 +355,42 @@ def enough_fill(labels: Sequence[int], batch_size: int) -> int:
     while fill < len(labels) and class_share(labels, batch_size, fill) < 0.9:
         fill *= 2
     return min(fill, max(len(labels), 1))
+
+
+def _orientation(graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
+    """Nodes that turn images as EXIF says, or do not, unlike what their annotations are for."""
+    read = {port for node in graph.walk() for port in node.inputs.values()}
+    read |= {*graph.outputs.values()}
+    for source in graph.sources:
+        found = facts_of(source, facts)
+        ports = {Port(source.id, p.name) for p in catalog[source.op].outputs if p.kind in _PLACED}
+        if not found.turned or read.isdisjoint(ports):
+            continue
+        number = f"{found.turned:,} image{'s' * (found.turned != 1)}"
+        for node in graph.walk():
+            spec = catalog.find(node.op)
+            if spec is None or "adjust_orientation" not in spec.args:
+                continue
+            if all(port.node != source.id for port in node.inputs.values()):
+                continue
+            turns = bool(node.args.get("adjust_orientation", True))
+            if found.annotated == "stored" and turns:
+                message = f"EXIF turns {number}, whose annotations are for the image as stored"
+                remedy = "Set adjust_orientation to False."
+            elif found.annotated == "upright" and not turns:
+                message = f"{number} stay as stored, whose annotations are for the turned image"
+                remedy = "Set adjust_orientation to True."
+            elif not found.annotated and "adjust_orientation" not in node.args:
+                message = (
+                    f"EXIF turns or mirrors {number}, and the data do not say whether annotations "
+                    "are for the image before or after that"
+                )
+                remedy = "Look at the preview, and set adjust_orientation to True or False."
+            else:
+                continue
+            about = str(found.annotated == "upright")
+            message += f"; the first is {found.first_turned}"
+            yield Fault(node.id, "adjust_orientation", message, remedy, "orientation", about)
 
 
 def _unusable(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:

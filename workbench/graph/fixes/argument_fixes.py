@@ -262,3 +262,12 @@ def fix_box_layout(case: Case) -> Iterator[FixCandidate]:
 def fix_silent(case: Case) -> Iterator[FixCandidate]:
     """Let the decoder output floats."""
     yield "Set dtype to FLOAT", case.set("dtype", "FLOAT")
+
+
+@remedy("orientation")
+def fix_orientation(case: Case) -> Iterator[FixCandidate]:
+    """Let an operator turn images as their annotations are."""
+    yield (
+        f"Set adjust_orientation to {case.about}",
+        case.set("adjust_orientation", case.about == "True"),
+    )

@@ -21,19 +21,22 @@ FaultCode = Literal[
     "same_dtype", "channels", "layout", "relayout", "constant", "shapes", "zero", "index",
     "control", "draw", "bodies", "branches", "muted", "unfollowed", "unmoved", "polygons",
     "untrusted", "covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable",
-    "random", "without_area", "box_layout", "silent",
+    "random", "without_area", "box_layout", "silent", "orientation",
 ]  # fmt: skip
 """What kind of fault it is: ``graph/fixes`` has remedies for each."""
 
 WARNINGS: frozenset[FaultCode] = frozenset(
     {
         *("covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable", "random"),
-        *("without_area", "box_layout", "silent"),
+        *("without_area", "box_layout", "silent", "orientation"),
     }
 )
 """Those that do not stop a run: ``check_warnings`` finds them."""
 DATA_WARNINGS: frozenset[FaultCode] = frozenset(
-    {"sides", "unshuffled", "buffer", "overhang", "unusable", "without_area", "silent"}
+    {
+        *("sides", "unshuffled", "buffer", "overhang", "unusable", "without_area", "silent"),
+        "orientation",
+    }
 )
 """Those of them that depend on the data."""
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from typing import Literal
 
 from workbench.errors import WorkbenchError
 from workbench.sources.common.dataset import Dataset, load_source
 from workbench.sources.common.float_wav import SOUND_HEAD, float_rate
+from workbench.sources.common.image_sides import ImageHeader, image_header
 from workbench.sources.common.source_kind import Sample
 from workbench.sources.common.target_faults import OVER_EDGE, WITHOUT_AREA
 
 MOST_READ = 20_000
 """Samples whose labels are read, from the first one on."""
 _MOST_HEADS = 1_000
-"""Sounds whose headers are read."""
+"""Sounds and annotated images whose headers are read."""
 _MOST_CACHED = 8
 
 
@@ -41,6 +44,14 @@ class DataFacts:
     first_without_area: str = ""
     float_rates: tuple[int, ...] = ()
     """Sample rates of the WAV files of floats among the first 1,000 sounds."""
+    turned: int = 0
+    """Images with annotations, of the first 1,000, that their EXIF orientation turns or mirrors."""
+    annotated: Literal["", "stored", "upright"] = ""
+    """Which of their sizes the annotations of turned images have: that before or after turning.
+    Empty where no annotation tells a size that differs, or where some tell one and some the other.
+    """
+    first_turned: str = ""
+    """The name of the first of these images."""
     more: bool = False
     """Whether the data have more samples than the 20,000 that were read."""
 
@@ -83,6 +94,7 @@ def _read(dataset: Dataset) -> DataFacts:
     names = source.key_point_names(dataset)
     class_names = source.class_names(dataset)
     outside = [each for each in samples if each.remark.endswith(OVER_EDGE)]
+    turned = _turned(samples) if source.targets and on_disk else {}
     without_area = [each for each in samples if f" {WITHOUT_AREA} " in each.remark]
     return DataFacts(
         labels if len({*labels}) > 1 else (),
@@ -93,6 +105,9 @@ def _read(dataset: Dataset) -> DataFacts:
         _first(outside),
         _first(without_area),
         float_rates=_float_rates(samples) if source.noun == "sound" else (),
+        turned=len(turned),
+        annotated=_annotated([*turned.items()]),
+        first_turned=next((each.name for each in turned), ""),
         more=more,
     )
 
@@ -107,6 +122,26 @@ def _is_empty(sample: Sample) -> bool:
 
 def _first(samples: Sequence[Sample]) -> str:
     return f"{samples[0].name}: {samples[0].remark}" if samples else ""
+
+
+def _turned(samples: Sequence[Sample]) -> dict[Sample, ImageHeader]:
+    """The samples whose EXIF orientation turns or mirrors them, with their headers."""
+    found = {}
+    for each in samples[:_MOST_HEADS]:
+        with suppress(OSError):  # its fault is reported elsewhere
+            header = None if each.fault else image_header(each)
+            if header and header.orientation != 1:
+                found[each] = header
+    return found
+
+
+def _annotated(turned: Sequence[tuple[Sample, ImageHeader]]) -> Literal["", "stored", "upright"]:
+    """See ``DataFacts.annotated``."""
+    telling = [(tuple(each.sides), header) for each, header in turned if each.sides]
+    telling = [(sides, header) for sides, header in telling if header.stored != header.upright]
+    if telling and all(sides == header.stored for sides, header in telling):
+        return "stored"
+    return "upright" if telling and all(s == h.upright for s, h in telling) else ""
 
 
 def _float_rates(samples: Sequence[Sample]) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample
 from workbench.sources.common.annotated import AnnotatedBoxes, names_of_numbers
-from workbench.sources.common.image_sides import sides_in
+from workbench.sources.common.image_sides import image_header
 from workbench.sources.common.target_faults import box_fault, box_remark
 from workbench.sources.kinds.tar._tar_samples import with_component
 from workbench.sources.kinds.tar.webdataset import (
@@ -163,7 +163,8 @@ class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
             if sample.fault or content is None:
                 yield sample._replace(label=0, fault=sample.fault or missing)
                 continue
-            sides = sides_in(sample) or (None, None)
+            header = image_header(sample)
+            sides = header.upright if header else (None, None)
             fault = _fault(content, *sides)
             boxes = [] if fault else [one["bbox"] for one in _listed(content)]
             found = [(box, box_remark(box, *sides)) for box in boxes]
