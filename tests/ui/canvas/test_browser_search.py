@@ -1,4 +1,4 @@
-"""The search, the palette and saved blocks in a browser, by keyboard and by mouse."""
+"""The search, the palette and saved snippets in a browser, by keyboard and by mouse."""
 
 from __future__ import annotations
 
@@ -295,11 +295,11 @@ def test_it_is_walked_through_and_added_from_by_keyboard(host: Host, photos: Pat
     expect(canvas.locator("[data-wb=palette]")).to_have_count(0)
 
 
-# Nodes saved as a block and put in elsewhere, in a real browser by keyboard alone.
+# Nodes saved as a snippet and put in elsewhere, in a real browser by keyboard alone.
 
 
 @pytest.mark.thorough
-def test_a_block_is_saved_found_put_in_and_removed(host: Host, photos: Path) -> None:
+def test_a_snippet_is_saved_found_put_in_and_removed(host: Host, photos: Path) -> None:
     page = open_page(host, photos, small())
     node(page, "rotate").click()
     inspected(page, "rotate")
@@ -308,10 +308,10 @@ def test_a_block_is_saved_found_put_in_and_removed(host: Host, photos: Path) -> 
     page.keyboard.type("Tilted a bit")
     expect(options(page).first).to_contain_text("Save as “Tilted a bit”")
     page.keyboard.press("Enter")
-    expect(part(page, "bar")).to_contain_text("The block 'Tilted a bit' is saved")
+    expect(part(page, "bar")).to_contain_text("The snippet 'Tilted a bit' is saved")
     expect(node(page, "rotate")).to_be_focused()
 
-    choose(page, "tilted", "template:block:Tilted a bit")
+    choose(page, "tilted", "template:snippet:Tilted a bit")
     inspected(page, "rotate_2")
     graph = held(host)
     assert graph.node("rotate_2").inputs["data"].node == "rotate"

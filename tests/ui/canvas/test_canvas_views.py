@@ -1,4 +1,4 @@
-"""What the canvas shows of a graph: nodes, frames, notes, and saved blocks."""
+"""What the canvas shows of a graph: nodes, frames, notes, and saved snippets."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ from workbench.ui.canvas.canvas_views import (
 )
 from workbench.ui.canvas.insertions import apply_insertion
 from workbench.ui.contract.actions import canvas, parse_action
-from workbench.ui.contract.actions.canvas import AddTemplate, RemoveBlock, SaveBlock
+from workbench.ui.contract.actions.canvas import AddTemplate, RemoveSnippet, SaveSnippet
 from workbench.ui.contract.components import ACTIONS
 from workbench.ui.contract.views import EdgeEntry, NodeEntry
 from workbench.ui.state.step_labels import step_label
 from workbench.ui.state.view_state import ViewState, check_before_run
 from workbench.ui.storage.autosave import state_folder
-from workbench.ui.storage.saved_blocks import (
+from workbench.ui.storage.saved_snippets import (
     PREFIX,
-    block_entries,
-    remove_block,
-    save_block,
-    saved_blocks,
+    remove_snippet,
+    save_snippet,
+    saved_snippets,
+    snippet_entries,
 )
 
 # What the canvas draws of a graph.
@@ -249,7 +249,7 @@ def test_a_copy_of_a_whole_body_brings_its_notes() -> None:
     assert done(noted, "paste", text=part, x=0, y=0).layout.notes == layout.notes
 
 
-# Blocks that a person saved, in the state folder, and what the canvas does with them.
+# Snippets that a person saved, in the state folder, and what the canvas does with them.
 
 NAME = "Turned / blurred.."
 OTHER = chain_graph("resize", "flip")
@@ -262,33 +262,35 @@ def state() -> ViewState:
 
 
 def save(state: ViewState, name: str = NAME, *nodes: str) -> str:
-    return save_block(state, CATALOG, SaveBlock(list(nodes or ("rotate", "gaussian_blur")), name))
+    return save_snippet(
+        state, CATALOG, SaveSnippet(list(nodes or ("rotate", "gaussian_blur")), name)
+    )
 
 
 def test_one_is_saved_replaced_put_in_and_removed(state: ViewState) -> None:
     assert "is saved" in save(state)
     assert "is replaced" in save(state)
-    assert [block.name for block in saved_blocks()] == [NAME]
+    assert [snippet.name for snippet in saved_snippets()] == [NAME]
     assert len(list((state_folder() / "blocks").iterdir())) == 1
-    (entry,) = block_entries(state.blocks)
+    (entry,) = snippet_entries(state.snippets)
     assert (entry["name"], entry["nodes"]) == (PREFIX + NAME, ["rotate", "gaussian_blur"])
     for place in ({"after": "resize"}, {"edge": "flip:data"}, {"after": "flip"}):
         action = AddTemplate(PREFIX + NAME, sound=True, **place)
         document, selected = apply_insertion(Document(OTHER), CATALOG, action)
         assert selected == ["gaussian_blur"]
         assert check_graph(document.graph, CATALOG) == ()
-    remove_block(state, RemoveBlock(NAME))
-    assert (saved_blocks(), state.blocks) == ((), ())
+    remove_snippet(state, RemoveSnippet(NAME))
+    assert (saved_snippets(), state.snippets) == ((), ())
 
 
 def test_what_is_none_is_refused_and_named(state: ViewState) -> None:
     with pytest.raises(GraphEditError, match="There are: none"):
-        remove_block(state, RemoveBlock("x"))
-    with pytest.raises(GraphEditError, match="no block 'x'"):
+        remove_snippet(state, RemoveSnippet("x"))
+    with pytest.raises(GraphEditError, match="no snippet 'x'"):
         apply_insertion(Document(OTHER), CATALOG, AddTemplate(PREFIX + "x", after="resize"))
     with pytest.raises(GraphEditError, match="No node is selected"):
         save(state, NAME, "gone")
-    assert saved_blocks() == ()
+    assert saved_snippets() == ()
 
 
 def test_a_damaged_file_hides_no_other(state: ViewState) -> None:
@@ -296,14 +298,14 @@ def test_a_damaged_file_hides_no_other(state: ViewState) -> None:
     for name, text in {"a": "", "b": "{}", "c": "\udcff"}.items():
         path = state_folder() / "blocks" / f"{name}.json"
         path.write_text(text, encoding="utf-8", errors="surrogateescape")
-    assert [block.name for block in saved_blocks()] == [NAME]
+    assert [snippet.name for snippet in saved_snippets()] == [NAME]
 
 
 def test_a_region_is_put_in_again_renamed_and_comes_back_from_its_code(tmp_path: Path) -> None:
     graph = chain_graph("resize").with_p(0.3, lambda x: x.rotate(angle=5).saturation(saturation=2))
     state = ViewState(check_before_run(graph, CATALOG, describe_machine()))
     save(state, NAME, "branch")
-    (entry,) = block_entries(state.blocks)
+    (entry,) = snippet_entries(state.snippets)
     assert entry["summary"] == "Saved by you: if, rotate, saturation."
     document, places = Document(graph), ["branch", "branch_2"]
     for place in places:

@@ -1,1 +1,1 @@
-"""Templates and blocks: several nodes that are added under one name."""
+"""Templates and snippets: several nodes that are added under one name."""

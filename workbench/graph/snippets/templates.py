@@ -15,11 +15,11 @@ from workbench.graph.edits.connect import connect, set_output
 from workbench.graph.edits.edit import free_id, free_seed, ports_at
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.scoped import scoped
-from workbench.graph.snippets.blocks import Block, branch_block
+from workbench.graph.snippets.saved import Snippet, branch_snippet
 from workbench.graph.types.devices import port_kind
 from workbench.graph.types.shapes import infer_types
 
-Part = Template | Block
+Part = Template | Snippet
 """What is put into a graph as one: of the catalogue, or saved by a person."""
 
 
@@ -63,8 +63,8 @@ def insert_template_on_edge(
 
 
 def _branch(graph: Graph, catalog: Catalog, part: Part, source: Port) -> tuple[Graph, Port]:
-    if isinstance(part, Block):
-        return branch_block(graph, catalog, part, source)
+    if isinstance(part, Snippet):
+        return branch_snippet(graph, catalog, part, source)
     graph, out = branch_template(graph, catalog, part, source)
     return graph, _output(graph, catalog, out)
 
@@ -73,8 +73,8 @@ def branch_template(
     graph: Graph, catalog: Catalog, template: Part, source: Port
 ) -> tuple[Graph, str]:
     """Add a template that is fed by ``source``, beside what that feeds already."""
-    if isinstance(template, Block):
-        graph, given = branch_block(graph, catalog, template, source)
+    if isinstance(template, Snippet):
+        graph, given = branch_snippet(graph, catalog, template, source)
         return graph, given.node
     if port_kind(graph, catalog, source) != "image":
         kind = port_kind(graph, catalog, source)

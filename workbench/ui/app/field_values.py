@@ -46,8 +46,8 @@ from workbench.ui.state.view_state import (
     shuffles_files,
     warnings_of,
 )
-from workbench.ui.storage.saved_blocks import block_entries
 from workbench.ui.storage.saved_draws import saved_draw_entries
+from workbench.ui.storage.saved_snippets import snippet_entries
 
 Fields = dict[str, dict[str, Any]]
 """Component -> field -> value."""
@@ -144,7 +144,7 @@ def graph_fields(
             "notes": memo(note_entries, layout, shown),
             "selected": state.selected,
             "fragment": memo(_fragment, shown, layout, state.selected),
-            "blocks": memo(block_entries, state.blocks),
+            "snippets": memo(snippet_entries, state.snippets),
             "copied_code": state.copied_code,
             "connect_targets": state.connect_targets,
             "compatible_ops": state.compatible_ops,

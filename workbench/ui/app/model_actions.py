@@ -27,7 +27,7 @@ from workbench.ui.preview.batch_search import search_batch
 from workbench.ui.speed import RunAction
 from workbench.ui.state.open_actions import open_document
 from workbench.ui.state.view_state import blocking_faults, request_of
-from workbench.ui.storage.saved_blocks import change_blocks
+from workbench.ui.storage.saved_snippets import change_snippets
 
 if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
@@ -85,8 +85,8 @@ def carry_out(model: ViewModel, component: str, action: Action) -> str:
             find_suggestions(state, model.graph, model.catalog, action)
         case canvas.CopyCode():
             return copy_code(state, action)
-        case canvas.SaveBlock() | canvas.RemoveBlock():
-            return change_blocks(state, model.catalog, action)
+        case canvas.SaveSnippet() | canvas.RemoveSnippet():
+            return change_snippets(state, model.catalog, action)
         case bar.Share():
             _share(model)
         case _ if isinstance(action, bar.SessionAction):

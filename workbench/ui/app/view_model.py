@@ -68,7 +68,7 @@ from workbench.ui.state.view_state import (
     warnings_before_run,
 )
 from workbench.ui.storage.autosave import state_folder
-from workbench.ui.storage.saved_blocks import saved_blocks
+from workbench.ui.storage.saved_snippets import saved_snippets
 
 
 class ViewModel:
@@ -129,7 +129,7 @@ class ViewModel:
         """The last one that could be shown."""
         self._connected = connected
         self.state = ViewState(check_before_run(self.graph, self.catalog, self.machine, roots))
-        self.state.blocks = saved_blocks()
+        self.state.snippets = saved_snippets()
         self.state.selected = initial_selection(self.graph, self.catalog)
         self.data_panel = DataPanel(data, self.lock, self._on_folder, self.roots)
         records = state_folder() / "records" if restore else None

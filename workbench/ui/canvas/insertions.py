@@ -22,7 +22,7 @@ from workbench.graph.snippets.templates import (
 from workbench.graph.storage.layout import Document
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.contract.actions import canvas
-from workbench.ui.storage.saved_blocks import PREFIX, find_block
+from workbench.ui.storage.saved_snippets import PREFIX, find_snippet
 
 Edited = tuple[Document, list[str] | None]
 """The new document and the nodes to select, or None to leave the selection."""
@@ -105,7 +105,7 @@ def _with_template(graph: Graph, catalog: Catalog, action: canvas.AddTemplate) -
 
 def _template(name: str) -> Part:
     if name.startswith(PREFIX):
-        return find_block(name.removeprefix(PREFIX))
+        return find_snippet(name.removeprefix(PREFIX))
     templates = load_templates()
     if name not in templates:
         raise CatalogError(f"{name[:40]!r} is no template. There are: {', '.join(templates)}.")

@@ -157,7 +157,7 @@ COMPONENTS: tuple[Component, ...] = (
             Field("regions", "show", [], "The same of regions.", holds=views.OperatorEntry),
             Field("categories", "show", [], "Of operators, in the order of a palette.", holds=str),
             Field("templates", "show", [], "list[TemplateEntry]", holds=views.TemplateEntry),
-            Field("blocks", "show", [], "What the person saved.", holds=views.TemplateEntry),
+            Field("snippets", "show", [], "What the person saved.", holds=views.TemplateEntry),
             Field("recipes", "show", [], "list[RecipeLine]", holds=views.RecipeLine),
             Field(
                 "arguments", "show", [], "Of the inspected node.", holds=views.ArgumentSearchEntry

@@ -20,7 +20,7 @@ from workbench.graph.model import Graph, Port, region_of
 from workbench.graph.model.faults import DATA_WARNINGS, Fault
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.snippets.blocks import Block
+from workbench.graph.snippets.saved import Snippet
 from workbench.graph.storage.layout import Document
 from workbench.graph.types.tensor_type import type_text
 from workbench.graph.types.typed_graph import TypedGraph
@@ -192,7 +192,7 @@ class ViewState:
     shared: bytes = b""
     """The picture to share, of ``shared_of``."""
     shared_of: Document | None = None
-    blocks: tuple[Block, ...] = ()
+    snippets: tuple[Snippet, ...] = ()
     """Those that the person saved."""
     copied_code: TextFile = field(default_factory=lambda: TextFile(number=0, text=""))
     """The lines that were last asked for, to be put onto the clipboard."""

@@ -1,1 +1,1 @@
-"""What is kept on disk: sessions, recent work, saved blocks and draws."""
+"""What is kept on disk: sessions, recent work, saved snippets and draws."""

@@ -229,15 +229,15 @@ class Fold(Action, tag="fold", frozen=True):
     node: str
 
 
-class SaveBlock(Action, tag="save_block", frozen=True):
+class SaveSnippet(Action, tag="save_snippet", frozen=True):
     """Keep nodes under a name, to be put into any graph; one of this name is replaced."""
 
     nodes: list[str]
     name: str
 
 
-class RemoveBlock(Action, tag="remove_block", frozen=True):
-    """Remove a block that was saved."""
+class RemoveSnippet(Action, tag="remove_snippet", frozen=True):
+    """Remove a snippet that was saved."""
 
     name: str
 
@@ -291,7 +291,7 @@ CanvasEdit = (
     | Arrange | SetFrame | RemoveFrame | SetNote | Unfold | Fold | Collapse
 )  # fmt: skip
 CanvasAction = (
-    CanvasEdit | OpenScope | CopyCode | SaveBlock | RemoveBlock | FindConnectTargets
+    CanvasEdit | OpenScope | CopyCode | SaveSnippet | RemoveSnippet | FindConnectTargets
     | FindCompatibleOps | ListFolders | NewGraph | OpenRecipe | OpenFolder | Verify | Measure
     | Undo | Redo
 )  # fmt: skip

@@ -1057,7 +1057,7 @@ export interface CanvasFields {
   regions: OperatorEntry[];
   categories: string[];
   templates: TemplateEntry[];
-  blocks: TemplateEntry[];
+  snippets: TemplateEntry[];
   recipes: RecipeLine[];
   arguments: ArgumentSearchEntry[];
   recent_folders: string[];
@@ -1104,8 +1104,8 @@ export interface CanvasActions {
   collapse: { node: string; collapsed: boolean };
   open_scope: { scope: string };
   copy_code: { nodes: string[] };
-  save_block: { nodes: string[]; name: string };
-  remove_block: { name: string };
+  save_snippet: { nodes: string[]; name: string };
+  remove_snippet: { name: string };
   connect_targets: { node: string; output: string; edge: string };
   compatible_ops: { node: string; output: string; edge: string; how?: string; tried?: string[] };
   list_folders: {};

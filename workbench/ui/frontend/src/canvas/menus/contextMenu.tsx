@@ -17,7 +17,7 @@ import {
   openScope,
   remove,
   repeat,
-  saveBlock,
+  saveSnippet,
   search,
   unwrap,
   wrap,
@@ -188,7 +188,7 @@ function ofNode(store: CanvasStore, id: string): { label: string; entries: Entry
     { label: "Rename", keys: "F2", run: () => store.set({ renaming: id }) },
     chosen.length > 1 && { label: "Align", keys: "a", run: () => chooseAlignment(store) },
     { label: "Copy as code", keys: "Shift C", run: () => copyCode(store) },
-    { label: "Save as a block", keys: "s", run: () => saveBlock(store) },
+    { label: "Save as a snippet", keys: "s", run: () => saveSnippet(store) },
     { label: "Duplicate", keys: "Ctrl D", run: () => duplicate(store) },
     { label: "Remove", keys: "Delete", run: () => remove(store) },
   ];

@@ -7,7 +7,7 @@ import { alignmentItems, drawItems, edgeItems, NEW_OUTPUT, offerItems, outputIte
 import type { Place, Popup } from "../state/canvasState";
 import { align, ALIGNMENTS, selectedBoxes } from "../state/alignment";
 import { SearchableList } from "../search/searchableList";
-import { blockItems, PREFIXES, type Item } from "../search/searchItems";
+import { PREFIXES, snippetItems, type Item } from "../search/searchItems";
 import { connectTo, inspectedOperator } from "../state/actions";
 import { askCompatibleOps, wherePlaced } from "../search/operatorSearch";
 import { chooseFound, insertedName, searchItems, SOURCES } from "../search/search";
@@ -33,8 +33,8 @@ export function Popups() {
       return <Edges popup={popup} />;
     case "align":
       return <Align popup={popup} />;
-    case "block":
-      return <BlockName popup={popup} />;
+    case "snippet":
+      return <SnippetName popup={popup} />;
     case "draws":
       return <Draws popup={popup} />;
   }
@@ -250,12 +250,12 @@ function Align({ popup }: { popup: Of<"align"> }) {
 }
 
 /** The name under which the selected nodes are kept. */
-function BlockName({ popup }: { popup: Of<"block"> }) {
+function SnippetName({ popup }: { popup: Of<"snippet"> }) {
   const { store, close, style } = usePopup(popup);
-  const blocks = useCanvasState((state) => state.blocks);
+  const snippets = useCanvasState((state) => state.snippets);
   const items = useMemo(
-    () => blockItems(blocks).map((item) => ({ ...item, group: "Replace" })),
-    [blocks],
+    () => snippetItems(snippets).map((item) => ({ ...item, group: "Replace" })),
+    [snippets],
   );
   const typed = useCallback(
     (text: string): Item => ({
@@ -270,7 +270,7 @@ function BlockName({ popup }: { popup: Of<"block"> }) {
   );
   return (
     <SearchableList
-      title="Save as a block"
+      title="Save as a snippet"
       placeholder="Its name"
       where={popup.nodes.join(", ")}
       items={items}
@@ -282,10 +282,10 @@ function BlockName({ popup }: { popup: Of<"block"> }) {
       choose={(item) => {
         close(true);
         const known = item.id.startsWith(PREFIXES.template);
-        store.link.ask("save_block", { nodes: [...popup.nodes], name: known ? item.name : item.id });
+        store.link.ask("save_snippet", { nodes: [...popup.nodes], name: known ? item.name : item.id });
       }}
       cut={(item) => {
-        if (item.id.startsWith(PREFIXES.template)) store.link.ask("remove_block", { name: item.name });
+        if (item.id.startsWith(PREFIXES.template)) store.link.ask("remove_snippet", { name: item.name });
       }}
       close={close}
     />

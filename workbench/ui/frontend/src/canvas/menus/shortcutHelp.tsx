@@ -29,7 +29,7 @@ const KEYS: [string, string][] = [
   ["Delete", "remove it; also Backspace"],
   ["Ctrl D", "duplicate"],
   ["Ctrl C X V", "copy, cut, paste: also in another notebook"],
-  ["s", "save the selected ones as a block, for any graph"],
+  ["s", "save the selected ones as a snippet, for any graph"],
   ["Shift C", "copy the selected ones, or all, as Python code"],
   ["Ctrl A", "select all"],
   ["Ctrl Z", "undo; with Shift redo"],

@@ -47,7 +47,7 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
   const operators = useCanvasState((state) => state.operators);
   const categories = useCanvasState((state) => state.categories);
   const templates = useCanvasState((state) => state.templates);
-  const blocks = useCanvasState((state) => state.blocks);
+  const snippets = useCanvasState((state) => state.snippets);
   const regions = useCanvasState((state) => state.regions);
   const recipes = useCanvasState((state) => state.recipes);
   const selected = useCanvasState((state) => state.selected);
@@ -60,8 +60,8 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
     // Not where it is open since the page was loaded.
     if (store.dom.root.matches(":focus-within")) column.current?.querySelector("input")?.focus();
   }, []);
-  const all = { operators, categories, templates, blocks, regions, recipes, selected };
-  const known = [operators, categories, templates, blocks, regions, recipes, selected];
+  const all = { operators, categories, templates, snippets, regions, recipes, selected };
+  const known = [operators, categories, templates, snippets, regions, recipes, selected];
   const groups = useMemo(() => paletteGroups(all), known);
   const wanted = query.trim();
   const finds = useMemo(() => (wanted ? paletteFinds(all, wanted).slice(0, FOUND) : []), [wanted, ...known]);

@@ -3,7 +3,7 @@
 
 import { rank } from "../../lib/ranking";
 import type { State } from "../state/canvasState";
-import { blockItems, operatorItems, recipeItems, regionItems, templateItems, type Item } from "./searchItems";
+import { operatorItems, recipeItems, regionItems, snippetItems, templateItems, type Item } from "./searchItems";
 
 export interface PaletteGroup {
   name: string;
@@ -12,7 +12,7 @@ export interface PaletteGroup {
 
 export type PaletteState = Pick<
   State,
-  "operators" | "categories" | "templates" | "blocks" | "regions" | "recipes" | "selected"
+  "operators" | "categories" | "templates" | "snippets" | "regions" | "recipes" | "selected"
 >;
 
 const EVERYWHERE = {};
@@ -28,7 +28,7 @@ function byName(items: readonly Item[]): Item[] {
 
 /** Without what cannot be used here: only a filter finds that, with the reason. */
 export function paletteGroups(state: PaletteState): PaletteGroup[] {
-  const { operators, categories, templates, blocks, regions, recipes, selected } = state;
+  const { operators, categories, templates, snippets, regions, recipes, selected } = state;
   const usable = operators.filter((op) => !op.unusable);
   const names = [...new Set([...categories, ...usable.map((op) => op.category)])];
   const groups = names.map((name) => ({
@@ -37,7 +37,7 @@ export function paletteGroups(state: PaletteState): PaletteGroup[] {
   }));
   return [
     ...groups,
-    { name: "Blocks", items: blockItems(blocks) },
+    { name: "Snippets", items: snippetItems(snippets) },
     { name: "Templates", items: byName(templateItems(templates, EVERYWHERE, "")) },
     { name: "Regions", items: regionItems(regions, selected) },
     { name: "Recipes", items: recipeItems(recipes) },
@@ -46,12 +46,12 @@ export function paletteGroups(state: PaletteState): PaletteGroup[] {
 
 /** What a query finds among all of it, best first. */
 export function paletteFinds(state: PaletteState, query: string): Item[] {
-  const { operators, templates, blocks, regions, recipes, selected } = state;
+  const { operators, templates, snippets, regions, recipes, selected } = state;
   return rank(
     [
       ...operatorItems(operators, EVERYWHERE, ""),
       ...templateItems(templates, EVERYWHERE, ""),
-      ...blockItems(blocks),
+      ...snippetItems(snippets),
       ...regionItems(regions, selected),
       ...recipeItems(recipes),
     ],

@@ -8,7 +8,7 @@ import { commandsNow, runCommand } from "./commands";
 import { addTo } from "./operatorSearch";
 import {
   argumentItems,
-  blockItems,
+  snippetItems,
   commandItems,
   folderItems,
   nodeItems,
@@ -24,7 +24,7 @@ import {
 export const SOURCES = [
   "operators",
   "templates",
-  "blocks",
+  "snippets",
   "regions",
   "recipes",
   "nodes",
@@ -43,7 +43,7 @@ export function searchItems(
   everything: boolean,
   asked: string,
 ): Item[] {
-  const { operators, templates, blocks, regions, recipes, nodes, selected } = sources;
+  const { operators, templates, snippets, regions, recipes, nodes, selected } = sources;
   const compatibleOps = sources.compatible_ops;
   const empty = !nodes.length;
   const wrapped = place.do === "add" && !empty ? regionItems(regions, selected) : [];
@@ -51,7 +51,7 @@ export function searchItems(
     ...operatorItems(operators, compatibleOps, asked),
     ...(place.do === "add" || empty ? recipeItems(recipes, empty) : []),
     ...templateItems(templates, compatibleOps, asked),
-    ...blockItems(blocks),
+    ...snippetItems(snippets),
     ...wrapped,
   ].sort((a, b) => (b.weight ?? 0) - (a.weight ?? 0));
   if (!everything) return fitting;

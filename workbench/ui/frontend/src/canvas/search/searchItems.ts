@@ -102,12 +102,12 @@ export function templateItems(
 }
 
 /** Templates that the person made. */
-export function blockItems(blocks: readonly TemplateEntry[]): Item[] {
-  return templateItems(blocks, {}, "").map((item) => ({
+export function snippetItems(snippets: readonly TemplateEntry[]): Item[] {
+  return templateItems(snippets, {}, "").map((item) => ({
     ...item,
     name: item.label ?? item.name,
     label: "",
-    chips: ["block", ...item.chips],
+    chips: ["snippet", ...item.chips],
   }));
 }
 

@@ -43,10 +43,10 @@ export function remove(store: CanvasStore): void {
 }
 
 /** Asks for the name under which the selected nodes are kept. */
-export function saveBlock(store: CanvasStore): void {
+export function saveSnippet(store: CanvasStore): void {
   const nodes = store.get().selected.filter((id) => store.node(id)?.op);
-  if (!nodes.length) return store.say("Select what is to be a block");
-  store.set({ popup: { kind: "block", nodes } });
+  if (!nodes.length) return store.say("Select what is to be a snippet");
+  store.set({ popup: { kind: "snippet", nodes } });
 }
 
 export function duplicate(store: CanvasStore): void {

@@ -29,7 +29,7 @@ export type Popup = (
   | { kind: "edges"; node: string }
   | { kind: "draws"; node: string }
   | { kind: "align" }
-  | { kind: "block"; nodes: readonly string[] }
+  | { kind: "snippet"; nodes: readonly string[] }
 ) & {
   at?: Point;
   /** What had the focus, where that was outside of the canvas. */
@@ -51,7 +51,7 @@ export const FIELDS = {
   regions: [],
   templates: [],
   /** Templates that the person saved. */
-  blocks: [],
+  snippets: [],
   recipes: [],
   /** Arguments of the inspected node. */
   arguments: [],

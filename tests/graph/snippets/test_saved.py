@@ -13,7 +13,7 @@ from workbench.graph import Graph, Port, Settings, check_graph, load_recipe
 from workbench.graph.control_flow.wrap import wrap_in_region
 from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import randomise_arg
-from workbench.graph.snippets.blocks import Block, dump_block, load_block, make_block
+from workbench.graph.snippets.saved import Snippet, dump_snippet, load_snippet, make_snippet
 from workbench.graph.snippets.templates import (
     branch_template,
     insert_template,
@@ -24,28 +24,28 @@ CATALOG = load_catalog()
 FEW = Settings(batch_size=4)
 
 
-def made() -> tuple[Graph, Block]:
-    """A graph, and a region of it with what follows as a block."""
+def made() -> tuple[Graph, Snippet]:
+    """A graph, and a region of it with what follows as a snippet."""
     ops = ("resize", "rotate", "gaussian_blur", "crop_mirror_normalize")
     graph = chain_graph(*ops, settings=FEW)
     graph = randomise_arg(graph, CATALOG, "rotate", "angle")
     graph, region = wrap_in_region(graph, CATALOG, ["rotate"])
-    return graph, make_block(graph, CATALOG, [region, "gaussian_blur"], " Turned  and\tblurred ")
+    return graph, make_snippet(graph, CATALOG, [region, "gaussian_blur"], " Turned  and\tblurred ")
 
 
-def test_a_block_survives_its_file() -> None:
-    _, block = made()
-    assert block.name == "Turned and blurred"
-    assert load_block(dump_block(block)) == block
+def test_a_snippet_survives_its_file() -> None:
+    _, snippet = made()
+    assert snippet.name == "Turned and blurred"
+    assert load_snippet(dump_snippet(snippet)) == snippet
 
 
 def test_it_does_what_its_nodes_did(photos: Path, tmp_path: Path) -> None:
-    graph, block = made()
+    graph, snippet = made()
     plain = chain_graph("resize", "crop_mirror_normalize", settings=FEW)
     theirs = script_batches(graph, photos, 1, tmp_path)[0][0]
     for put, _ in (
-        insert_template(plain, CATALOG, block, "resize"),
-        insert_template_on_edge(plain, CATALOG, block, "crop_mirror_normalize:data"),
+        insert_template(plain, CATALOG, snippet, "resize"),
+        insert_template_on_edge(plain, CATALOG, snippet, "crop_mirror_normalize:data"),
     ):
         assert check_graph(put, CATALOG) == ()
         ours = script_batches(put, photos, 1, tmp_path)[0][0]
@@ -53,17 +53,17 @@ def test_it_does_what_its_nodes_did(photos: Path, tmp_path: Path) -> None:
         assert [node.op for node in put.walk()] == [node.op for node in graph.walk()]
     ops = ("resize", "rotate", "gaussian_blur")
     without_draws = chain_graph(*ops, settings=FEW, rotate={"angle": 20.0})
-    block = make_block(without_draws, CATALOG, ["rotate", "gaussian_blur"], "still")
-    put, _ = insert_template(chain_graph("resize", settings=FEW), CATALOG, block, "resize")
+    snippet = make_snippet(without_draws, CATALOG, ["rotate", "gaussian_blur"], "still")
+    put, _ = insert_template(chain_graph("resize", settings=FEW), CATALOG, snippet, "resize")
     ours, theirs = (script_batches(g, photos, 1, tmp_path)[0][0] for g in (put, without_draws))
     assert same(ours, theirs)
 
 
 def test_two_of_one_draw_apart() -> None:
-    _, block = made()
+    _, snippet = made()
     graph = chain_graph("resize")
     for _ in range(2):
-        graph, out = branch_template(graph, CATALOG, block, Port("resize", "output"))
+        graph, out = branch_template(graph, CATALOG, snippet, Port("resize", "output"))
         assert graph.has(out)
     seeds = [node.seed for node in graph.walk() if node.seed is not None]
     assert len(set(seeds)) == len(seeds)
@@ -72,8 +72,8 @@ def test_two_of_one_draw_apart() -> None:
 def test_a_whole_view_of_a_recipe_is_one() -> None:
     graph = load_recipe("simclr")
     inside = [node.id for node in graph.nodes if node.id.endswith("_1") and "crop" not in node.id]
-    block = make_block(graph, CATALOG, inside, "a view")
-    put, _ = insert_template(chain_graph("resize"), CATALOG, block, "resize")
+    snippet = make_snippet(graph, CATALOG, inside, "a view")
+    put, _ = insert_template(chain_graph("resize"), CATALOG, snippet, "resize")
     assert check_graph(put, CATALOG) == ()
 
 
@@ -91,7 +91,7 @@ def test_a_whole_view_of_a_recipe_is_one() -> None:
 def test_what_cannot_be_one_says_why(nodes: list[str], name: str, words: str) -> None:
     graph = chain_graph("resize", "rotate", "gaussian_blur")
     with pytest.raises(GraphEditError, match=words):
-        make_block(graph, CATALOG, nodes, name)
+        make_snippet(graph, CATALOG, nodes, name)
 
 
 def test_a_draw_that_feeds_others_too_is_to_come_along() -> None:
@@ -99,10 +99,10 @@ def test_a_draw_that_feeds_others_too_is_to_come_along() -> None:
     graph = randomise_arg(graph, CATALOG, "rotate", "angle")
     graph = connect(graph, CATALOG, Port("angle", "output"), "gaussian_blur", "sigma")
     with pytest.raises(GraphEditError, match=r"fed by angle\.output.*Select angle"):
-        make_block(graph, CATALOG, ["rotate"], "x")
+        make_snippet(graph, CATALOG, ["rotate"], "x")
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "dali-workbench-block"}'])
-def test_a_text_without_a_block_is_refused(text: str) -> None:
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "dali-workbench-snippet"}'])
+def test_a_text_without_a_snippet_is_refused(text: str) -> None:
     with pytest.raises(GraphFormatError):
-        load_block(text)
+        load_snippet(text)

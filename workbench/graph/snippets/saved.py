@@ -1,6 +1,6 @@
-"""Blocks: some nodes of a graph under a name, to be put into others.
+"""Snippets: some nodes of a graph under a name, to be put into others.
 
-A block is fed by one image and gives one. It is kept as a graph file, so that regions, draws and
+A snippet is fed by one image and gives one. It is kept as a graph file, so that regions, draws and
 settings of its nodes come along.
 """
 
@@ -23,12 +23,12 @@ from workbench.graph.storage.io import (
 )
 from workbench.graph.types.devices import port_kind
 
-FORMAT = "dali-workbench-block"
+FORMAT = "dali-workbench-block"  # the name that snippets had: saved files stay readable
 LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Snippet:
     """Nodes that were saved.
 
     ``fed`` are the inputs, node and name, that the one image goes into; ``gives`` is what comes
@@ -41,8 +41,8 @@ class Block:
     gives: Port
 
 
-def make_block(graph: Graph, catalog: Catalog, nodes: Collection[str], name: str) -> Block:
-    """The nodes, with what draws for them alone, as a block.
+def make_snippet(graph: Graph, catalog: Catalog, nodes: Collection[str], name: str) -> Snippet:
+    """The nodes, with what draws for them alone, as a snippet.
 
     Raises GraphEditError where they are fed by, or give, something else than one image, and for a
     name that is empty or longer than ``LONGEST_NAME``.
@@ -50,10 +50,10 @@ def make_block(graph: Graph, catalog: Catalog, nodes: Collection[str], name: str
     name = " ".join(name.split())
     if not 1 <= len(name) <= LONGEST_NAME:
         raise GraphEditError(
-            f"A block's name has {len(name)} characters. Give 1 to {LONGEST_NAME}."
+            f"A snippet's name has {len(name)} characters. Give 1 to {LONGEST_NAME}."
         )
     if not nodes:
-        raise GraphEditError("No node is selected: there is nothing to save as a block.")
+        raise GraphEditError("No node is selected: there is nothing to save as a snippet.")
     graph = graph.at_scope(common_scope(graph, nodes))
     inside = with_generators(graph, nodes)
     edges = graph.edges
@@ -68,67 +68,69 @@ def make_block(graph: Graph, catalog: Catalog, nodes: Collection[str], name: str
     sources = dict.fromkeys(edge.source for edge in into)
     if len(sources) != 1:
         found = f"by {', '.join(map(str, sources))}" if sources else "by nothing"
-        raise GraphEditError(f"A block is fed by one image, and these nodes {found}.")
+        raise GraphEditError(f"A snippet is fed by one image, and these nodes {found}.")
     given_out = [port for port in graph.outputs.values() if port.node in inside]
     leaving = [edge.source for edge in crossing if edge.target not in inside]
     out = dict.fromkeys(leaving + given_out)
     given = [port for port in out if port_kind(graph, catalog, port) == "image"]
     if len(given) != 1 or len(out) != 1:
         found = ", ".join(map(str, out)) or "nothing"
-        raise GraphEditError(f"A block gives one image, and these nodes give {found}.")
+        raise GraphEditError(f"A snippet gives one image, and these nodes give {found}.")
     part = replace(load_graph(copy_fragment(graph, nodes)), name=name, outputs={})
-    return Block(name, part, tuple((edge.target, edge.input) for edge in into), given[0])
+    return Snippet(name, part, tuple((edge.target, edge.input) for edge in into), given[0])
 
 
-def branch_block(graph: Graph, catalog: Catalog, block: Block, source: Port) -> tuple[Graph, Port]:
-    """Add a block that is fed by ``source``, under free ids and with draws of its own.
+def branch_snippet(
+    graph: Graph, catalog: Catalog, snippet: Snippet, source: Port
+) -> tuple[Graph, Port]:
+    """Add a snippet that is fed by ``source``, under free ids and with draws of its own.
 
-    Returns the graph and what the block gives. Raises GraphEditError where ``source`` is no image,
-    and for operators that this DALI lacks.
+    Returns the graph and what the snippet gives. Raises GraphEditError where ``source`` is no
+    image, and for operators that this DALI lacks.
     """
     kind = port_kind(graph, catalog, source)
     if kind != "image":
-        raise GraphEditError(f"The block {block.name} takes image, and {source} gives {kind}.")
-    unknown = next((node.op for node in block.part.walk() if catalog.find(node.op) is None), None)
+        raise GraphEditError(f"The snippet {snippet.name} takes image, and {source} gives {kind}.")
+    unknown = next((node.op for node in snippet.part.walk() if catalog.find(node.op) is None), None)
     if unknown is not None:
         raise GraphEditError(
-            f"The block {block.name} needs {unknown}, which this DALI has not got."
+            f"The snippet {snippet.name} needs {unknown}, which this DALI has not got."
         )
     before = graph.nodes
-    graph, renamed = add_nodes(graph, block.part)
+    graph, renamed = add_nodes(graph, snippet.part)
     at = next((n for n, node in enumerate(before, start=1) if node.id == source.node), len(before))
     graph = replace(graph, nodes=(*before[:at], *graph.nodes[len(before) :], *before[at:]))
-    for node, name in block.fed:
+    for node, name in snippet.fed:
         fed = graph.node(renamed[node])
         graph = graph.replace_node(fed.fed({name: source}))
-    return graph, Port(renamed[block.gives.node], block.gives.output)
+    return graph, Port(renamed[snippet.gives.node], snippet.gives.output)
 
 
-def dump_block(block: Block) -> str:
-    """A block as the text of a file."""
+def dump_snippet(snippet: Snippet) -> str:
+    """A snippet as the text of a file."""
     return dump_json(
         {
             "format": FORMAT,
-            "name": block.name,
-            "fed": [f"{node}.{name}" for node, name in block.fed],
-            "gives": str(block.gives),
-            "graph": graph_to_json(block.part),
+            "name": snippet.name,
+            "fed": [f"{node}.{name}" for node, name in snippet.fed],
+            "gives": str(snippet.gives),
+            "graph": graph_to_json(snippet.part),
         }
     )
 
 
-def load_block(text: str) -> Block:
-    """The block of such a text. Raises GraphFormatError for any other."""
+def load_snippet(text: str) -> Snippet:
+    """The snippet of such a text. Raises GraphFormatError for any other."""
     data = parse_json(text)
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-        raise GraphFormatError("The text holds no block.")
+        raise GraphFormatError("The text holds no snippet.")
     part = graph_from_json(data.get("graph"))
     fed = tuple(_place(part, place) for place in _list(data.get("fed")))
     node, output = _place(part, data.get("gives"))
     name = data.get("name")
     if not fed or not isinstance(name, str) or not name:
-        raise GraphFormatError("The block has no name, or nothing feeds it.")
-    return Block(name[:LONGEST_NAME], part, fed, Port(node, output))
+        raise GraphFormatError("The snippet has no name, or nothing feeds it.")
+    return Snippet(name[:LONGEST_NAME], part, fed, Port(node, output))
 
 
 def _list(value: Any) -> list[Any]:
@@ -138,5 +140,5 @@ def _list(value: Any) -> list[Any]:
 def _place(part: Graph, text: Any) -> tuple[str, str]:
     node, _, name = str(text).rpartition(".")
     if not part.has(node) or not name:
-        raise GraphFormatError(f"{str(text)[:60]!r} is no port of the block.")
+        raise GraphFormatError(f"{str(text)[:60]!r} is no port of the snippet.")
     return node, name

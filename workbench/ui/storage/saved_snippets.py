@@ -1,0 +1,107 @@
+"""Snippets that a person saved, each a file in the state folder, to be put into any graph.
+
+$XDG_STATE_HOME/dali-workbench/blocks/<name>.json      see ``workbench.graph.snippets.saved``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import quote
+
+from workbench.catalog.spec import Catalog
+from workbench.errors import GraphEditError, GraphFormatError
+from workbench.files import write_text
+from workbench.graph.snippets.saved import Snippet, dump_snippet, load_snippet, make_snippet
+from workbench.ui.contract.actions import canvas
+from workbench.ui.contract.views import TemplateEntry
+from workbench.ui.state.view_state import ViewState
+from workbench.ui.storage.autosave import state_folder
+
+MOST = 200
+"""Snippets that are listed."""
+PREFIX = "snippet:"
+"""Before a snippet's name where a template's may stand too."""
+
+
+def saved_snippets() -> tuple[Snippet, ...]:
+    """All snippets by name; without files that hold none."""
+    snippets = []
+    for path in sorted(_folder().glob("*.json"))[:MOST]:
+        try:
+            snippets.append(load_snippet(path.read_text(encoding="utf-8")))
+        except (OSError, GraphFormatError, UnicodeDecodeError):
+            continue
+    return tuple(sorted(snippets, key=lambda snippet: snippet.name.casefold()))
+
+
+def find_snippet(name: str) -> Snippet:
+    """The snippet of a name. Raises GraphEditError where there is none."""
+    snippets = {snippet.name: snippet for snippet in saved_snippets()}
+    if name not in snippets:
+        there = ", ".join(snippets) or "none"
+        raise GraphEditError(f"There is no snippet {name[:60]!r}. There are: {there}.")
+    return snippets[name]
+
+
+def change_snippets(
+    state: ViewState, catalog: Catalog, action: canvas.SaveSnippet | canvas.RemoveSnippet
+) -> str:
+    """Save or remove a snippet. Returns what to say; raises what these do."""
+    if isinstance(action, canvas.SaveSnippet):
+        return save_snippet(state, catalog, action)
+    return remove_snippet(state, action)
+
+
+def save_snippet(state: ViewState, catalog: Catalog, action: canvas.SaveSnippet) -> str:
+    """Keep nodes of the graph as a snippet, in the place of one of its name. Returns what to say.
+
+    Raises GraphEditError for nodes that are none, SaveError where the file cannot be written.
+    """
+    shown = state.checked.graph.at_scope(state.scope)
+    snippet = make_snippet(
+        shown, catalog, [n for n in action.nodes if shown.whole.has(n)], action.name
+    )
+    replaced = any(known.name == snippet.name for known in state.snippets)
+    path = _file(snippet.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, dump_snippet(snippet))
+    state.snippets = saved_snippets()
+    done = "replaced" if replaced else "saved"
+    return f"The snippet {snippet.name!r} is {done}: the palette and the search have it."
+
+
+def remove_snippet(state: ViewState, action: canvas.RemoveSnippet) -> str:
+    """Remove a snippet's file. Raises GraphEditError where there is none of the name."""
+    snippet = find_snippet(action.name)
+    _file(snippet.name).unlink(missing_ok=True)
+    state.snippets = saved_snippets()
+    return f"The snippet {snippet.name!r} is removed."
+
+
+def snippet_entries(snippets: Iterable[Snippet]) -> list[TemplateEntry]:
+    """Every snippet, as templates are listed."""
+    return [
+        {
+            "name": PREFIX + snippet.name,
+            "label": snippet.name,
+            "synonyms": ["my snippet", "saved snippet"],
+            "summary": f"Saved by you: {_told(snippet)}.",
+            "nodes": [node.op for node in snippet.part.walk()],
+        }
+        for snippet in snippets
+    ]
+
+
+def _told(snippet: Snippet) -> str:
+    """Its operators and regions, those inside these too; draws only where there is nothing else."""
+    ops = list(dict.fromkeys(node.op for node in snippet.part.walk()))
+    return ", ".join([op for op in ops if not op.startswith("random.")] or ops)
+
+
+def _folder() -> Path:
+    return state_folder() / "blocks"  # the name that snippets had
+
+
+def _file(name: str) -> Path:
+    return _folder() / f"{quote(name, safe=' ')}.json"
