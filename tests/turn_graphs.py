@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from tests.region_graphs import BATCH, CATALOG, GraphMaker
+from tests.block_graphs import BATCH, CATALOG, GraphMaker
 from workbench.catalog import Value
 from workbench.graph import Graph, Node, Port, Settings
 from workbench.graph.control_flow.kinds import SOME_OF

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.bench.fakes import MACHINE, measured, rounds
+from tests.block_graphs import branching_graph
 from tests.helpers import chain_graph, with_settings
-from tests.region_graphs import branching_graph
 from tests.thorough import one_in
 from workbench.bench.experiments.stage_verdict import (
     AGAIN,

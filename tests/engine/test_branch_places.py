@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.engine.test_regions import branching
-from tests.region_graphs import BATCH, CATALOG, REGION_GRAPHS, branching_graph, two_datasets
+from tests.block_graphs import BATCH, CATALOG, REGION_GRAPHS, branching_graph, two_datasets
+from tests.engine.test_blocks import branching
 from tests.thorough import examples
 from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, Node, Port

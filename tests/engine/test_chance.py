@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from tests.engine.test_regions import BATCHES, script_outputs
+from tests.block_graphs import CATALOG, set_count, several
+from tests.engine.test_blocks import BATCHES, script_outputs
 from tests.engine.test_some_of import DRAWING, chain
 from tests.helpers import chain_graph, same
-from tests.region_graphs import CATALOG, set_count, several
 from workbench.engine.run.runner import Runner
 from workbench.graph import Graph, Node, Port, check_graph
 from workbench.graph.control_flow.kinds import SOME_OF

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from tests.engine.test_regions import BATCHES, script_outputs
+from tests.block_graphs import BATCH as BATCH_OF_ANY
+from tests.block_graphs import CATALOG, set_count
+from tests.engine.test_blocks import BATCHES, script_outputs
 from tests.helpers import chain_graph, same
-from tests.region_graphs import BATCH as BATCH_OF_ANY
-from tests.region_graphs import CATALOG, set_count
 from tests.thorough import examples, one_in
 from tests.turn_graphs import TURN_GRAPHS
 from workbench.engine.run.runner import Runner

@@ -7,11 +7,11 @@ import pytest
 
 import workbench as wb
 from workbench.catalog import load_catalog
-from workbench.catalog.own_operators.regions import REGIONS
+from workbench.catalog.own_operators.blocks import REGIONS
 from workbench.emit.script import emit_script
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph, load_recipe
-from workbench.graph.builder.region_methods import block_method
+from workbench.graph.builder.block_methods import block_method
 from workbench.graph.control_flow.kinds import IF, KINDS, ONE_OF, REPEAT, SOME_OF, BlockKind
 from workbench.graph.control_flow.options import fit_generator
 from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.region_graphs import set_count
+from tests.block_graphs import set_count
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph, dump_graph, load_graph, load_recipe

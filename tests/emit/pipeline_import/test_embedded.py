@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.block_graphs import REGION_GRAPHS
 from tests.emit.pipeline_import.graphs import GROWN
 from tests.engine.test_some_of import (
     in_order,
@@ -31,7 +32,6 @@ from tests.engine.test_some_of import (
 from tests.graph.annotations.geometry_chains import region_chain, whole_chain
 from tests.graph.annotations.ramps import write_ramps
 from tests.helpers import CATALOG
-from tests.region_graphs import REGION_GRAPHS
 from tests.thorough import examples, one_in
 from workbench.emit.embedded_graph import code_hash, embed_graph, embedded_graph
 from workbench.emit.pipeline_import.embedded import import_embedded

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.block_graphs import branching_graph
 from tests.emit.pipeline_import.graphs import assert_the_same
 from tests.emit.test_own_code import balanced, sometimes
 from tests.placed import CATALOG
-from tests.region_graphs import branching_graph
 from tests.thorough import one_in
 from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.emit.targets import export, target_names

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
+from tests.block_graphs import OTHERS, REGION_GRAPHS
 from tests.emit.pipeline_import.graphs import CPU_ONLY, GROWN, MOST, assert_the_same, canonical
 from tests.helpers import import_script, photo_recipes, recipe_cases
 from tests.placed import CATALOG, USABLE, placed
-from tests.region_graphs import OTHERS, REGION_GRAPHS
 from tests.thorough import examples, one_in
 from workbench.catalog import OpSpec
 from workbench.emit import emit_script

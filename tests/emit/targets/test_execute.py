@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.block_graphs import branching_graph
 from tests.emit.target_graphs import REFUSED, WITHOUT_DALI
 from tests.emit.target_graphs import held as held_recipes
 from tests.emit.test_own_code import REFUSE
 from tests.emit.test_own_code import balanced as own_code_graph
 from tests.helpers import CATALOG, import_script, same, script_batches, with_settings
-from tests.region_graphs import branching_graph
 from tests.thorough import one_in
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError

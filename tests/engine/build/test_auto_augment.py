@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from nvidia.dali import Pipeline
 
+from tests.block_graphs import set_count
 from tests.helpers import (
     CATALOG,
     chain_graph,
@@ -19,7 +20,6 @@ from tests.helpers import (
     same,
     torchvision_transforms,
 )
-from tests.region_graphs import set_count
 from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
 from workbench.catalog.own_operators.auto_augment import POLICIES, SUITE, SubPolicies

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.block_graphs import branching_graph, decided_by_light
 from tests.helpers import CATALOG, arrays_of, import_script, same, with_settings
-from tests.region_graphs import branching_graph, decided_by_light
 from tests.thorough import one_in
 from workbench.emit.script import emit_script
 from workbench.engine import Engine

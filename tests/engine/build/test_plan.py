@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 
 import workbench as wb
+from tests.block_graphs import REGION_GRAPHS
 from tests.helpers import CATALOG, CHAINS, chain_graph, same, with_nodes, with_settings
-from tests.region_graphs import REGION_GRAPHS
 from workbench.emit import Code
 from workbench.engine import Engine
 from workbench.engine.build.partition import kind_of, partition

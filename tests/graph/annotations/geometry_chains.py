@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.block_graphs import set_count
 from tests.graph.annotations.ramps import (
     HEIGHT,
     WIDTH,
@@ -35,7 +36,6 @@ from tests.graph.annotations.ramps import (
     write_ramps,
 )
 from tests.helpers import with_args
-from tests.region_graphs import set_count
 from workbench.catalog import load_catalog
 from workbench.catalog.geometry import geometry_rules
 from workbench.catalog.spec import Catalog, Value

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.block_graphs import branching_graph
 from tests.helpers import CATALOG, CHAINS, GRAPHS, NO_NAMES, chain_graph, with_nodes
-from tests.region_graphs import branching_graph
 from tests.sources.written_pixels import write_frames, write_volumes
 from workbench.catalog import ArgSpec, Value, load_catalog
 from workbench.engine import Engine

@@ -7,8 +7,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.block_graphs import branching_graph
 from tests.helpers import CATALOG, CHAINS, GRAPHS, with_args, with_nodes
-from tests.region_graphs import branching_graph
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph, load_recipe
 from workbench.graph.checks.check import stopping_faults

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.block_graphs import CATALOG, branching_graph, decided_by_light, set_count, several
 from tests.damaged import make_folder
 from tests.helpers import chain_graph, with_settings
-from tests.region_graphs import CATALOG, branching_graph, decided_by_light, set_count, several
 from workbench.engine import Engine
 from workbench.graph import Graph
 from workbench.graph.control_flow.kinds import IF

@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+from tests.block_graphs import branching_graph
 from tests.damaged import make_folder
 from tests.helpers import (
     CATALOG,
@@ -22,7 +23,6 @@ from tests.helpers import (
     script_batches,
     with_settings,
 )
-from tests.region_graphs import branching_graph
 from tests.thorough import one_in
 from workbench.engine import Engine
 from workbench.errors import GraphError, PipelineError

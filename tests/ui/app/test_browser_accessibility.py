@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 
 import workbench
 from tests.bench.fakes import measured, report
+from tests.block_graphs import branching_graph
 from tests.helpers import chain_graph
-from tests.region_graphs import branching_graph
 from tests.ui.hosts import PATIENCE, Host, LabHost, await_picture, part, preview_mode, small
 from tests.ui.speed.records import stage_record, tune_record
 from workbench.bench.records.record import dump_report

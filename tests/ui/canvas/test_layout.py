@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.region_graphs import CATALOG, REGION_GRAPHS
+from tests.block_graphs import CATALOG, REGION_GRAPHS
 from tests.thorough import examples
 from tests.ui.frontend_module import run_module
 from workbench.graph import Graph

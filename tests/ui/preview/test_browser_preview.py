@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.region_graphs import CATALOG, branching_graph
+from tests.block_graphs import CATALOG, branching_graph
 from tests.sources.clips import write_clips
 from tests.sources.test_video import LENGTH, a_graph
 from tests.ui.hosts import (

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.block_graphs import CATALOG, branching_graph, decided_by_light
 from tests.helpers import chain_graph, with_settings
-from tests.region_graphs import CATALOG, branching_graph, decided_by_light
 from tests.ui.hosts import small
 from tests.ui.screen import Make, Screen
 from workbench.catalog import load_catalog

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from workbench.catalog.own_operators.blocks import REGIONS
 from workbench.catalog.own_operators.followers import CARRIERS, FOLLOWERS
 from workbench.catalog.own_operators.own_code import OWN_CODE
-from workbench.catalog.own_operators.regions import REGIONS
 from workbench.catalog.spec import OpSpec
 
 STRUCTURE: Mapping[str, OpSpec] = {**REGIONS, **OWN_CODE, **FOLLOWERS, **CARRIERS}

@@ -25,8 +25,8 @@ from workbench.emit.pipeline_import.calls.older_names import older_name_notes, w
 from workbench.emit.pipeline_import.calls.reader_functions import without_reader_calls
 from workbench.emit.pipeline_import.calls.saved_sizes import with_shapes
 from workbench.emit.pipeline_import.calls.source_in_place import with_folder
+from workbench.emit.pipeline_import.control_flow.block_converter import BlockConverter, every_call
 from workbench.emit.pipeline_import.control_flow.logic import without_logic
-from workbench.emit.pipeline_import.control_flow.regions import BlockConverter, every_call
 from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
 from workbench.emit.pipeline_import.remark import with_remark
 from workbench.emit.pipeline_import.report import ImportIssue, ImportReport

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.catalog.own_operators.regions import REGIONS
+from workbench.catalog.own_operators.blocks import REGIONS
 from workbench.emit.preview.preview_stage import SAMPLE, StageCode, emit_stage
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.engine.build.plan import Plan

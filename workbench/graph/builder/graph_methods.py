@@ -1,6 +1,6 @@
 """What a graph can do in code: operators, methods, nodes by id. Each method gives a new graph.
 
-Those that make regions are ``region_methods``.
+Those that make regions are ``block_methods``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,14 @@ from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError, GraphFaultsError, UnknownNameError
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.annotations.followers import unmoved_targets
+from workbench.graph.builder.block_methods import (
+    block_method,
+    if_else,
+    one_of,
+    repeat,
+    some_of,
+    with_p,
+)
 from workbench.graph.builder.data_node import (
     DataNode,
     call_operator,
@@ -27,14 +35,6 @@ from workbench.graph.builder.data_node import (
 )
 from workbench.graph.builder.graph_drawing import graph_svg, graph_text
 from workbench.graph.builder.node_handle import NodeHandle
-from workbench.graph.builder.region_methods import (
-    block_method,
-    if_else,
-    one_of,
-    repeat,
-    some_of,
-    with_p,
-)
 from workbench.graph.checks.check import check_graph
 from workbench.graph.control_flow.kinds import KINDS
 from workbench.graph.edits.edit import free_id, set_setting

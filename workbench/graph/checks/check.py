@@ -12,13 +12,13 @@ from workbench.catalog.familiar_names import nearest_operators
 from workbench.catalog.spec import CATALOG, OPAQUE, Catalog, OpSpec, Value
 from workbench.errors import GraphFaultsError
 from workbench.graph.annotations.followers import follower_faults, unmoved_faults
+from workbench.graph.checks.check_blocks import region_faults
 from workbench.graph.checks.check_nodes import (
     argument_faults,
     auto_augment_faults,
     input_faults,
     port_problem,
 )
-from workbench.graph.checks.check_regions import region_faults
 from workbench.graph.checks.check_types import NORMALIZES, per_channel_faults, type_faults
 from workbench.graph.execution.active import active_graph, muted_nodes, set_muted, without_muted
 from workbench.graph.execution.dataset_parameters import decoder_faults, parameter_faults

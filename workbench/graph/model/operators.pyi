@@ -5,7 +5,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from workbench.graph.builder.data_node import DataNode
 from workbench.graph.model import Graph
 from workbench.graph.builder.node_handle import NodeHandle
-from workbench.graph.builder.region_methods import Apply
+from workbench.graph.builder.block_methods import Apply
 
 R = TypeVar("R")
 

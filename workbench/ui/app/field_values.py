@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.catalog.overlay import CATEGORIES
 from workbench.catalog.own_operators.auto_augment import NAMED, POLICIES
-from workbench.catalog.own_operators.regions import REGIONS
+from workbench.catalog.own_operators.blocks import REGIONS
 from workbench.catalog.spec import Catalog, Device
 from workbench.catalog.templates import load_templates
 from workbench.engine.resources.machine import Machine
@@ -32,7 +32,7 @@ from workbench.ui.contract.views import Status, argument_entries, recipe_lines, 
 from workbench.ui.data.data_panel import DataPanel, data_parameters
 from workbench.ui.export.exports import target_entries
 from workbench.ui.inspector.argument_rows import inspector_view
-from workbench.ui.inspector.region_views import scope_entries
+from workbench.ui.inspector.block_views import scope_entries
 from workbench.ui.preview import presenters
 from workbench.ui.state.history import History
 from workbench.ui.state.identity_memo import IdentityMemo

@@ -10,7 +10,7 @@ from workbench.graph.model import Graph, region_of
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.storage.layout import Document
 from workbench.ui.canvas.canvas_actions import all_folded_generators
-from workbench.ui.inspector.region_views import drawn_around, is_drawn, nearest_existing_scope
+from workbench.ui.inspector.block_views import drawn_around, is_drawn, nearest_existing_scope
 from workbench.ui.state.step_labels import changed_nodes
 from workbench.ui.state.view_state import ViewState, initial_selection
 

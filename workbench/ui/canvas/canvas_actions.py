@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from workbench.catalog.own_operators.regions import REGIONS
+from workbench.catalog.own_operators.blocks import REGIONS
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.annotations.follower_edits import with_followers

@@ -32,14 +32,14 @@ from workbench.ui.contract.views import (
     Role,
 )
 from workbench.ui.inspector.argument_rows import caution_note
-from workbench.ui.inspector.random_views import distribution, random_view
-from workbench.ui.inspector.region_views import (
+from workbench.ui.inspector.block_views import (
     body_entries,
     condition_of,
     drawn_around,
     expanded_bodies,
     faulty_scopes,
 )
+from workbench.ui.inspector.random_views import distribution, random_view
 
 _COMMON_WORDS = """
 about above after also argument arguments because been before being below between both cannot

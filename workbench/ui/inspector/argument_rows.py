@@ -17,6 +17,12 @@ from workbench.graph.types.devices import gives_pixels, is_generator
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.function_randomness import Undetermined, undetermined
 from workbench.ui.contract.inspector_views import ArgRow, InspectorView, RandomView
+from workbench.ui.inspector.block_views import (
+    body_entries,
+    condition_of,
+    condition_port,
+    faulty_scopes,
+)
 from workbench.ui.inspector.condition_actions import condition_entry
 from workbench.ui.inspector.random_views import CHOICE as CHOICE
 from workbench.ui.inspector.random_views import (
@@ -28,12 +34,6 @@ from workbench.ui.inspector.random_views import (
     port_words,
 )
 from workbench.ui.inspector.random_views import random_view as random_view
-from workbench.ui.inspector.region_views import (
-    body_entries,
-    condition_of,
-    condition_port,
-    faulty_scopes,
-)
 
 Editor = Literal[
     "check", "choice", "number", "text", "texts", "numbers",

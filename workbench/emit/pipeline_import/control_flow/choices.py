@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from workbench.catalog.own_operators.regions import REGIONS
+from workbench.catalog.own_operators.blocks import REGIONS
 from workbench.emit.pipeline_import.calls.nodes import BodyCalls, Call
 from workbench.emit.pipeline_import.ids import Made
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp

@@ -31,7 +31,7 @@ import { Popups } from "./menus/popups";
 import { Footer } from "./footer";
 import { Frames, Notes } from "./nodes/remarks";
 import { SelectionToolbar } from "./menus/selectionToolbar";
-import { BodyBar, RegionFrame } from "./nodes/regionFrame";
+import { BodyBar, RegionFrame } from "./nodes/blockFrame";
 import { Toolbar } from "./menus/toolbar";
 import { Breadcrumb } from "./breadcrumb";
 import { useSize, useView } from "./viewport";

@@ -4,7 +4,7 @@ import type { InspectorView } from "../views";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 import type { InteractionGuard } from "./interactionGuard";
-import { Region } from "./region";
+import { Region } from "./block";
 
 const SIDES: Record<string, string> = { cpu: "CPU", gpu: "GPU", mixed: "mixed (CPU and GPU)" };
 

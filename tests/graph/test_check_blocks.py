@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.block_graphs import CATALOG, branching_graph
 from tests.helpers import chain_graph
-from tests.region_graphs import CATALOG, branching_graph
 from workbench.errors import GraphFormatError
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph, load_recipe
 from workbench.graph.control_flow.options import add_option

@@ -8,7 +8,7 @@ from textwrap import dedent
 
 from hypothesis import given
 
-from tests.region_graphs import CATALOG, REGION_GRAPHS, branching_graph, set_count, several
+from tests.block_graphs import CATALOG, REGION_GRAPHS, branching_graph, set_count, several
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
 from workbench.graph.control_flow.wrap import wrap_as_options, wrap_in_region

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
-from tests.region_graphs import CATALOG, branching_graph, set_count
+from tests.block_graphs import CATALOG, branching_graph, set_count
 from tests.ui.hosts import (
     PATIENCE,
     Host,

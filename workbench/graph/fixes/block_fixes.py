@@ -9,7 +9,7 @@ from itertools import permutations
 from typing import Any
 
 from workbench.catalog.spec import Catalog
-from workbench.graph.checks.check_regions import COLOURS
+from workbench.graph.checks.check_blocks import COLOURS
 from workbench.graph.control_flow.kinds import kind_of
 from workbench.graph.control_flow.options import fit_generator, set_weights
 from workbench.graph.control_flow.wrap import unwrap_region

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given
 
+from tests.block_graphs import BATCH, CATALOG, REGION_GRAPHS, two_datasets
 from tests.helpers import arrays_of, chain_graph, import_script, same
-from tests.region_graphs import BATCH, CATALOG, REGION_GRAPHS, two_datasets
 from tests.thorough import examples
 from workbench.emit import emit_script
 from workbench.engine.run.runner import Runner
